@@ -1,0 +1,1 @@
+"""Text <-> values with positions. Knows YAML and JSON, knows no framework."""

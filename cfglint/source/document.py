@@ -1,0 +1,200 @@
+"""A text as a tree of nodes, each of which knows its span.
+
+The tree is what the syntax says, not what a framework makes of it: scalars keep their text, duplicate
+keys stay, aliases are not expanded. `cfglint.source.readers` turns it into values.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Path = tuple[str | int, ...]
+
+SCALAR = "scalar"
+MAPPING = "mapping"
+SEQUENCE = "sequence"
+ALIAS = "alias"
+
+
+class Problem:
+    """Something in a text that keeps it from being read, at a span.
+
+    `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
+    `duplicate`, `value`; `exception` is what the reader would raise, as `Type: text`, when one is known.
+    `only_here`: other readers that such a file commonly has would not stumble.
+    """
+
+    __slots__ = ("end", "exception", "kind", "message", "only_here", "start")
+
+    def __init__(self, start: int, end: int, message: str, kind: str = "syntax", exception: str | None = None) -> None:
+        self.start = start
+        self.end = end
+        self.message = message
+        self.kind = kind
+        self.exception = exception
+        self.only_here = False
+
+    def __repr__(self) -> str:
+        return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"
+
+
+class Node:
+    """A scalar, mapping, sequence or alias with its span.
+
+    `start`/`end` are the value's own characters, without anchor and tag; `head` is where those begin.
+    `raw` is a scalar's text after quotes and escapes are undone, or an alias's name.
+    `style` is `""` for a bare scalar, the quote or block mark for the others, and `"flow"` or `"block"`
+    for collections. `children` holds (key, value) pairs of a mapping, or the items of a sequence.
+    """
+
+    __slots__ = ("anchor", "children", "end", "head", "kind", "raw", "start", "style", "tag", "target")
+
+    def __init__(self, kind: str, start: int, end: int, raw: str = "", style: str = "") -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.head = start
+        self.raw = raw
+        self.style = style
+        self.tag: str | None = None
+        self.anchor: str | None = None
+        self.target: Node | None = None  # an alias's anchored node
+        self.children: list = []  # type: ignore[type-arg]  # pairs or items, by kind
+
+    def pairs(self) -> list[tuple[Node, Node]]:
+        """The (key, value) pairs of a mapping in the order of the text, duplicates included."""
+        return self.children if self.kind == MAPPING else []
+
+    def items(self) -> list[Node]:
+        """The items of a sequence."""
+        return self.children if self.kind == SEQUENCE else []
+
+    def resolved(self) -> Node:
+        """The node itself, or what an alias stands for."""
+        node = self
+        while node.kind == ALIAS and node.target is not None:
+            node = node.target
+        return node
+
+    def __repr__(self) -> str:
+        return f"Node({self.kind}, {self.start}, {self.end}, {self.raw!r})"
+
+
+class Document:
+    """One file's text and what its syntax makes of it.
+
+    `text` is decoded, without a byte order mark; offsets count its characters. `roots` holds one node a
+    YAML document (a JSON text has at most one). `relaxations` are the places where a JSON text leaves
+    strict JSON (a comment, a trailing comma, ...): (start, end, what).
+    """
+
+    __slots__ = ("_breaks", "bom", "comments", "path", "problems", "relaxations", "roots", "syntax", "text")
+
+    def __init__(self, path: str, text: str, syntax: str, bom: bool = False) -> None:
+        self.path = path
+        self.text = text
+        self.syntax = syntax
+        self.bom = bom
+        self.roots: list[Node] = []
+        self.problems: list[Problem] = []
+        self.comments: list[tuple[int, int]] = []
+        self.relaxations: list[tuple[int, int, str]] = []
+        self._breaks: list[int] | None = None
+
+    @property
+    def root(self) -> Node | None:
+        """The first document's node; None for an empty or unreadable text."""
+        return self.roots[0] if self.roots else None
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1, in characters; lines as editors count them."""
+        if self._breaks is None:
+            self._breaks = line_starts(self.text)
+        line = bisect_right(self._breaks, offset)
+        return line, offset - self._breaks[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line (from 1) without its line break."""
+        if self._breaks is None:
+            self._breaks = line_starts(self.text)
+        start = self._breaks[number - 1]
+        end = self._breaks[number] if number < len(self._breaks) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    def find(self, path: Path) -> tuple[Node | None, Node | None]:
+        """(key node, value node) at a path; the last of several equal keys, as readers take it.
+
+        The key is None for the root and for items of a sequence; both are None where there is nothing.
+        """
+        key: Node | None = None
+        node = self.root
+        for step in path:
+            if node is None:
+                return None, None
+            key, node = child(node.resolved(), step)
+        return (key, node) if node is not None else (None, None)
+
+    def walk(self) -> Iterator[tuple[Path, Node | None, Node]]:
+        """Every (path, key, value) of the first document, outer before inner; aliases are not entered."""
+        stack: list[tuple[Path, Node | None, Node]] = [((), None, self.root)] if self.root is not None else []
+        while stack:
+            path, key, node = stack.pop()
+            yield path, key, node
+            if node.kind == MAPPING:
+                stack.extend(((*path, name.raw), name, value) for name, value in reversed(node.children))
+            elif node.kind == SEQUENCE:
+                stack.extend(((*path, index), None, item) for index, item in reversed(list(enumerate(node.children))))
+
+
+MERGE_DEPTH = 20
+
+
+def child(node: Node, step: str | int, depth: int = MERGE_DEPTH) -> tuple[Node | None, Node | None]:
+    """The (key, value) that a step leads to, looking through YAML merge keys last, `depth` merges deep."""
+    if node.kind == SEQUENCE:
+        if isinstance(step, int) and 0 <= step < len(node.children):
+            return None, node.children[step]
+        return None, None
+    if node.kind != MAPPING:
+        return None, None
+    for key, value in reversed(node.children):
+        if key.raw == step:
+            return key, value
+    for key, value in node.children if depth else ():
+        if key.raw == "<<" and not key.style:
+            for source in merged(value):
+                found = child(source, step, depth - 1)
+                if found[1] is not None:
+                    return found
+    return None, None
+
+
+def merged(value: Node) -> list[Node]:
+    """The mappings that a merge key's value brings in, the first winning."""
+    value = value.resolved()
+    sources = value.children if value.kind == SEQUENCE else [value]
+    return [source.resolved() for source in sources if source.resolved().kind == MAPPING]
+
+
+def line_starts(text: str) -> list[int]:
+    """Offsets at which lines start; a line ends with LF, CR LF or a lone CR."""
+    starts = [0]
+    if "\r" not in text:
+        found = text.find("\n")
+        while found >= 0:
+            starts.append(found + 1)
+            found = text.find("\n", found + 1)
+        return starts
+    for index, char in enumerate(text):
+        if char == "\n" or (char == "\r" and text[index + 1 : index + 2] != "\n"):
+            starts.append(index + 1)
+    return starts
+
+
+def pointer(path: Path) -> str:
+    """A path as a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)

@@ -1,0 +1,331 @@
+"""YAML text as a span tree, from the events of PyYAML's parsers.
+
+libyaml's parser is twelve times faster; the pure Python one gives the same tree and is the one that
+`yaml.safe_load` and `yaml.FullLoader` use. So it has the last word wherever the two differ.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+MAX_DEPTH = 200
+TAB = "tab"
+NEAR = 40  # characters of text that a message quotes
+BREAKS = "\n\r\x85\u2028\u2029"
+
+
+def parse(path: str, text: str, bom: bool = False, fast: bool = True) -> Document:
+    """The span tree of a YAML text, every document of it in `roots`.
+
+    `fast` allows libyaml where it is installed. A text that cannot be parsed has a `syntax` problem and the
+    tree of what stands before it. `relaxations` hold tabs that libyaml takes for blanks and Python refuses.
+    """
+    document = Document(path, text, "yaml", bom)
+    parser = libyaml() if fast else None
+    builder = Builder(document)
+    if parser is None or not builder.run(parser):
+        builder = Builder(document)
+        builder.run(pure_parser())
+    builder.finish()
+    if parser is not None and "\t" in text and not document.problems:
+        document.relaxations.extend((place, place + 1, TAB) for place in builder.tabs())
+    return document
+
+
+def refusal(document: Document) -> Problem | None:
+    """What PyYAML's own scanner and parser say against a text that libyaml may have taken."""
+    strict = Document(document.path, document.text, "yaml", document.bom)
+    builder = Builder(strict)
+    builder.run(pure_parser())
+    return builder.problem
+
+
+def libyaml() -> Callable[[str], Any] | None:
+    """libyaml's parser class, or None where PyYAML was built without it."""
+    try:
+        from yaml._yaml import CParser
+    except ImportError:
+        return None
+    return CParser  # type: ignore[no-any-return]
+
+
+def pure_parser() -> Callable[[str], Any]:
+    """PyYAML's parser in Python, as a class that takes the text."""
+    from yaml.parser import Parser
+    from yaml.reader import Reader
+    from yaml.scanner import Scanner
+
+    class PureParser(Reader, Scanner, Parser):  # type: ignore[misc]
+        def __init__(self, text: str) -> None:
+            Reader.__init__(self, text)
+            Scanner.__init__(self)
+            Parser.__init__(self)
+
+    return PureParser
+
+
+class Builder:
+    """Builds the nodes of one document from parser events, without recursion."""
+
+    __slots__ = ("anchors", "composer_problem", "document", "keys", "leaves", "open", "problem", "properties", "roots", "text")
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.text = document.text
+        self.roots: list[Node] = []
+        self.open: list[Node] = []
+        self.keys: list[Node | None] = []  # the key that waits for its value, one for each open collection
+        self.leaves: list[Node] = []
+        self.properties: list[tuple[int, int]] = []
+        self.anchors: dict[str, Node] = {}
+        self.problem: Problem | None = None
+        self.composer_problem: Problem | None = None
+
+    def run(self, parser_class: Callable[[str], Any]) -> bool:
+        """Build the tree; False when the text could not be parsed to its end."""
+        from yaml.error import YAMLError
+
+        try:
+            get_event = parser_class(self.text).get_event
+            while (event := get_event()) is not None:
+                self.take(event)
+                if self.problem is not None:
+                    return True
+        except YAMLError as error:
+            self.problem = syntax_problem(self.text, error)
+            return False
+        return True
+
+    def take(self, event: Any) -> None:
+        """Add what one event says to the tree."""
+        name = type(event).__name__
+        if name == "ScalarEvent":
+            self.scalar(event)
+        elif name == "MappingEndEvent" or name == "SequenceEndEvent":
+            self.close(event)
+        elif name == "MappingStartEvent":
+            self.collection(MAPPING, event)
+        elif name == "SequenceStartEvent":
+            self.collection(SEQUENCE, event)
+        elif name == "AliasEvent":
+            self.alias(event)
+        elif name == "DocumentStartEvent":
+            self.anchors = {}
+
+    def scalar(self, event: Any) -> None:
+        node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value, event.style or "")
+        if event.tag is not None or event.anchor is not None:
+            self.read_properties(node, event)
+        self.leaves.append(node)
+        self.place(node)
+
+    def collection(self, kind: str, event: Any) -> None:
+        start = event.start_mark.index
+        node = Node(kind, start, event.end_mark.index, "", "flow" if event.flow_style else "block")
+        if event.tag is not None or event.anchor is not None:
+            self.read_properties(node, event)
+        self.place(node)
+        self.open.append(node)
+        self.keys.append(None)
+        if len(self.open) > MAX_DEPTH:
+            self.problem = Problem(node.start, node.start + 1, f"nested deeper than {MAX_DEPTH} levels", "depth")
+
+    def close(self, event: Any) -> None:
+        node = self.open.pop()
+        self.keys.pop()
+        end = event.end_mark.index
+        if node.style == "flow" and self.text[end - 1 : end] in ("}", "]") and self.text[node.start] in "{[":
+            node.end = end
+        else:
+            # A block collection, or the pair of `[a: 1]`, ends where its last value does.
+            node.end = max(last_end(node), node.start)
+
+    def alias(self, event: Any) -> None:
+        node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
+        node.target = self.anchors.get(event.anchor)
+        if node.target is None:
+            self.refuse(node, f"there is no anchor &{node.raw} before this alias", f"found undefined alias {node.raw!r}")
+        self.leaves.append(node)
+        self.place(node)
+
+    def place(self, node: Node) -> None:
+        """Hang a node into the open collection."""
+        if not self.open:
+            self.roots.append(node)
+            return
+        parent = self.open[-1]
+        if parent.kind == SEQUENCE:
+            parent.children.append(node)
+            return
+        key = self.keys[-1]
+        if key is None:
+            self.keys[-1] = node
+        else:
+            parent.children.append((key, node))
+            self.keys[-1] = None
+
+    def read_properties(self, node: Node, event: Any) -> None:
+        """Note tag and anchor of a node, and where its own characters begin after them."""
+        node.tag, node.anchor = event.tag, event.anchor
+        if node.anchor is not None:
+            if node.anchor in self.anchors:
+                self.refuse(node, f"the anchor &{node.anchor} is there twice", f"found duplicate anchor {node.anchor!r}; first occurrence")
+            self.anchors[node.anchor] = node
+        # An empty scalar and a block collection end or begin with their properties.
+        end = skip_properties(self.text, node.head, self.properties)
+        node.start = min(end, node.end) if node.kind == SCALAR else end
+        node.end = max(node.start, node.end)
+
+    def refuse(self, node: Node, message: str, reason: str) -> None:
+        if self.composer_problem is None:
+            self.composer_problem = Problem(node.head, node.end, message, "syntax", f"yaml.composer.ComposerError: {reason}")
+
+    def finish(self) -> None:
+        """Put roots, comments and problems into the document; close what an error left open."""
+        while self.open:
+            node = self.open.pop()
+            key = self.keys.pop()
+            if key is not None and node.kind == MAPPING:
+                node.children.append((key, Node(SCALAR, key.end, key.end)))
+            node.end = max(last_end(node), node.end)
+        document = self.document
+        document.roots = self.roots
+        problems = [problem for problem in (self.composer_problem, self.problem) if problem is not None]
+        document.problems.extend(sorted(problems, key=lambda problem: problem.start))
+        if "#" in self.text:
+            limit = self.problem.start if self.problem is not None else len(self.text)
+            document.comments.extend(self.comments(limit))
+
+    def comments(self, limit: int) -> Iterator[tuple[int, int]]:
+        """Spans of the comments, which events do not tell: every `#` outside scalars, anchors and tags."""
+        text = self.text
+        taken = self.taken()
+        starts = [start for start, _ in taken]
+        found = text.find("#")
+        while 0 <= found < limit:
+            index = bisect_right(starts, found) - 1
+            if index >= 0 and found < taken[index][1]:
+                found = text.find("#", taken[index][1])
+                continue
+            end = line_end(text, found)
+            yield found, end
+            found = text.find("#", end)
+
+    def taken(self) -> list[tuple[int, int]]:
+        """Spans in which a `#` or a tab is not syntax; of a block scalar the part below its header."""
+        spans = list(self.properties)
+        for leaf in self.leaves:
+            if leaf.style and leaf.style in "|>":
+                spans.append((leaf.start, leaf.start + 1))
+                spans.append((line_end(self.text, leaf.start), leaf.end))
+            elif leaf.end > leaf.start:
+                spans.append((leaf.start, leaf.end))
+        spans.sort()
+        return spans
+
+    def tabs(self) -> Iterator[int]:
+        """Places of the tabs that separate or indent, or stand in a bare scalar: Python's scanner refuses them."""
+        text = self.text
+        hidden = [(leaf.start, leaf.end) for leaf in self.leaves if leaf.style and leaf.style in "\"'"]
+        hidden.extend((line_end(text, leaf.start), leaf.end) for leaf in self.leaves if leaf.style and leaf.style in "|>")
+        hidden.extend(self.document.comments)
+        hidden.sort()
+        starts = [start for start, _ in hidden]
+        found = text.find("\t")
+        while found >= 0:
+            index = bisect_right(starts, found) - 1
+            if index < 0 or found >= hidden[index][1]:
+                yield found
+            found = text.find("\t", found + 1)
+
+
+def last_end(node: Node) -> int:
+    """Where the last child of a collection ends."""
+    if not node.children:
+        return node.start
+    last = node.children[-1]
+    return int((last[1] if node.kind == MAPPING else last).end)
+
+
+def line_end(text: str, start: int) -> int:
+    """The offset of the line break at or after `start`, as YAML 1.1 counts breaks, or the end of the text."""
+    end = text.find("\n", start)
+    if end < 0:
+        end = len(text)
+    if not text.isascii() or "\r" in text:
+        for mark in BREAKS[1:]:
+            found = text.find(mark, start, end)
+            if found >= 0:
+                end = found
+    return end
+
+
+def skip_properties(text: str, start: int, spans: list[tuple[int, int]]) -> int:
+    """The offset of the first character after a node's anchor and tag and the blanks behind them.
+
+    Each property's own span is added to `spans`.
+    """
+    position = start
+    while text[position : position + 1] in ("&", "!"):
+        end = property_end(text, position)
+        spans.append((position, end))
+        position = skip_blanks(text, end)
+    return position
+
+
+def property_end(text: str, start: int) -> int:
+    """Where an anchor or tag ends."""
+    if text.startswith("!<", start):
+        return text.index(">", start) + 1
+    end = start + 1
+    anchor = text[start] == "&"
+    while end < len(text) and not (text[end] in " \t" or text[end] in BREAKS or (text[end] in ",[]{}" if anchor else text[end] == ",")):
+        if anchor and not (text[end].isalnum() or text[end] in "-_"):
+            break
+        end += 1
+    return end
+
+
+def skip_blanks(text: str, start: int) -> int:
+    """The offset of the next character that is neither blank, line break nor comment."""
+    position = start
+    while position < len(text):
+        char = text[position]
+        if char == "#":
+            position = line_end(text, position)
+        elif char in " \t" or char in BREAKS:
+            position += 1
+        else:
+            break
+    return position
+
+
+def syntax_problem(text: str, error: Any) -> Problem:
+    """A parser's complaint at its mark, with the words of the exception."""
+    exception = f"{exception_name(error)}: {one_line(error)}"
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is None:
+        start = min(max(getattr(error, "position", None) or 0, 0), len(text))
+        what = f"the character {text[start : start + 1]!r} is not allowed in YAML"
+        return Problem(start, min(start + 1, len(text)), what, "control", exception)
+    start = min(mark.index, len(text))
+    return Problem(start, min(start + 1, len(text)), f"not YAML: {one_line(error)}", "syntax", exception)
+
+
+def exception_name(error: Any) -> str:
+    """The exception's name as a traceback of PyYAML's Python loader shows it."""
+    name = type(error).__name__
+    return f"yaml.{name.removesuffix('Error').lower()}.{name}"
+
+
+def one_line(error: Any) -> str:
+    """The exception's text without the places, which the problem's span tells."""
+    parts = [part for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part]
+    return ": ".join(parts) if parts else str(error).split("\n", 1)[0]
