@@ -1,0 +1,1 @@
+"""The arithmetic of a training run: the batch equation, its solver, and steps. No files, no frameworks."""

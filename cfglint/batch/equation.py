@@ -1,0 +1,44 @@
+"""The batch equation, stated once: `global = micro x accumulation x data_parallel`.
+
+`micro` is the samples that one model replica takes at a time, `accumulation` the micro batches between two
+optimizer steps, `data_parallel` the number of replicas, `global` the samples of one optimizer step.
+What divides the GPUs into replicas is each framework's own affair: tensor, pipeline and context parallelism
+as a rule; Megatron's sequence parallelism, expert parallelism, ZeRO and FSDP sharding never.
+"""
+
+from __future__ import annotations
+
+from math import isqrt, prod
+
+
+def product(micro_batch: int, accumulation: int, data_parallel: int) -> int:
+    """Samples of one optimizer step."""
+    return micro_batch * accumulation * data_parallel
+
+
+def data_parallel(gpus: int, *sizes: int) -> int | None:
+    """Replicas on `gpus` GPUs when one replica spans `sizes` (tensor, pipeline, ...); None when they do not fit."""
+    replica = prod(sizes)
+    if replica < 1 or gpus < replica or gpus % replica:
+        return None
+    return gpus // replica
+
+
+def implied_gpus(global_batch: int, micro_batch: int, accumulation: int, *sizes: int) -> int | None:
+    """The one GPU count on which the three written numbers multiply up; None when no count does."""
+    per_replica = micro_batch * accumulation
+    if per_replica < 1 or global_batch < 1 or global_batch % per_replica:
+        return None
+    return global_batch // per_replica * prod(sizes)
+
+
+def divisors(number: int) -> list[int]:
+    """Every divisor of a positive number, ascending; one trial division up to its root."""
+    small = [factor for factor in range(1, isqrt(number) + 1) if number % factor == 0]
+    large = [number // factor for factor in reversed(small)]
+    return small + large[small[-1] == large[0] :]
+
+
+def text(micro_batch: object, accumulation: object, data_parallel: object, global_batch: object) -> str:
+    """`2 x 8 x 4 = 64`: micro batch, accumulation, data-parallel size and what they make."""
+    return f"{micro_batch} x {accumulation} x {data_parallel} = {global_batch}"

@@ -1,0 +1,434 @@
+"""Which micro batch and accumulation reach a global batch on a number of GPUs, and what to offer when none do.
+
+The splits of a target are the divisors of what one replica has to take, so the work is a trial division,
+not a search. Among several the order of preference decides, first difference first:
+
+1. the pair that stands already (a right file is left alone);
+2. enough micro batches in flight to keep every pipeline stage busy;
+3. today's micro batch (memory and kernel shapes stay; one key changes);
+4. a power of two, only when asked for;
+5. the largest micro batch, never above the cap. Without a cap of the user's own that is today's micro batch:
+   memory does not grow unless somebody says that it may.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from cfglint.batch.equation import data_parallel, divisors, product, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Pair = tuple[int, int]
+
+OK = "ok"
+NO_CHANGE = "no_change"
+LAYOUT_INFEASIBLE = "layout_infeasible"
+BATCH_INFEASIBLE = "batch_infeasible"
+SCHEDULE_INFEASIBLE = "schedule_infeasible"
+
+UNDERFILLED = "pipeline_underfilled"
+SHRUNK = "micro_shrunk"
+
+
+class Problem:
+    """A target global batch, the GPUs and their layout, and what stands in the files today.
+
+    `micro_batch` and `accumulation` are today's; None, or anything below 1, when unknown. `max_micro_batch`
+    caps the answer and has to be given when today's micro batch is unknown. `virtual_stages` is the number of
+    model chunks a stage of an interleaved pipeline, `micro_batch_group` the micro batches that one chunk takes
+    in a row (default: the number of stages). `pipeline_micro_batch` is set where a pipeline splits the local
+    batch itself (torchtitan), so that accumulation repeats the schedule instead of filling it.
+    Raises ValueError for numbers that make no problem.
+    """
+
+    __slots__ = (
+        "accumulation",
+        "context_parallel",
+        "global_batch",
+        "gpus",
+        "gpus_per_node",
+        "max_micro_batch",
+        "micro_batch",
+        "micro_batch_group",
+        "pipeline_micro_batch",
+        "pipeline_parallel",
+        "power_of_two",
+        "sequence_parallel",
+        "tensor_parallel",
+        "virtual_stages",
+    )
+
+    def __init__(
+        self,
+        gpus: int,
+        global_batch: int,
+        micro_batch: int | None = None,
+        accumulation: int | None = None,
+        *,
+        max_micro_batch: int | None = None,
+        tensor_parallel: int = 1,
+        pipeline_parallel: int = 1,
+        context_parallel: int = 1,
+        sequence_parallel: int = 1,
+        virtual_stages: int = 1,
+        micro_batch_group: int | None = None,
+        pipeline_micro_batch: int | None = None,
+        power_of_two: bool = False,
+        gpus_per_node: int = 8,
+    ) -> None:
+        self.gpus = gpus
+        self.global_batch = global_batch
+        self.micro_batch = micro_batch if micro_batch is not None and micro_batch >= 1 else None
+        self.accumulation = accumulation if accumulation is not None and accumulation >= 1 else None
+        self.max_micro_batch = max_micro_batch
+        self.tensor_parallel = tensor_parallel
+        self.pipeline_parallel = pipeline_parallel
+        self.context_parallel = context_parallel
+        self.sequence_parallel = sequence_parallel
+        self.virtual_stages = virtual_stages
+        self.micro_batch_group = micro_batch_group
+        self.pipeline_micro_batch = pipeline_micro_batch
+        self.power_of_two = power_of_two
+        self.gpus_per_node = gpus_per_node
+        if gpus < 1 or global_batch < 1 or min(self.sizes) < 1:
+            raise ValueError("GPUs, parallel sizes and the global batch must be at least 1")
+        if self.cap < 1:
+            raise ValueError("a positive micro batch, or a cap on it, is needed")
+
+    @property
+    def cap(self) -> int:
+        """The largest micro batch that may be chosen."""
+        cap = self.micro_batch if self.max_micro_batch is None else self.max_micro_batch
+        return cap or 0
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """What one replica spans: tensor, pipeline, context, sequence."""
+        return self.tensor_parallel, self.pipeline_parallel, self.context_parallel, self.sequence_parallel
+
+    @property
+    def replica(self) -> int:
+        """GPUs that share one batch."""
+        return prod(self.sizes)
+
+    @property
+    def data_parallel(self) -> int | None:
+        """Replicas; None when the GPUs do not divide into them."""
+        return data_parallel(self.gpus, *self.sizes)
+
+    @property
+    def interleaved(self) -> bool:
+        """Whether the accumulation has to suit an interleaved pipeline schedule."""
+        return self.virtual_stages > 1 and self.pipeline_micro_batch is None
+
+    @property
+    def group(self) -> int:
+        """Micro batches that one chunk of an interleaved pipeline takes in a row."""
+        return self.micro_batch_group or self.pipeline_parallel
+
+    def but(self, **changes: Any) -> Problem:
+        """The same problem with some numbers changed."""
+        numbers = {name: getattr(self, name) for name in self.__slots__}
+        return Problem(**{**numbers, **changes})
+
+
+class Split:
+    """One way to make a global batch."""
+
+    __slots__ = ("accumulation", "data_parallel", "global_batch", "micro_batch")
+
+    def __init__(self, micro_batch: int, accumulation: int, data_parallel: int) -> None:
+        self.micro_batch = micro_batch
+        self.accumulation = accumulation
+        self.data_parallel = data_parallel
+        self.global_batch = product(micro_batch, accumulation, data_parallel)
+
+    @property
+    def pair(self) -> Pair:
+        """(micro batch, accumulation)."""
+        return self.micro_batch, self.accumulation
+
+    def __str__(self) -> str:
+        return text(self.micro_batch, self.accumulation, self.data_parallel, self.global_batch)
+
+
+class Solution:
+    """What `solve` found: the chosen split and every other, or the nearest things that can be had.
+
+    `below` and `above` are the nearest global batches that these GPUs can reach, `keep_below` and `keep_above`
+    the same with today's micro batch. `gpus_below` and `gpus_above` are the nearest GPU counts that reach the
+    target itself, looked for up to twice the GPUs, `node_gpus_*` those that fill whole nodes or an even part
+    of one; when the layout does not fit, the nearest counts that it fits on. All are None where there is none.
+    `changed` names the numbers that differ from today's, `reasons` says in words why this split, or why none.
+    """
+
+    __slots__ = (
+        "above",
+        "below",
+        "changed",
+        "chosen",
+        "data_parallel",
+        "gpus_above",
+        "gpus_below",
+        "keep_above",
+        "keep_below",
+        "node_gpus_above",
+        "node_gpus_below",
+        "options",
+        "problem",
+        "reasons",
+        "status",
+        "warnings",
+    )
+
+    def __init__(self, problem: Problem, status: str) -> None:
+        self.problem = problem
+        self.status = status
+        self.data_parallel = problem.data_parallel
+        self.chosen: Split | None = None
+        self.options: list[Split] = []
+        self.changed: list[str] = []
+        self.warnings: list[str] = []
+        self.reasons: list[str] = []
+        self.below: Split | None = None
+        self.above: Split | None = None
+        self.keep_below: Split | None = None
+        self.keep_above: Split | None = None
+        self.gpus_below: int | None = None
+        self.gpus_above: int | None = None
+        self.node_gpus_below: int | None = None
+        self.node_gpus_above: int | None = None
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the target can be reached."""
+        return self.chosen is not None
+
+    @property
+    def gpu_counts(self) -> list[int]:
+        """The GPU counts on offer, ascending."""
+        offers = (self.gpus_below, self.gpus_above, self.node_gpus_below, self.node_gpus_above)
+        return sorted({count for count in offers if count is not None})
+
+    @property
+    def bubble(self) -> float:
+        """The share of time in which a pipeline stage of the chosen split waits (0 without a pipeline)."""
+        return bubble(self.problem, self.chosen.pair) if self.chosen else 0.0
+
+
+def solve(problem: Problem) -> Solution:
+    """The best split for a problem, or what comes nearest to it."""
+    replicas = problem.data_parallel
+    if replicas is None:
+        return _misfit(problem)
+    share, remainder = divmod(problem.global_batch, replicas)
+    pairs = _pairs(problem, share) if not remainder else []
+    if not pairs:
+        return _unreachable(problem, BATCH_INFEASIBLE if remainder else SCHEDULE_INFEASIBLE)
+    solution = Solution(problem, OK)
+    solution.options = [Split(micro, accumulation, replicas) for micro, accumulation in pairs]
+    solution.chosen = Split(*_best(problem, pairs), replicas)
+    solution.changed = _changed(problem, solution.chosen)
+    solution.status = OK if solution.changed else NO_CHANGE
+    solution.reasons = _why_chosen(problem, solution.chosen)
+    if not filled(problem, solution.chosen.pair):
+        solution.warnings.append(UNDERFILLED)
+    if problem.micro_batch is not None and 2 * solution.chosen.micro_batch <= min(problem.cap, problem.micro_batch):
+        solution.warnings.append(SHRUNK)
+        _offer_same_micro_batch(solution)
+    return solution
+
+
+def plan(problem: Problem, gpu_counts: Iterable[int]) -> list[Solution]:
+    """The same target on each of several GPU counts."""
+    return [solve(problem.but(gpus=gpus)) for gpus in gpu_counts]
+
+
+def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
+    """Every GPU count up to `limit` on which the target can be reached with this layout, ascending."""
+    target, replica = problem.global_batch, problem.replica
+    fitting = (replicas for replicas in divisors(target) if replicas * replica <= limit)
+    return [replicas * replica for replicas in fitting if _reachable(problem, target // replicas)]
+
+
+def allowed(problem: Problem, pair: Pair) -> bool:
+    """Whether the framework's pipeline schedule takes the pair; it would raise otherwise.
+
+    Interleaved 1F1B: Megatron-Core 0.16.1 pipeline_parallel/schedules.py:994-1018. A pipeline that splits the
+    local batch: torchtitan 0.3.0 trainer.py:126-138.
+    """
+    micro_batch, accumulation = pair
+    stages = problem.pipeline_parallel
+    if problem.interleaved:
+        left = accumulation % problem.group
+        return stages <= problem.group <= accumulation and (left == 0 or left >= stages)
+    if problem.pipeline_micro_batch is not None and stages > 1:
+        return micro_batch % problem.pipeline_micro_batch == 0
+    return True
+
+
+def filled(problem: Problem, pair: Pair) -> bool:
+    """Whether no pipeline stage idles once the pipeline has filled."""
+    stages = problem.pipeline_parallel
+    if stages > 1 and problem.pipeline_micro_batch is not None:
+        stages *= problem.virtual_stages
+    return stages == 1 or _in_flight(problem, pair) >= stages
+
+
+def bubble(problem: Problem, pair: Pair) -> float:
+    """The idle share of a 1F1B pipeline, (p - 1) / (n + p - 1); v virtual stages divide the p - 1 by v."""
+    ramp = (problem.pipeline_parallel - 1) / problem.virtual_stages
+    return ramp / (_in_flight(problem, pair) + ramp)
+
+
+def _in_flight(problem: Problem, pair: Pair) -> int:
+    """Micro batches that pass through the pipeline in one go."""
+    micro_batch, accumulation = pair
+    return micro_batch // problem.pipeline_micro_batch if problem.pipeline_micro_batch is not None else accumulation
+
+
+def _pairs(problem: Problem, share: int) -> list[Pair]:
+    """Every allowed (micro batch, accumulation) that makes `share` samples a replica."""
+    pairs = ((micro, share // micro) for micro in divisors(share) if micro <= problem.cap)
+    return [pair for pair in pairs if allowed(problem, pair)]
+
+
+def _reachable(problem: Problem, share: int) -> bool:
+    """Whether `share` samples a replica can be split; without a schedule's rules micro batch 1 always does."""
+    free = not problem.interleaved and problem.pipeline_micro_batch is None
+    return free or bool(_pairs(problem, share))
+
+
+def _best(problem: Problem, pairs: list[Pair]) -> Pair:
+    """The preferred pair, by the order that stands at the head of this module."""
+
+    def preference(pair: Pair) -> tuple[bool, bool, bool, bool, int]:
+        micro = pair[0]
+        return (
+            pair == (problem.micro_batch, problem.accumulation),
+            filled(problem, pair),
+            micro == problem.micro_batch,
+            problem.power_of_two and _is_power_of_two(micro),
+            micro,
+        )
+
+    return max(pairs, key=preference)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _changed(problem: Problem, split: Split) -> list[str]:
+    today = (
+        ("micro_batch", problem.micro_batch, split.micro_batch),
+        ("accumulation", problem.accumulation, split.accumulation),
+        ("global_batch", _todays_global_batch(problem), split.global_batch),
+    )
+    return [name for name, before, after in today if before != after]
+
+
+def _todays_global_batch(problem: Problem) -> int | None:
+    """What today's pair makes on these GPUs."""
+    if problem.micro_batch is None or problem.accumulation is None or problem.data_parallel is None:
+        return None
+    return product(problem.micro_batch, problem.accumulation, problem.data_parallel)
+
+
+def _misfit(problem: Problem) -> Solution:
+    solution = Solution(problem, LAYOUT_INFEASIBLE)
+    whole = problem.gpus // problem.replica * problem.replica
+    solution.gpus_below = whole or None
+    solution.gpus_above = whole + problem.replica
+    solution.reasons = [f"{problem.gpus} GPUs do not divide into replicas of {problem.replica} ({_layout(problem)})"]
+    return solution
+
+
+def _unreachable(problem: Problem, status: str) -> Solution:
+    solution = Solution(problem, status)
+    solution.reasons = [_why_unreachable(problem, status)]
+    solution.below = _nearest(problem, -1)
+    solution.above = _nearest(problem, +1)
+    _offer_same_micro_batch(solution)
+    _offer_gpu_counts(solution)
+    return solution
+
+
+def _offer_same_micro_batch(solution: Solution) -> None:
+    problem = solution.problem
+    if problem.micro_batch is not None and problem.micro_batch <= problem.cap:
+        solution.keep_below = _nearest(problem, -1, problem.micro_batch)
+        solution.keep_above = _nearest(problem, +1, problem.micro_batch)
+
+
+def _offer_gpu_counts(solution: Solution) -> None:
+    problem = solution.problem
+    counts = working_gpu_counts(problem, 2 * problem.gpus)
+    below = [count for count in counts if count < problem.gpus]
+    above = [count for count in counts if count > problem.gpus]
+    solution.gpus_below = max(below, default=None)
+    solution.gpus_above = min(above, default=None)
+    solution.node_gpus_below = max((count for count in below if _fills_nodes(problem, count)), default=None)
+    solution.node_gpus_above = min((count for count in above if _fills_nodes(problem, count)), default=None)
+
+
+def _fills_nodes(problem: Problem, gpus: int) -> bool:
+    node = problem.gpus_per_node
+    return gpus % node == 0 or (gpus < node and node % gpus == 0)
+
+
+def _nearest(problem: Problem, step: int, micro_batch: int | None = None) -> Split | None:
+    """The nearest reachable global batch below (step -1) or above (+1) the target, with one micro batch or any.
+
+    A schedule that refuses some numbers takes one in every `period` of them, so no more need a look.
+    """
+    replicas = problem.data_parallel or 1
+    unit = replicas * (micro_batch or 1)
+    first = problem.global_batch // unit + 1 if step > 0 else (problem.global_batch - 1) // unit
+    period = problem.group if problem.interleaved else problem.pipeline_micro_batch or 1
+    for count in range(first, first + step * period, step):
+        if count < 1:
+            return None
+        pairs = _pairs(problem, count) if micro_batch is None else [(micro_batch, count)]
+        pairs = [pair for pair in pairs if allowed(problem, pair)]
+        if pairs:
+            return Split(*_best(problem, pairs), replicas)
+    return None
+
+
+def _why_chosen(problem: Problem, split: Split) -> list[str]:
+    stages = problem.pipeline_parallel
+    if split.pair == (problem.micro_batch, problem.accumulation):
+        reasons = [f"{split} stands already"]
+    elif split.micro_batch == problem.micro_batch:
+        reasons = [f"micro batch {split.micro_batch} stays, and so does the memory it needs"]
+    else:
+        two = "power of two " if problem.power_of_two and _is_power_of_two(split.micro_batch) else ""
+        share = split.micro_batch * split.accumulation
+        busy = " and keeps the pipeline busy" if stages > 1 and filled(problem, split.pair) else ""
+        reasons = [f"{split.micro_batch} is the largest {two}micro batch up to {problem.cap} that divides {share}{busy}"]
+    if stages > 1:
+        count = _in_flight(problem, split.pair)
+        reasons.append(f"{count} micro batches in {stages} pipeline stages: {bubble(problem, split.pair):.0%} bubble")
+    return reasons
+
+
+def _why_unreachable(problem: Problem, status: str) -> str:
+    if status == BATCH_INFEASIBLE:
+        return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
+    share = problem.global_batch // (problem.data_parallel or 1)
+    if problem.interleaved:
+        return (
+            f"no micro batch up to {problem.cap} leaves an accumulation of {share} that an interleaved pipeline"
+            f" of {problem.pipeline_parallel} stages takes in groups of {problem.group}"
+        )
+    return f"no divisor of {share} up to {problem.cap} is a multiple of the pipeline's micro batch {problem.pipeline_micro_batch}"
+
+
+def _layout(problem: Problem) -> str:
+    names = ("tensor", "pipeline", "context", "sequence")
+    return " x ".join(f"{name} {size}" for name, size in zip(names, problem.sizes) if size > 1)
