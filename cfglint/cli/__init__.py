@@ -1,0 +1,56 @@
+"""The command line: one small module a command. Nothing else prints, nothing else reads argv or the environment."""
+
+from __future__ import annotations
+
+import sys
+
+from cfglint import __version__
+
+COMMANDS = {
+    "check": "lint files or folders: what the framework would refuse, and what it would not do",
+    "fix": "safe fixes, and the rewrite that hits a target global batch",
+    "plan": "which splits and GPU counts work for a global batch, and what each means",
+    "explain": "every number that a run resolves to and where it comes from; or a trainer log, reconciled",
+    "diff": "what a change of config means for the run",
+    "review": "the same for every config that a branch changes",
+    "new": "a config generated from a few facts",
+    "rule": "the manual page of a rule, or the list",
+    "schema": "the JSON Schema of a kind",
+}
+
+BAD_ARGUMENTS = 2
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; its exit status: 0 nothing found, 1 findings, 2 cfglint could not do the job."""
+    arguments = sys.argv[1:] if argv is None else argv
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help"):
+        print(usage())
+        return 0 if arguments else BAD_ARGUMENTS
+    if name in ("-V", "--version"):
+        print(f"cfglint {__version__}")
+        return 0
+    if name not in COMMANDS:
+        print(f"cfglint: no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        return BAD_ARGUMENTS
+    from argparse import ArgumentParser
+
+    command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
+    parser = ArgumentParser(prog=f"cfglint {name}", description=COMMANDS[name], allow_abbrev=False)
+    command.add_arguments(parser)
+    try:
+        return int(command.run(parser.parse_args(arguments[1:])))
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        sys.stderr.close()
+        return BAD_ARGUMENTS
+    except KeyboardInterrupt:
+        return 130
+
+
+def usage() -> str:
+    """The text of `cfglint --help`."""
+    lines = ["usage: cfglint COMMAND ...", "", "What would the real framework do with these config files on this many GPUs?", ""]
+    lines += [f"  {name:<8} {text}" for name, text in COMMANDS.items()]
+    lines += ["", "cfglint COMMAND --help tells the options. Exit status: 0 nothing found, 1 findings, 2 could not do the job."]
+    return "\n".join(lines)

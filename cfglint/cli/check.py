@@ -1,0 +1,110 @@
+"""`cfglint check`: lint files or folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint.cli.common import (
+    UsageError,
+    add_finding_options,
+    add_output_options,
+    add_run_options,
+    fail,
+    load_configuration,
+    runs_of,
+)
+from cfglint.gather import Tally, UnknownKind
+from cfglint.report import FORMATS, render
+from cfglint.selection import Selection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from cfglint.diagnostic import Outcome
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `check`."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
+    add_run_options(parser)
+    add_finding_options(parser)
+    add_output_options(parser, FORMATS)
+
+
+def run(arguments: Namespace) -> int:
+    """Check, report, and tell by the exit status."""
+    tally = Tally()
+    try:
+        project = load_configuration(arguments)
+        selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+        outcomes = [(index, each.outcome()) for index, each in runs_of(arguments, project, tally)]
+    except (UsageError, UnknownKind) as wrong:
+        return fail(str(wrong))
+    outcomes.sort(key=lambda pair: pair[0])
+    found = [outcome for _, outcome in outcomes]
+    for outcome in found:
+        selection.apply(outcome)
+    written = write(arguments, found)
+    for code in selection.unknown():
+        print(f"cfglint: no rule has the code {code}", file=sys.stderr)
+    print(summary(found, tally), file=sys.stderr)
+    if tally.unreadable or not written:
+        return 2
+    return selection.status(found)
+
+
+def write(arguments: Namespace, outcomes: list[Outcome]) -> bool:
+    """Every asked format to its file, the one without a file to standard output; False when a file could not be written."""
+    forms = arguments.format or ["text"]
+    outputs = [*arguments.output, *[None] * len(forms)][: len(forms)]
+    done = True
+    for form, output in zip(forms, outputs, strict=True):
+        if output is None:
+            sys.stdout.write(render(form, outcomes, colour=form == "text" and in_colour()))
+            continue
+        try:
+            with open(output, "w", encoding="utf-8", newline="") as out:
+                out.write(render(form, outcomes))
+        except OSError as wrong:
+            fail(f"--output {output}: {wrong.strerror or wrong}")
+            done = False
+    return done
+
+
+def in_colour() -> bool:
+    """Whether standard output is a terminal that wants colour (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def summary(outcomes: list[Outcome], tally: Tally) -> str:
+    """What was checked, what was found, and what was left alone."""
+    counts = {"error": 0, "warning": 0, "info": 0}
+    silenced = 0
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            if each.suppressed:
+                silenced += 1
+            else:
+                counts[each.severity] += 1
+    parts = [f"{count(tally.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
+    found = [count(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
+    parts.append(", ".join(found) or "nothing found")
+    if silenced:
+        parts.append(f"{silenced} silenced")
+    for name, number in sorted(tally.relatives.items()):
+        parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
+    if tally.strangers:
+        parts.append(f"{count(tally.strangers, 'file')} not ours")
+    if tally.unclear:
+        named = ", ".join(tally.unclear[:3]) + (", ..." if len(tally.unclear) > 3 else "")
+        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {named}")
+    if tally.unreadable:
+        parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
+    return "cfglint: " + "; ".join(parts)
+
+
+def count(number: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

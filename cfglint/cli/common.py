@@ -1,0 +1,161 @@
+"""Options that several commands take, and what they come to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint import configuration
+from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
+from cfglint.frameworks import kinds
+from cfglint.frameworks.base import Facts
+from cfglint.gather import Gathering, Tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from cfglint.run import Run
+
+
+class UsageError(Exception):
+    """Arguments that make no sense together; the text tells what to do. Exit status 2."""
+
+
+def add_run_options(parser: ArgumentParser) -> None:
+    """What tells a run: files, kind, GPUs, versions."""
+    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
+    parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
+    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else it is recognised")
+    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
+    parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
+    parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, in one text")
+    parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
+    parser.add_argument("--section", metavar="KEY", help="a mapping inside the file is the config")
+    parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what `-` reads from standard input")
+    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
+
+
+def add_finding_options(parser: ArgumentParser) -> None:
+    """Which findings count."""
+    parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
+    parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="the severity from which the exit status is 1 (default error)")
+
+
+def add_output_options(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
+    """How the result is printed; a format and a file can be given several times, in pairs."""
+    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
+    parser.add_argument("--output", action="append", default=[], metavar="FILE", help="write there instead of to standard output")
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def codes(text: str) -> list[str]:
+    """`BAT001,KEY` as a list."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def load_configuration(arguments: Namespace) -> Configuration:
+    """The configuration that holds here: of --config, else the nearest one. UsageError when it cannot be used."""
+    try:
+        if arguments.config:
+            return configuration.read(arguments.config)
+        path = configuration.find(os.getcwd())
+        return configuration.read(path) if path else Configuration()
+    except ConfigurationError as wrong:
+        raise UsageError(str(wrong)) from wrong
+
+
+def targets(arguments: Namespace) -> dict[str, str]:
+    """`--target NAME==VERSION` as a mapping."""
+    target = {}
+    for text in arguments.target:
+        name, mark, version = text.partition("==")
+        if not mark or not name or not version[:1].isdigit():
+            raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
+        target[name.strip()] = version.strip()
+    return target
+
+
+def overrides(arguments: Namespace) -> tuple[tuple[str, str], ...]:
+    """`--set KEY=VALUE` as pairs."""
+    pairs = []
+    for text in arguments.set:
+        key, mark, value = text.partition("=")
+        if not mark or not key:
+            raise UsageError(f"--set {text}: expected KEY=VALUE")
+        pairs.append((key, value))
+    return tuple(pairs)
+
+
+def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts:
+    """The facts that the flags and the project's configuration give for undeclared runs."""
+    gpus, told_by = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    return Facts(
+        gpus=gpus,
+        gpus_from=told_by,
+        num_examples=arguments.num_examples,
+        target={**project.target, **targets(arguments)},
+        whole=whole,
+        declared=bool(arguments.kind),
+        strict_keys=arguments.strict_keys,
+        overrides=overrides(arguments),
+        from_gpus=getattr(arguments, "from_gpus", None),
+    )
+
+
+def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> Facts:
+    """The facts of a declared run, flags winning."""
+    facts = facts_of(arguments, project, whole=True)
+    if not arguments.gpus and run.gpus is not None:
+        facts.gpus, facts.gpus_from = run.gpus, f"the declared run in {project.path}"
+    facts.num_examples = arguments.num_examples or run.num_examples
+    facts.target = {**project.target, **run.target, **targets(arguments)}
+    facts.declared = bool(arguments.kind or run.kind)
+    facts.strict_keys = arguments.strict_keys or run.strict_keys
+    facts.overrides = (*run.overrides, *facts.overrides)
+    return facts
+
+
+def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Iterator[tuple[int, Run]]:
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
+    if not arguments.paths and project.runs:
+        for index, declared in enumerate(project.runs):
+            gathering = Gathering(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+            gathering.tally = tally
+            yield index, gathering.one(declared.files)
+        return
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    paths, texts = with_stdin(arguments)
+    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section)
+    gathering.tally = tally
+    if arguments.run:
+        yield 0, gathering.one(paths, texts)
+    else:
+        yield from gathering.each(paths, texts)
+
+
+def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, str]]:
+    """The paths with `-` under its name, and the text that it stands for."""
+    if "-" not in arguments.paths:
+        return arguments.paths or ["."], {}
+    if not arguments.stdin_filename:
+        raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    name = arguments.stdin_filename
+    return [name if path == "-" else path for path in arguments.paths], {name: text}
+
+
+def fail(text: str) -> int:
+    """Say on standard error why the job could not be done; the exit status for that."""
+    print(f"cfglint: {text}", file=sys.stderr)
+    return 2

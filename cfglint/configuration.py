@@ -1,0 +1,162 @@
+"""`[tool.cfglint]` of a pyproject.toml, or a cfglint.toml: what a project declares about its runs."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+RUN_KEYS = frozenset(
+    ("files", "kind", "gpus", "num-examples", "global-batch", "total-steps", "tokens-per-step", "strict-keys", "target", "args", "set", "name")
+)
+KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
+
+
+class ConfigurationError(Exception):
+    """A configuration that cannot be used; the text says where and why."""
+
+
+class DeclaredRun:
+    """One `[[run]]`: its files, paths as given on the command line's side, and the facts of its launch."""
+
+    __slots__ = ("arguments", "files", "gpus", "kind", "num_examples", "overrides", "promises", "strict_keys", "target")
+
+    def __init__(self, table: dict[str, Any], folder: str, where: str) -> None:
+        unknown = sorted(set(table) - RUN_KEYS)
+        if unknown:
+            raise ConfigurationError(f"{where}: unknown key `{unknown[0]}` in a run; known are {', '.join(sorted(RUN_KEYS))}")
+        files = table.get("files")
+        if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
+            raise ConfigurationError(f"{where}: a run needs `files`, a list of paths")
+        self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
+        self.kind: str | None = expect(table, "kind", str, where)
+        self.gpus: int | None = expect(table, "gpus", int, where)
+        self.num_examples: int | None = expect(table, "num-examples", int, where)
+        self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
+        self.target = versions(table, where)
+        self.arguments: str | None = expect(table, "args", str, where)
+        self.overrides = tuple((str(key), str(value)) for key, value in (expect(table, "set", dict, where) or {}).items())
+        self.promises: dict[str, int] = {
+            key.replace("-", "_"): table[key]
+            for key in ("global-batch", "total-steps", "tokens-per-step")
+            if expect(table, key, int, where) is not None
+        }
+
+
+class Configuration:
+    """What a project declares; empty when there is no file."""
+
+    def __init__(self, table: dict[str, Any] | None = None, path: str = "") -> None:
+        table = table or {}
+        self.path = path
+        self.folder = os.path.dirname(path)
+        where = path or "configuration"
+        unknown = sorted(set(table) - KEYS)
+        if unknown:
+            raise ConfigurationError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(KEYS))}")
+        self.gpus: int | None = expect(table, "gpus", int, where)
+        self.target = versions(table, where)
+        self.select = strings(table, "select", where)
+        self.ignore = strings(table, "ignore", where) or []
+        self.fail_on: str | None = expect(table, "fail-on", str, where)
+        per_file = expect(table, "per-file-ignores", dict, where) or {}
+        self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
+        self.baseline: str | None = expect(table, "baseline", str, where)
+        house = table.get("house-schema")
+        self.house_schema: dict[str, str] = {"": house} if isinstance(house, str) else expect(table, "house-schema", dict, where) or {}
+        runs = table.get("run", [])
+        if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
+            raise ConfigurationError(f"{where}: `run` has to be a list of tables: [[run]]")
+        self.runs = [DeclaredRun(each, self.folder, f"{where}, run {number}") for number, each in enumerate(runs, 1)]
+
+
+def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
+    """The value of a key when it has the type; None when it is not there; ConfigurationError else."""
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {value!r}")
+    if kind is int and value < 0:
+        raise ConfigurationError(f"{where}: `{key}` cannot be negative")
+    return value
+
+
+NAMES = {int: "a whole number", str: "text", bool: "true or false", dict: "a table"}
+
+
+def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
+    """A list of texts, or None when the key is not there."""
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ConfigurationError(f"{where}: `{key}` has to be a list of texts")
+    return value
+
+
+def versions(table: dict[str, Any], where: str) -> dict[str, str]:
+    """`target = { transformers = "4.57.1" }` checked."""
+    target = expect(table, "target", dict, where) or {}
+    for package, version in target.items():
+        if not isinstance(version, str) or not version[:1].isdigit():
+            raise ConfigurationError(f'{where}: target `{package}` has to be a version such as "4.57.1"')
+    return dict(target)
+
+
+def find(folder: str) -> str | None:
+    """The nearest cfglint.toml or pyproject.toml with `[tool.cfglint`, from a folder upwards."""
+    folder = os.path.abspath(folder)
+    while True:
+        for name in ("cfglint.toml", "pyproject.toml"):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and (name == "cfglint.toml" or "[tool.cfglint" in peek(path)):
+                return path
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def peek(path: str) -> str:
+    """The text of a configuration file; empty when it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as text:
+            return text.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def read(path: str) -> Configuration:
+    """The configuration of a file. ConfigurationError when it cannot be used."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as wrong:
+        raise ConfigurationError(f"{path}: {wrong.strerror or wrong}") from wrong
+    table = parse(content, path)
+    if os.path.basename(path) == "pyproject.toml":
+        tool = table.get("tool")
+        table = tool.get("cfglint", {}) if isinstance(tool, dict) else {}
+        if not isinstance(table, dict):
+            raise ConfigurationError(f"{path}: `tool.cfglint` has to be a table")
+    return Configuration(table, relative(path))
+
+
+def relative(path: str) -> str:
+    """A path as people in this folder would write it."""
+    return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
+
+
+def parse(content: bytes, path: str) -> dict[str, Any]:
+    """TOML as a mapping; a thousand `[[run]]` tables take the time of one parse."""
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as wrong:
+        raise ConfigurationError(f"{path}: {wrong}") from wrong

@@ -1,0 +1,133 @@
+"""What cfglint has to say about a place in a file, as plain values that reports print."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.edit import Change
+
+ERROR = "error"
+WARNING = "warning"
+INFO = "info"
+SEVERITIES = (INFO, WARNING, ERROR)
+STAGES = ("load", "config", "init", "first-step")
+
+
+def rank(severity: str) -> int:
+    """0 for info, 1 for warning, 2 for error."""
+    return SEVERITIES.index(severity)
+
+
+class Place:
+    """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
+
+    `source` is the text of the first line, for reports that show it.
+    """
+
+    __slots__ = ("column", "end", "end_column", "end_line", "file", "line", "source", "start")
+
+    def __init__(self, file: str, line: int, column: int, end_line: int, end_column: int, start: int, end: int, source: str) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        self.end_line = end_line
+        self.end_column = end_column
+        self.start = start
+        self.end = end
+        self.source = source
+
+
+class FileEdit:
+    """Replace `start`..`end` of a file's decoded text by `text`."""
+
+    __slots__ = ("end", "file", "start", "text")
+
+    def __init__(self, file: str, start: int, end: int, text: str) -> None:
+        self.file = file
+        self.start = start
+        self.end = end
+        self.text = text
+
+
+class Fix:
+    """What mends a finding, as edits of the text and as the changes to the tree that they stand for.
+
+    Safe: the run's mathematics stays what it was, or the run could not have started.
+    """
+
+    __slots__ = ("changes", "edits", "safe", "title")
+
+    def __init__(self, title: str, edits: list[FileEdit], safe: bool, changes: list[tuple[str, Change]]) -> None:
+        self.title = title
+        self.edits = edits
+        self.safe = safe
+        self.changes = changes
+
+
+class Diagnostic:
+    """One finding at its place, with everything that a report may show."""
+
+    __slots__ = (
+        "code",
+        "exception",
+        "fails_at",
+        "fix",
+        "key",
+        "message",
+        "name",
+        "place",
+        "related",
+        "severity",
+        "suppressed",
+    )
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        severity: str,
+        place: Place,
+        key: str,
+        message: str,
+        fails_at: str | None = None,
+        exception: str | None = None,
+        related: tuple[tuple[Place, str], ...] = (),
+        fix: Fix | None = None,
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.severity = severity
+        self.place = place
+        self.key = key
+        self.message = message
+        self.fails_at = fails_at
+        self.exception = exception
+        self.related = related
+        self.fix = fix
+        self.suppressed: str | None = None  # by what a reader silenced it: a comment, a configuration, a baseline
+
+
+class Outcome:
+    """What a run came to, as plain values: the entry of `runs` in the JSON output."""
+
+    __slots__ = ("diagnostics", "fails_at", "files", "gpus", "kinds", "resolved", "target", "verdict")
+
+    def __init__(
+        self,
+        files: list[str],
+        kinds: list[str],
+        target: dict[str, str],
+        gpus: int | None,
+        verdict: str,
+        fails_at: str | None,
+        resolved: dict[str, int | None],
+        diagnostics: list[Diagnostic],
+    ) -> None:
+        self.files = files
+        self.kinds = kinds
+        self.target = target
+        self.gpus = gpus
+        self.verdict = verdict
+        self.fails_at = fails_at
+        self.resolved = resolved
+        self.diagnostics = diagnostics

@@ -1,0 +1,57 @@
+"""The kinds of file that cfglint knows: every folder here is one, found by being there."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Framework
+    from cfglint.source.document import Document
+
+_loaded: dict[str, Framework] = {}
+_kinds: list[str] = []
+
+
+def kinds() -> list[str]:
+    """The names of all kinds, sorted."""
+    if not _kinds:
+        here = os.path.dirname(os.path.abspath(__file__))
+        _kinds.extend(sorted(name for name in os.listdir(here) if os.path.exists(os.path.join(here, name, "__init__.py"))))
+    return _kinds
+
+
+def framework(kind: str) -> Framework:
+    """The framework of a kind; KeyError for a kind that is not there."""
+    if kind not in _loaded:
+        if kind not in kinds():
+            raise KeyError(kind)
+        module = __import__(f"cfglint.frameworks.{kind}", fromlist=["FRAMEWORK"])
+        _loaded[kind] = module.FRAMEWORK
+    return _loaded[kind]
+
+
+def recognise(document: Document) -> tuple[str | None, int]:
+    """(kind, how sure) of a document; (None, UNCLEAR) where several kinds claim it or it only looks like one."""
+    best: list[str] = []
+    clearest = STRANGER
+    for kind in kinds():
+        clarity = framework(kind).recognise(document)
+        if clarity > clearest:
+            best, clearest = [kind], clarity
+        elif clarity and clarity == clearest:
+            best.append(kind)
+    if clearest == SURE and len(best) == 1:
+        return best[0], SURE
+    return None, UNCLEAR if clearest else STRANGER
+
+
+def relative(document: Document) -> str | None:
+    """The name of a tool whose file this is and that has no kind here yet, such as LLaMA-Factory."""
+    for kind in kinds():
+        name = framework(kind).relative(document)
+        if name:
+            return name
+    return None

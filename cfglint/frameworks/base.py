@@ -1,0 +1,318 @@
+"""What every framework gives: how its files are recognised, read and combined, and what they come to."""
+
+from __future__ import annotations
+
+from cfglint.source.document import pointer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.document import Document, Node, Path, Problem
+    from cfglint.source.readers import Reader
+
+    Version = tuple[int, ...]
+
+WRITTEN = "written"
+DEFAULT = "default"
+DERIVED = "derived"
+AUTO = "auto"
+OVERRIDE = "override"
+
+STRANGER = 0
+UNCLEAR = 1
+SURE = 2
+
+
+class Facts:
+    """What is known of a launch beside the files.
+
+    `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
+    run. `declared`: a person said which kind the files are. `target` maps a package to its version text.
+    """
+
+    __slots__ = ("declared", "folder", "from_gpus", "gpus", "gpus_from", "num_examples", "overrides", "strict_keys", "target", "whole")
+
+    def __init__(
+        self,
+        gpus: int | None = None,
+        num_examples: int | None = None,
+        target: dict[str, str] | None = None,
+        whole: bool = False,
+        declared: bool = False,
+        strict_keys: bool = False,
+        overrides: tuple[tuple[str, str], ...] = (),
+        from_gpus: int | None = None,
+        gpus_from: str = "--gpus",
+        folder: str = "",
+    ) -> None:
+        self.gpus = gpus
+        self.num_examples = num_examples
+        self.target = target or {}
+        self.whole = whole
+        self.declared = declared
+        self.strict_keys = strict_keys
+        self.overrides = overrides
+        self.from_gpus = from_gpus
+        self.gpus_from = gpus_from
+        self.folder = folder
+
+    def version(self, package: str, newest: str) -> Version:
+        """The targeted release of a package as numbers, the newest known when none is named."""
+        return parse_version(self.target.get(package, newest))
+
+    def but(self, **changes: Any) -> Facts:
+        """The same facts with some changed."""
+        return Facts(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+
+
+def parse_version(text: str) -> Version:
+    """`4.42.4` or `2026-05` as a tuple of numbers that compares as versions do; suffixes are cut."""
+    numbers: list[int] = []
+    for part in text.replace("-", ".").split("."):
+        digits = ""
+        for char in part:
+            if not char.isdigit():
+                break
+            digits += char
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+class Setting:
+    """A value and where it comes from: written at a place, a default, derived, or filled by someone."""
+
+    __slots__ = ("because", "document", "key_node", "node", "origin", "path", "value")
+
+    def __init__(
+        self,
+        path: Path,
+        value: Any,
+        origin: str = DEFAULT,
+        document: Document | None = None,
+        node: Node | None = None,
+        key_node: Node | None = None,
+        because: str = "",
+    ) -> None:
+        self.path = path
+        self.value = value
+        self.origin = origin
+        self.document = document
+        self.node = node
+        self.key_node = key_node
+        self.because = because
+
+    @property
+    def name(self) -> str:
+        """The key as people say it: `zero_optimization.stage`."""
+        return ".".join(str(step) for step in self.path)
+
+    @property
+    def pointer(self) -> str:
+        """The key as a JSON pointer."""
+        return pointer(self.path)
+
+    @property
+    def written(self) -> bool:
+        """Whether a file says it."""
+        return self.origin == WRITTEN
+
+    @property
+    def place(self) -> str:
+        """`train.yaml:12`, or where else the value comes from."""
+        if self.document is not None and self.node is not None and self.written:
+            return f"{self.document.path}:{self.document.position(self.node.start)[0]}"
+        return self.because or self.origin
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value} ({self.place})"
+
+
+class Layout:
+    """GPUs and what they are split by; sizes are 1 where a framework has no such axis."""
+
+    __slots__ = ("context_parallel", "gpus", "pipeline_parallel", "sequence_parallel", "tensor_parallel")
+
+    def __init__(
+        self,
+        gpus: int | None,
+        tensor_parallel: int = 1,
+        pipeline_parallel: int = 1,
+        context_parallel: int = 1,
+        sequence_parallel: int = 1,
+    ) -> None:
+        self.gpus = gpus
+        self.tensor_parallel = tensor_parallel
+        self.pipeline_parallel = pipeline_parallel
+        self.context_parallel = context_parallel
+        self.sequence_parallel = sequence_parallel
+
+
+class BatchProblem:
+    """Why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
+
+    __slots__ = ("exception", "fails_at", "message", "reason", "setting")
+
+    def __init__(self, reason: str, setting: Setting, message: str, exception: str, fails_at: str = "config") -> None:
+        self.reason = reason
+        self.setting = setting
+        self.message = message
+        self.exception = exception
+        self.fails_at = fails_at
+
+
+class Batch:
+    """The batch as its framework computes it; a number it cannot know is None.
+
+    `global_batch` is what the framework prints and what a file has to say; `consumed_batch` is the samples
+    that one optimizer step really takes. `data_parallel` is the framework's own divisor.
+    """
+
+    __slots__ = ("accumulation", "consumed_batch", "data_parallel", "global_batch", "layout", "micro_batch", "problem")
+
+    def __init__(
+        self,
+        layout: Layout,
+        micro_batch: Setting,
+        accumulation: Setting,
+        data_parallel: Setting,
+        global_batch: Setting,
+        consumed_batch: int | None = None,
+        problem: BatchProblem | None = None,
+    ) -> None:
+        self.layout = layout
+        self.micro_batch = micro_batch
+        self.accumulation = accumulation
+        self.data_parallel = data_parallel
+        self.global_batch = global_batch
+        self.consumed_batch = consumed_batch
+        self.problem = problem
+
+
+class Config:
+    """What one framework makes of its files: their values as its reader takes them, and what they come to.
+
+    `documents` are the files in the order in which the framework reads them; `values` is the mapping that
+    its code works on. `owner` maps a top-level key to the document that gives it, where that is not the
+    first. `load_problems` are reasons for which the framework could not read a file: (document, problem).
+    """
+
+    kind = ""
+    package = ""
+    newest = ""
+
+    def __init__(self, documents: list[Document], facts: Facts) -> None:
+        self.documents = documents
+        self.facts = facts
+        self.values: dict[Any, Any] = {}
+        self.owner: dict[Any, Document] = {}
+        self.load_problems: list[tuple[Document, Problem]] = []
+        self.overridden: dict[Path, str] = {}  # where an override on the launch line came from
+        self._batch: Batch | None = None
+
+    @property
+    def version(self) -> Version:
+        """The targeted release of the framework."""
+        return self.facts.version(self.package, self.newest)
+
+    @property
+    def batch(self) -> Batch:
+        """The batch as the framework resolves it."""
+        if self._batch is None:
+            self._batch = self.resolve_batch()
+        return self._batch
+
+    def resolve_batch(self) -> Batch:
+        """Infer the batch as the framework does."""
+        raise NotImplementedError
+
+    def numbers(self) -> dict[str, int | None]:
+        """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
+        return {}
+
+    def others(self) -> list[Config]:
+        """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
+        return []
+
+    def get(self, *path: str | int, default: Any = None) -> Any:
+        """The value at a path as the framework sees it; the default where there is nothing."""
+        value: Any = self.values
+        for step in path:
+            if isinstance(value, dict) and step in value:
+                value = value[step]
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                return default
+        return value
+
+    def has(self, *path: str | int) -> bool:
+        """Whether there is anything at a path, null included."""
+        return self.get(*path, default=Config) is not Config
+
+    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+        """The value at a path with its place; `value` is the default of a key that is not there.
+
+        The place of a missing key is its nearest parent, or the start of the file.
+        """
+        document = self.document_of(path[0]) if path else self.documents[0]
+        if path in self.overridden:
+            return Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
+        if self.has(*path):
+            key_node, node = document.find(path)
+            return Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
+        parent = path
+        while parent:
+            parent = parent[:-1]
+            key_node, node = document.find(parent)
+            if node is not None:
+                return Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
+        return Setting(path, value, DEFAULT, document, None, None, because or "default")
+
+    def document_of(self, key: str | int) -> Document:
+        """The file that gives a top-level key."""
+        return self.owner.get(key, self.documents[0])
+
+
+class Framework:
+    """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
+
+    kind = ""
+    title = ""
+    package = ""
+    newest = ""
+    referable = False  # whether files of another kind may name a file of this kind
+
+    def recognise(self, document: Document) -> int:
+        """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
+        raise NotImplementedError
+
+    def relative(self, document: Document) -> str | None:
+        """The name of a tool without a kind here that this file belongs to, if this framework knows it."""
+        return None
+
+    def packages(self) -> dict[str, str]:
+        """The packages whose version decides, with the newest release that is known."""
+        return {self.package: self.newest}
+
+    def syntax(self, path: str) -> str:
+        """`yaml` or `json`: how this framework's reader parses a file of that name."""
+        return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
+
+    def references(self, document: Document) -> list[tuple[Path, str, str]]:
+        """(key path, file named there, kind of that file) for files that a file pulls into its run."""
+        return []
+
+    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+        """The config that the files come to, in the order given."""
+        raise NotImplementedError
+
+    def load_rules(self) -> None:
+        """Import the rules of this kind, which registers them."""
+        raise NotImplementedError
+
+    def reader(self, document: Document, facts: Facts) -> Reader:
+        """The reader that this framework takes the file with."""
+        raise NotImplementedError

@@ -1,0 +1,197 @@
+"""Hugging Face trainer: what holds `TrainingArguments`, read as `HfArgumentParser` reads it."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Config, Facts
+    from cfglint.source.document import Document, Path
+    from cfglint.source.readers import Reader
+
+KIND = "huggingface"
+PACKAGE = "transformers"
+NEWEST = "5.23.0"
+
+# Names that nobody but TrainingArguments gives to a top-level key.
+OWN = frozenset(
+    (
+        "per_device_train_batch_size",
+        "per_device_eval_batch_size",
+        "per_gpu_train_batch_size",
+        "num_train_epochs",
+        "lr_scheduler_type",
+        "lr_scheduler_kwargs",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+        "gradient_checkpointing_kwargs",
+        "activation_checkpointing_kwargs",
+        "remove_unused_columns",
+        "ddp_find_unused_parameters",
+        "dataloader_num_workers",
+        "dataloader_drop_last",
+        "save_total_limit",
+        "overwrite_output_dir",
+        "logging_first_step",
+        "neftune_noise_alpha",
+        "label_smoothing_factor",
+        "adam_epsilon",
+        "bf16_full_eval",
+        "fp16_full_eval",
+        "accelerator_config",
+        "hub_strategy",
+        "hub_model_id",
+    )
+)
+# Names that it shares with others.
+SHARED = frozenset(
+    (
+        "output_dir",
+        "learning_rate",
+        "gradient_accumulation_steps",
+        "max_steps",
+        "warmup_steps",
+        "warmup_ratio",
+        "weight_decay",
+        "max_grad_norm",
+        "adam_beta1",
+        "adam_beta2",
+        "optim",
+        "seed",
+        "bf16",
+        "fp16",
+        "tf32",
+        "eval_strategy",
+        "evaluation_strategy",
+        "save_strategy",
+        "logging_strategy",
+        "logging_steps",
+        "logging_dir",
+        "save_steps",
+        "eval_steps",
+        "report_to",
+        "run_name",
+        "gradient_checkpointing",
+        "do_train",
+        "do_eval",
+        "group_by_length",
+        "deepspeed",
+        "fsdp",
+        "fsdp_config",
+        "push_to_hub",
+        "torch_compile",
+    )
+)
+# Keys of files that hold some of the same names and are none of ours: a trainer's state, a model's config,
+# a DeepSpeed or GPT-NeoX file.
+FOREIGN = frozenset(
+    (
+        "log_history",
+        "trial_params",
+        "architectures",
+        "train_micro_batch_size_per_gpu",
+        "train_batch_size",
+        "num_layers",
+        "pipe-parallel-size",
+        "pipe_parallel_size",
+        "compute_environment",
+        "services",
+        "jobs",
+        "apiVersion",
+    )
+)
+
+LLAMA_FACTORY = frozenset(("finetuning_type", "dataset_dir", "cutoff_len", "lora_target", "stage", "template", "quantization_bit"))
+AXOLOTL = frozenset(
+    (
+        "base_model",
+        "micro_batch_size",
+        "sequence_len",
+        "adapter",
+        "sample_packing",
+        "num_epochs",
+        "val_set_size",
+        "dataset_prepared_path",
+        "datasets",
+        "lora_r",
+        "load_in_8bit",
+        "wandb_project",
+    )
+)
+
+
+class Trainer(Framework):
+    """Files that `HfArgumentParser.parse_yaml_file` or `parse_json_file` makes `TrainingArguments` of."""
+
+    kind = KIND
+    title = "Hugging Face trainer"
+    package = PACKAGE
+    newest = NEWEST
+    extensions = (".yaml", ".yml", ".json")
+
+    def recognise(self, document: Document) -> int:
+        """By the names at the top; a relative's file is a stranger here."""
+        names = top_keys(document)
+        own = len(names & OWN)
+        shared = len(names & SHARED)
+        if not own + shared or names & FOREIGN or relative_of(names):
+            return STRANGER
+        if own and own + shared > 1:
+            return SURE
+        return UNCLEAR if own or shared > 2 else STRANGER
+
+    def relative(self, document: Document) -> str | None:
+        """LLaMA-Factory or axolotl, where a file is theirs."""
+        return relative_of(top_keys(document))
+
+    def references(self, document: Document) -> list[tuple[Path, str, str]]:
+        """The DeepSpeed, accelerator and FSDP files that a trainer file names."""
+        found: list[tuple[Path, str, str]] = []
+        for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
+            _, node = document.find((key,))
+            if node is not None and names_file(node.resolved()):
+                found.append(((key,), node.resolved().raw, kind))
+        return found
+
+    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+        """The trainer's arguments, of the first document; the others are files that it names."""
+        from cfglint.frameworks.huggingface.config import TrainerConfig
+
+        return TrainerConfig(documents, kinds, facts)
+
+    def load_rules(self) -> None:
+        """Register the rules."""
+        from cfglint.frameworks.huggingface import rules  # noqa: F401
+
+    def reader(self, document: Document, facts: Facts) -> Reader:
+        """PyYAML's safe loader, or Python's json."""
+        from cfglint.source.readers import STRICT_JSON, YAML11
+
+        return STRICT_JSON if document.syntax == "json" else YAML11
+
+
+def top_keys(document: Document) -> set[str]:
+    """The names at the top of a file."""
+    root = document.root
+    return {key.raw for key, _ in root.pairs()} if root is not None else set()
+
+
+def relative_of(names: set[str]) -> str | None:
+    """The tool, close to the trainer, whose keys these are."""
+    if len(names & LLAMA_FACTORY) > 1:
+        return "LLaMA-Factory"
+    if "base_model" in names and len(names & AXOLOTL) > 2:
+        return "axolotl"
+    return None
+
+
+def names_file(node: object) -> bool:
+    """Whether a value is a file name: a string that is neither inline JSON nor a null or boolean word."""
+    kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
+    if kind != "scalar" or not raw or raw.startswith("{"):
+        return False
+    return bool(style) or raw.lower() not in ("null", "~", "true", "false", "yes", "no", "on", "off", "none")
+
+
+FRAMEWORK = Trainer()

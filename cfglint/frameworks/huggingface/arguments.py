@@ -1,0 +1,173 @@
+"""`TrainingArguments` as a trainer holds them once `__post_init__` has run, as far as files decide it.
+
+Nothing is coerced on the way from a file, so a value here may be of any type; a property that needs
+another one says so by giving None.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.fields import default, has_field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Version
+
+# transformers 5.23.0 training_args.py:761
+DICT_FIELDS = (
+    "accelerator_config",
+    "fsdp_config",
+    "deepspeed",
+    "activation_checkpointing_kwargs",
+    "gradient_checkpointing_kwargs",
+    "lr_scheduler_kwargs",
+)
+
+
+class Arguments:
+    """The values of a release's fields: `given` by the files, or the release's defaults.
+
+    `given` holds what the release takes; unknown keys are left out. Inline JSON is expanded. Where an old
+    name stands for a new one in this release, `source` tells the name that a file uses.
+    """
+
+    def __init__(self, values: dict[Any, Any], version: Version) -> None:
+        self.version = version
+        self.given = {name: value for name, value in values.items() if has_field(name, version)}
+        self.source: dict[str, str] = {}
+        self.unparsed: dict[str, Exception] = {}
+        self._expand()
+        self._rename()
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a field; None for one that the release does not have."""
+        if name in self.given:
+            return self.given[name]
+        return default(name, self.version) if has_field(name, self.version) else None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+    def written(self, name: str) -> str:
+        """The key under which a file gives a field."""
+        return self.source.get(name, name)
+
+    def number(self, name: str) -> int | float | None:
+        """A field's value when it is a number; a bool counts, as in Python."""
+        value = self[name]
+        return value if isinstance(value, (int, float)) else None
+
+    def _expand(self) -> None:
+        for name in DICT_FIELDS:
+            value = self.given.get(name)
+            if isinstance(value, str) and value.startswith("{"):
+                import json
+
+                try:
+                    self.given[name] = converted(json.loads(value))
+                except ValueError as wrong:
+                    self.unparsed[name] = wrong
+
+    def _rename(self) -> None:
+        """Put values under the names that the release's own code goes on with."""
+        if self.given.get("evaluation_strategy") is not None and has_field("eval_strategy", self.version):
+            self._move("evaluation_strategy", "eval_strategy")
+        if self.given.get("no_cuda") and "use_cpu" not in self.given:
+            self._move("no_cuda", "use_cpu")
+        if self.given.get("torchdynamo") is not None:
+            self._move("torchdynamo", "torch_compile_backend")
+        for old, new in (("gradient_checkpointing", "activation_checkpointing"),):
+            if has_field(new, self.version) and self.given.get(new) is None and self.given.get(old) is not None:
+                self._move(old, new)
+        if self.given.get("per_gpu_train_batch_size"):
+            self._move("per_gpu_train_batch_size", "per_device_train_batch_size")
+
+    def _move(self, old: str, new: str) -> None:
+        self.given[new] = self.given[old]
+        self.source[new] = old
+
+    @property
+    def eval_strategy(self) -> Any:
+        """When to evaluate, under the name that the release uses."""
+        if "eval_strategy" in self.given or has_field("eval_strategy", self.version):
+            return self["eval_strategy"]
+        return self["evaluation_strategy"]
+
+    @property
+    def strategy_key(self) -> str:
+        """The key that a file uses for `eval_strategy`."""
+        if "eval_strategy" in self.given:
+            return self.written("eval_strategy")
+        return "eval_strategy" if has_field("eval_strategy", self.version) else "evaluation_strategy"
+
+    @property
+    def eval_steps(self) -> Any:
+        """Steps between evaluations; `logging_steps` where nothing or 0 is given and the strategy is steps."""
+        steps = self["eval_steps"]
+        if self.eval_strategy == "steps" and (steps is None or steps == 0):
+            return self["logging_steps"]
+        return steps
+
+    @property
+    def accelerator(self) -> dict[Any, Any]:
+        """`accelerator_config` as a mapping, with the old top-level names laid over it; empty where it is none."""
+        section = self["accelerator_config"]
+        merged = dict(section) if isinstance(section, dict) else {}
+        for name in ("split_batches", "dispatch_batches"):
+            if self.given.get(name) is not None:
+                merged[name] = self.given[name]
+        return merged
+
+    @property
+    def checkpointing(self) -> Any:
+        """Whether activations are recomputed."""
+        if has_field("activation_checkpointing", self.version):
+            return self["activation_checkpointing"]
+        return self["gradient_checkpointing"]
+
+    @property
+    def checkpointing_key(self) -> str:
+        """The key that a file uses for it."""
+        if "activation_checkpointing" in self.given:
+            return self.written("activation_checkpointing")
+        return "gradient_checkpointing"
+
+    @property
+    def optimizer(self) -> Any:
+        """The optimizer's name."""
+        return "adafactor" if self.given.get("adafactor") else self["optim"]
+
+    @property
+    def compiles(self) -> bool:
+        """Whether `torch.compile` is on; naming a backend or a mode turns it on."""
+        return bool(self["torch_compile"]) or self["torch_compile_backend"] is not None or self["torch_compile_mode"] is not None
+
+    @property
+    def trackers(self) -> list[Any]:
+        """`report_to` as a list; empty where it is none or every installed one."""
+        value = self["report_to"]
+        if value in (None, "all", "none", ["all"], ["none"]):
+            return []
+        return value if isinstance(value, list) else [value]
+
+
+def converted(section: dict[Any, Any]) -> dict[Any, Any]:
+    """Inline JSON with its strings made booleans and numbers, as `_convert_str_dict` does.
+
+    Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
+    training_args.py:161-175).
+    """
+    return {key: _converted(value) for key, value in section.items()}
+
+
+def _converted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return converted(value)
+    if not isinstance(value, str):
+        return value
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if value.isdigit():
+        return int(value)
+    return float(value) if value.replace(".", "", 1).isdigit() else value

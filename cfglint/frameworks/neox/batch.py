@@ -1,0 +1,219 @@
+"""The batch of a GPT-NeoX run.
+
+Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.frameworks.neox.refusals import hollow, number, raised, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+    Terms = tuple[Any, Any, Any]
+
+TOTAL = "train_batch_size"
+MICRO = "train_micro_batch_size_per_gpu"
+ACCUMULATION = "gradient_accumulation_steps"
+
+
+def resolve(config: NeoXConfig) -> Batch:
+    """The batch that the launcher computes, and why it would refuse it."""
+    layout, problem = resolve_layout(config)
+    written = (config.argument(TOTAL), config.argument(MICRO), config.argument(ACCUMULATION))
+    data_parallel = None if problem else ways(layout)
+    resolved: Terms = written
+    if problem is None:
+        resolved, problem = infer(config, layout, data_parallel, written)
+    names = (TOTAL, MICRO, ACCUMULATION)
+    total, micro, accumulation = (
+        term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True)
+    )
+    divisor = Setting(("data_parallel",), data_parallel, DERIVED, because="GPUs / pipeline / model parallel size")
+    consumed = total.value if whole(total.value) else None
+    return Batch(layout, micro, accumulation, divisor, total, consumed, problem)
+
+
+def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
+    """A batch size as it is resolved, at its place when it is written as a number."""
+    setting = config.setting(name, value=before)
+    if before is not None and setting.written:
+        if number(after):
+            setting.value = after
+        return setting
+    if before is not None:
+        return Setting(setting.path, after, because="the default of GPT-NeoX")
+    because = "derived from the other two and the data-parallel size"
+    return Setting(setting.path, after, DERIVED, because=because)
+
+
+def gpus(config: NeoXConfig) -> Any:
+    """The GPU count that the arithmetic uses: the file's own, else the launch's; None when unknown.
+
+    With a hostfile, `num_gpus` counts for every host of it, and how many those are stands in that file
+    (arguments.py:892-909). Without one, `num_gpus`, `num_nodes` and `include` do not touch the arithmetic.
+    """
+    imposed = config.argument("global_num_gpus")
+    if imposed is not None:
+        return imposed
+    per_host = config.argument("num_gpus")
+    if config.argument("hostfile") is not None and number(per_host) and per_host > 0:
+        return None
+    return config.facts.gpus
+
+
+def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
+    """The GPUs and the axes that divide them; sizes below 1 count as 1."""
+    sizes = []
+    for name in ("pipe_parallel_size", "model_parallel_size"):
+        value = config.argument(name)
+        wrong = raised(lambda value=value: value >= 1)  # type: ignore[misc]
+        if wrong:
+            text = f"{name} is {describe(value)}, and it is compared with 1"
+            return Layout(None), BatchProblem("type", config.setting(name), text, wrong)
+        sizes.append(value if value >= 1 else 1)
+    pipe, tensor = sizes
+    count = gpus(config)
+    wrong = raised(lambda: hollow(count) / 1) if count is not None else None
+    if wrong:
+        text = f"global_num_gpus is {describe(count)}, and the batch is computed with it"
+        return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, wrong)
+    layout = Layout(count, rounded(tensor), rounded(pipe))
+    if count is None or (count / pipe / tensor) % 1 == 0:
+        return layout, None
+    if not certain(config):
+        return layout, None
+    name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
+    text = f"{count} GPUs are not a whole multiple of {pipe} pipeline stages x {tensor}-way model parallelism"
+    exception = (
+        f"AssertionError: [ERROR] NeoXArgs.calculate_derived() (global_num_gpus / pp_size) / mp_size "
+        f"[({count} / {pipe}) / {tensor}] must be a whole number"
+    )
+    return layout, BatchProblem("layout", config.setting(name), text, exception)
+
+
+def ways(layout: Layout) -> float | int | None:
+    """The data-parallel size as the framework computes it; None when the GPU count is unknown or does not divide."""
+    if layout.gpus is None:
+        return None
+    size = layout.gpus / layout.pipeline_parallel / layout.tensor_parallel
+    return int(size) if size % 1 == 0 else None
+
+
+def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms) -> tuple[Terms, BatchProblem | None]:
+    """(global, micro, accumulation) after the framework's derivation, and what it would refuse about them."""
+    wrong = next((value for value in written if value is not None and not number(value)), None)
+    if wrong is not None:
+        return written, wrong_type(config, data_parallel, written)
+    total, micro, _ = written
+    if total is None and micro is None:
+        exception = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
+        return written, BatchProblem("missing", config.setting(TOTAL), "no batch size is given", exception)
+    if data_parallel is None:
+        return partly(written), None
+    try:
+        resolved = derive(float(data_parallel), *written)
+    except (ArithmeticError, ValueError) as failed:
+        kept = f"{type(failed).__name__}: {failed}"
+        setting = config.setting(MICRO if not micro and micro is not None else ACCUMULATION)
+        return written, BatchProblem("not-positive", setting, f"the batch cannot be derived: {failed}", kept)
+    problem = check(config, float(data_parallel), written, resolved)
+    return resolved, problem if problem is None or certain(config) else None
+
+
+def derive(data_parallel: float, total: Any, micro: Any, accumulation: Any) -> Terms:
+    """Fill in what is None by floor division, as calculate_batch_parameters does (arguments.py:827-863)."""
+    if total is not None and micro is not None and accumulation is not None:
+        return total, micro, accumulation
+    if total is not None and micro is not None:
+        accumulation = total // micro // data_parallel
+    elif total is not None:
+        micro = total // data_parallel
+        if accumulation is None:
+            accumulation = 1
+        else:
+            micro //= accumulation
+    elif accumulation is not None:
+        total = micro * accumulation * data_parallel
+    else:
+        total, accumulation = micro * data_parallel, 1
+    return int(total), int(micro), int(accumulation)
+
+
+def partly(written: Terms) -> Terms:
+    """What is known without a data-parallel size: what is written, and an accumulation that nothing can change."""
+    total, micro, accumulation = written
+    if accumulation is None and (total is None or micro is None):
+        accumulation = 1
+    return total, micro, accumulation
+
+
+def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Terms) -> BatchProblem | None:
+    """The four assertions on a derived batch (arguments.py:866-883)."""
+    labels = (("Train batch size", TOTAL), ("Micro batch size per gpu", MICRO), ("Gradient accumulation steps", ACCUMULATION))
+    for (label, name), value in zip(labels, resolved, strict=True):
+        if not value > 0:
+            text = f"{name} comes to {value}; it has to be greater than 0"
+            return BatchProblem("not-positive", culprit(config, name), text, f"AssertionError: {label}: {value} has to be greater than 0")
+    total, micro, accumulation = resolved
+    if total == micro * accumulation * data_parallel:
+        return None
+    text = f"{total} is not {micro} (micro batch) x {accumulation} (accumulation) x {int(data_parallel)} (data-parallel size)"
+    if written[2] is not None and ACCUMULATION not in config.values:
+        text += "; an accumulation that is not written is 1, not derived"
+    exception = (
+        "AssertionError: Check batch related parameters. train_batch_size is not equal to "
+        f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {data_parallel}"
+    )
+    return BatchProblem("mismatch", culprit(config, TOTAL), text, exception)
+
+
+def culprit(config: NeoXConfig, name: str) -> Setting:
+    """The setting to point at: the one in question when it is written, else another of the three that is."""
+    for each in (name, TOTAL, MICRO, ACCUMULATION):
+        if config.argument(each) is not None and each in config.values:
+            return config.setting(each)
+    return config.setting(name)
+
+
+def wrong_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> BatchProblem:
+    """The problem of a batch size that is no number, with what the arithmetic raises when it meets it."""
+    terms = [hollow(value) for value in written]
+    names = (TOTAL, MICRO, ACCUMULATION)
+    name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not number(pair[1]))
+
+    def arithmetic() -> None:
+        resolved = derive(float(data_parallel or 1), *terms)
+        if all(each > 0 for each in resolved):
+            raise TypeError(f"'>' not supported between instances of '{type(value).__name__}' and 'int'")
+
+    text = f"{name} is {describe(value)}; GPT-NeoX computes with it and converts nothing"
+    exception = raised(arithmetic) or f"AssertionError: {name} has to be greater than 0"
+    return BatchProblem("type", config.setting(name), text, exception)
+
+
+def certain(config: NeoXConfig) -> bool:
+    """Whether what is not written is really absent: another file of the run may still give it."""
+    if config.facts.whole:
+        return True
+    sizes = ("pipe_parallel_size", "model_parallel_size")
+    return all(name in config.values for name in (*sizes, TOTAL, MICRO, ACCUMULATION))
+
+
+def describe(value: Any) -> str:
+    """A value as a message shows it: its type and, when short, itself."""
+    if value is None:
+        return "null"
+    shown = repr(value)
+    article = {"str": "text", "bool": "a boolean", "list": "a list", "dict": "a mapping", "float": "a float", "int": "a whole number"}
+    kind = article.get(type(value).__name__, type(value).__name__)
+    return f"{kind} ({shown})" if len(shown) <= 40 else kind
+
+
+def rounded(value: Any) -> Any:
+    """A size as an int where it is whole."""
+    return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value

@@ -1,0 +1,74 @@
+"""The machine-readable report, as the contract of the command line lays it down."""
+
+from __future__ import annotations
+
+import json
+
+from cfglint import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.diagnostic import Diagnostic, Fix, Outcome, Place
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """`{"cfglint", "runs", "diagnostics"}`; runs in the order of the arguments."""
+    report = {
+        "cfglint": __version__,
+        "runs": [run_entry(outcome) for outcome in outcomes],
+        "diagnostics": [entry(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed],
+    }
+    return json.dumps(report, ensure_ascii=True) + "\n"
+
+
+def run_entry(outcome: Outcome) -> dict[str, Any]:
+    """The entry of a run."""
+    return {
+        "files": outcome.files,
+        "kinds": outcome.kinds,
+        "target": outcome.target,
+        "gpus": outcome.gpus,
+        "verdict": outcome.verdict,
+        "fails_at": outcome.fails_at,
+        "resolved": outcome.resolved,
+    }
+
+
+def entry(diagnostic: Diagnostic) -> dict[str, Any]:
+    """The entry of a finding."""
+    return {
+        **position(diagnostic.place),
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "severity": diagnostic.severity,
+        "key": diagnostic.key,
+        "message": diagnostic.message,
+        "fails_at": diagnostic.fails_at,
+        "exception": diagnostic.exception,
+        "related": [
+            {"file": place.file, "line": place.line, "column": place.column, "message": message} for place, message in diagnostic.related
+        ],
+        "fix": fix_entry(diagnostic.fix) if diagnostic.fix else None,
+    }
+
+
+def position(place: Place) -> dict[str, Any]:
+    """File, line and column, from 1, in characters."""
+    return {
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+    }
+
+
+def fix_entry(fix: Fix) -> dict[str, Any]:
+    """Title, safety and edits of a fix; `start` and `end` are offsets in the decoded text."""
+    return {
+        "title": fix.title,
+        "safe": fix.safe,
+        "edits": [{"file": each.file, "start": each.start, "end": each.end, "text": each.text} for each in fix.edits],
+    }

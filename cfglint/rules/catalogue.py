@@ -1,0 +1,18 @@
+"""All rules of all kinds, for the manual and the reports that name every rule."""
+
+from __future__ import annotations
+
+from cfglint.frameworks import kinds
+from cfglint.rules.engine import rules_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.rule import Rule
+
+
+def every_rule() -> list[Rule]:
+    """Every rule there is, sorted by code; loads all frameworks."""
+    found: dict[str, Rule] = {}
+    for kind in kinds():
+        found.update((rule.code, rule) for rule in rules_for(kind))
+    return [found[code] for code in sorted(found)]

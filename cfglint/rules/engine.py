@@ -1,0 +1,97 @@
+"""Run the rules of a kind over a config: findings become diagnostics, a broken rule never hides another."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING, Diagnostic, Place
+from cfglint.frameworks import framework
+from cfglint.rule import RULES, SKIP, WARN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Config, Setting
+    from cfglint.rule import Finding, Rule
+    from cfglint.source.document import Document, Node
+
+INTERNAL = "INT000"
+MOST = 1000  # diagnostics of one config
+
+_by_kind: dict[str, list[Rule]] = {}
+
+
+def rules_for(kind: str) -> list[Rule]:
+    """The rules that look at configs of a kind, shared ones first."""
+    if kind not in _by_kind:
+        load_shared()
+        framework(kind).load_rules()
+        _by_kind[kind] = [rule for rule in RULES if not rule.kinds or kind in rule.kinds]
+    return _by_kind[kind]
+
+
+def load_shared() -> None:
+    """Import the modules of shared rules, which registers them."""
+    from cfglint.rules import batch, reading, spelling  # noqa: F401
+
+
+def inspect(config: Config) -> list[Diagnostic]:
+    """Every diagnostic of a config, in the order of the rules."""
+    diagnostics: list[Diagnostic] = []
+    for rule in rules_for(config.kind):
+        try:
+            for finding in rule.check(config):
+                diagnostic = judge(rule, finding, config)
+                if diagnostic is not None:
+                    diagnostics.append(diagnostic)
+        except Exception as wrong:
+            diagnostics.append(internal(f"rule {rule.code}", wrong, config.documents[0]))
+        if len(diagnostics) >= MOST:
+            return diagnostics[:MOST]
+    return diagnostics
+
+
+def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
+    """The diagnostic of a finding, its severity lowered where the file may be a part of a run or have another reader."""
+    severity = finding.severity or rule.severity
+    if not config.facts.whole and rule.fragment == SKIP:
+        return None
+    if severity == ERROR and not config.facts.whole and rule.fragment == WARN:
+        severity = WARNING
+    if severity == ERROR and finding.consumer_only and not config.facts.declared:
+        severity = WARNING
+    setting = finding.setting
+    fails = severity == ERROR
+    return Diagnostic(
+        rule.code,
+        rule.name,
+        severity,
+        place_of(setting, config, finding.on_key),
+        setting.pointer,
+        finding.message,
+        (finding.fails_at or rule.fails_at) if fails else None,
+        finding.exception or rule.raises,
+        tuple((place_of(each, config, False), f"{each.name} {each.value}") for each in finding.related if each.node is not None),
+        finding.fix,
+    )
+
+
+def internal(where: str, wrong: Exception, document: Document) -> Diagnostic:
+    """A bug of ours as a diagnostic: it says nothing about the config, and the exit status is 2."""
+    message = f"internal error in {where}: {type(wrong).__name__}: {wrong}. This is a bug in cfglint; please report it with this file."
+    return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message)
+
+
+def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
+    """Where to point: the value, the key, or the first line when nothing is written."""
+    document = setting.document or config.documents[0]
+    node: Node | None = setting.node
+    if setting.key_node is not None and (on_key or not setting.written):
+        node = setting.key_node
+    if node is None:
+        return span(document, 0, 0)
+    return span(document, node.start, node.end)
+
+
+def span(document: Document, start: int, end: int) -> Place:
+    """A place from offsets into a document."""
+    line, column = document.position(start)
+    end_line, end_column = document.position(end)
+    return Place(document.path, line, column, end_line, end_column, start, end, document.line(line))

@@ -1,0 +1,100 @@
+"""Rules about scalars that a YAML 1.1 reader takes for something else than they look like."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import WARNING
+from cfglint.frameworks.base import WRITTEN, Setting
+from cfglint.rule import Finding, rule
+from cfglint.source.document import SCALAR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.base import Config
+
+
+@rule(
+    "TYP001",
+    "octal-number",
+    WARNING,
+    bad="output_dir: out\nper_device_train_batch_size: 010\n",
+    good="output_dir: out\nper_device_train_batch_size: 10\n",
+    example={"kind": "huggingface", "at": "/per_device_train_batch_size"},
+)
+def octal_number(config: Config) -> Iterator[Finding]:
+    """A number with a leading zero is read as octal.
+
+    YAML 1.1 takes `010` for 8. Nothing says so: the run starts with the other number.
+
+    Fix: leave the zero out.
+
+    Source: PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182.
+    """
+    for setting in plain_scalars(config):
+        raw = setting.node.raw.lstrip("+-") if setting.node else ""
+        if len(raw) > 1 and raw[0] == "0" and raw.isdigit() and type(setting.value) is int:
+            yield Finding(setting, f"`{raw}` is octal in YAML 1.1: the framework reads {setting.value}")
+
+
+@rule(
+    "TYP002",
+    "sexagesimal-number",
+    WARNING,
+    bad="output_dir: out\nsave_steps: 1:30\n",
+    good="output_dir: out\nsave_steps: 90\n",
+    example={"kind": "huggingface", "at": "/save_steps"},
+)
+def sexagesimal_number(config: Config) -> Iterator[Finding]:
+    """Numbers with a colon are read in base 60.
+
+    YAML 1.1 takes `1:30` for 90, so a time or a ratio becomes a plain number without a word.
+
+    Fix: write the number, or quote the text.
+
+    Source: PyYAML 6.0.3 constructor.py:241, resolver.py:186.
+    """
+    for setting in plain_scalars(config):
+        raw = setting.node.raw if setting.node else ""
+        if ":" in raw and type(setting.value) in (int, float):
+            yield Finding(setting, f"`{raw}` is base 60 in YAML 1.1: the framework reads {setting.value}")
+
+
+@rule(
+    "TYP003",
+    "none-is-text",
+    WARNING,
+    bad="output_dir: out\nsave_total_limit: None\n",
+    good="output_dir: out\nsave_total_limit: null\n",
+    fixed="output_dir: out\nsave_total_limit: null\n",
+    example={"kind": "huggingface", "at": "/save_total_limit"},
+)
+def none_is_text(config: Config) -> Iterator[Finding]:
+    """`None` in YAML is the text "None", not nothing.
+
+    The key is set to four letters: where a number is expected the run dies when it is used, hours later
+    for a key such as `save_total_limit`; where text is taken, a file or an experiment of that name appears.
+
+    Fix: `null`, `~`, or leave the key out.
+
+    Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and nothing are null).
+    """
+    from cfglint.fixes import replace
+
+    for setting in plain_scalars(config):
+        if setting.value == "None":
+            yield Finding(
+                setting,
+                f"`{setting.name}` is the text 'None' to YAML; nothing is `null`",
+                fix=replace(setting, None, "write null", safe=False),
+            )
+
+
+def plain_scalars(config: Config) -> Iterator[Setting]:
+    """Unquoted scalars of the YAML files of a config, with the values that its reader gives them."""
+    for document in config.documents:
+        if document.syntax != "yaml":
+            continue
+        for path, key, node in document.walk():
+            if node.kind == SCALAR and not node.style and (":" in node.raw or node.raw[:1] in "0+-" or node.raw == "None"):
+                yield Setting(path, config.get(*path), WRITTEN, document, node, key)

@@ -1,0 +1,141 @@
+"""A run: the documents that describe one training job, the facts of its launch, and what they come to."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, STAGES, Diagnostic, Outcome
+from cfglint.frameworks import framework
+from cfglint.frameworks.base import Batch, Config, Layout
+from cfglint.rules.engine import inspect, internal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Facts
+    from cfglint.source.document import Document
+
+NUMBERS = (
+    "micro_batch",
+    "accumulation",
+    "data_parallel",
+    "tensor_parallel",
+    "pipeline_parallel",
+    "context_parallel",
+    "sequence_parallel",
+    "global_batch",
+    "consumed_batch",
+    "seq_length",
+    "tokens_per_step",
+    "steps_per_epoch",
+    "total_steps",
+    "warmup_steps",
+)
+
+
+class Run:
+    """One training job as its files and facts tell it.
+
+    `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
+    the consumer's, then those that it brings in.
+    """
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
+        self.documents = documents
+        self.kinds = kinds
+        self.facts = facts
+        self.bugs: list[Diagnostic] = []
+        self.configs: list[Config] = []
+        self._diagnostics: list[Diagnostic] | None = None
+        try:
+            config = framework(kinds[0]).config(documents, kinds, facts)
+            self.configs = [config, *config.others()]
+        except Exception as wrong:
+            self.bugs.append(internal(f"reading {kinds[0]}", wrong, documents[0]))
+
+    @property
+    def batch(self) -> Batch | None:
+        """The consumer's batch."""
+        try:
+            return self.configs[0].batch if self.configs else None
+        except Exception as wrong:
+            self.bugs.append(internal("resolving the batch", wrong, self.documents[0]))
+            self.configs = []
+            return None
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything that is to be said, in the order of files and places."""
+        if self._diagnostics is None:
+            found: list[Diagnostic] = []
+            for config in self.configs:
+                found.extend(inspect(config))
+            order = {document.path: index for index, document in enumerate(self.documents)}
+            found = [*self.bugs, *found]
+            found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
+            self._diagnostics = found
+        return self._diagnostics
+
+    @property
+    def verdict(self) -> str:
+        """`accept` or `reject`: whether the framework would start training."""
+        return "reject" if any(each.severity == ERROR for each in self.diagnostics) else "accept"
+
+    @property
+    def fails_at(self) -> str | None:
+        """The earliest moment at which it would die; None when it starts."""
+        stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
+        return min(stages, key=STAGES.index) if stages else None
+
+    @property
+    def target(self) -> dict[str, str]:
+        """The package versions that the answer is for."""
+        target: dict[str, str] = {}
+        for kind in dict.fromkeys(self.kinds):
+            for package, newest in framework(kind).packages().items():
+                target[package] = self.facts.target.get(package, newest)
+        return target
+
+    @property
+    def resolved(self) -> dict[str, int | None]:
+        """What the framework computes from the files, with None for what it cannot know."""
+        numbers: dict[str, int | None] = dict.fromkeys(NUMBERS)
+        batch = self.batch
+        if batch is None:
+            return numbers
+        layout: Layout = batch.layout
+        numbers.update(
+            micro_batch=integer(batch.micro_batch.value),
+            accumulation=integer(batch.accumulation.value),
+            data_parallel=integer(batch.data_parallel.value),
+            tensor_parallel=layout.tensor_parallel,
+            pipeline_parallel=layout.pipeline_parallel,
+            context_parallel=layout.context_parallel,
+            sequence_parallel=layout.sequence_parallel,
+            global_batch=integer(batch.global_batch.value),
+            consumed_batch=integer(batch.consumed_batch),
+        )
+        numbers.update(self.configs[0].numbers())
+        if numbers["consumed_batch"] and numbers["seq_length"]:
+            numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
+        return numbers
+
+    def outcome(self) -> Outcome:
+        """The run as plain values, without its documents."""
+        resolved = self.resolved  # first, for a bug found there belongs to the diagnostics
+        return Outcome(
+            [document.path for document in self.documents],
+            self.kinds,
+            self.target,
+            self.facts.gpus,
+            self.verdict,
+            self.fails_at,
+            resolved,
+            self.diagnostics,
+        )
+
+
+def integer(value: Any) -> int | None:
+    """A whole number as an int, anything else as None; a float that is whole counts, as it prints."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return int(value) if isinstance(value, int) else None
