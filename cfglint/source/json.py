@@ -9,10 +9,6 @@ from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
 MAX_DEPTH = 200
 
 COMMENT = "comment"
@@ -26,25 +22,37 @@ MULTILINE = "multiline string"
 NO_BRACES = "no braces"
 CONSTANT = "constant"
 EMPTY = "empty"
+NUMBER = "number"
+
+BARE = "bare"  # the style of a root object without braces
+BAD_KEY = "Found '?' where a key name was expected (check your syntax or use quotes if the key name includes {}[],: or whitespace)"
 
 BLANKS = " \t\n\r"
 PUNCTUATION = "{}[],:"
 ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-WORDS = {"n": "null", "t": "true", "f": "false"}
+WORDS = ("null", "true", "false")
 CONSTANTS = ("NaN", "Infinity", "-Infinity")
 HEX = "0123456789abcdefABCDEF"
-TEXT = "!text"  # the tag of a bare string that looks like a number or word but is none to hjson
+TEXT = "!text"  # the tag of a bare string that looks like a number or word and is none to hjson
+
+
+HJSON_ERROR = "hjson.scanner.HjsonDecodeError"
+INDEX_ERROR = "IndexError"
+VALUE_ERROR = "ValueError"
 
 
 class Refused(Exception):
-    """hjson would raise here: where, in whose words, and as which exception when not its own."""
+    """hjson raises `exception` here; `reason` is its text, without the place that its own class adds."""
 
-    def __init__(self, place: int, reason: str, kind: str = "syntax", exception: str = "hjson.scanner.HjsonDecodeError") -> None:
+    def __init__(self, place: int, reason: str, exception: str = HJSON_ERROR) -> None:
         super().__init__(reason)
         self.place = place
         self.reason = reason
-        self.kind = kind
         self.exception = exception
+
+
+class TooDeep(Exception):
+    """More open brackets than any config has."""
 
 
 def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Document:
@@ -54,130 +62,404 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     what stands before it. Without `constants`, `NaN` and `Infinity` are the bare strings that hjson sees.
     """
     document = Document(path, text, "json", bom)
+    parser = Parser(document, constants)
     try:
-        Parser(document, constants).run()
+        parser.run()
     except Refused as refused:
         document.problems.append(problem(document, refused))
-    document.relaxations.sort()
+        parser.abandon()
+    except TooDeep:
+        place = parser.position
+        document.problems.append(Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", "depth"))
+        parser.abandon()
     return document
 
 
 def problem(document: Document, refused: Refused) -> Problem:
     """A refusal with the text of the exception that hjson would raise."""
-    place = min(refused.place, len(document.text))
-    end = min(place + 1, len(document.text))
-    if refused.kind == "depth":
-        return Problem(place, end, refused.reason, "depth")
     exception = f"{refused.exception}: {refused.reason}"
-    if refused.exception.endswith("DecodeError"):
+    if refused.exception == HJSON_ERROR:
         exception += where(document, refused.place)
-    return Problem(place, end, f"neither JSON nor hjson: {refused.reason[0].lower()}{refused.reason[1:]}", refused.kind, exception)
+        if refused.reason == "Extra data":
+            exception = f"{refused.exception}: {refused.reason}{where(document, refused.place, len(document.text))}"
+    place = min(refused.place, len(document.text))
+    reason = "a comment or string does not end" if refused.exception == INDEX_ERROR else refused.reason[0].lower() + refused.reason[1:]
+    return Problem(place, min(place + 1, len(document.text)), f"neither JSON nor hjson: {reason}", "syntax", exception)
 
 
-def where(document: Document, place: int) -> str:
-    """A place as Python's decoders write it; they count a byte order mark as a character."""
-    text, mark = document.text, int(document.bom)
-    line = text.count("\n", 0, place) + 1
-    column = place + 1 + mark if line == 1 else place - text.rindex("\n", 0, place)
-    return f": line {line} column {column} (char {place + mark})"
+def where(document: Document, place: int, end: int | None = None) -> str:
+    """A place or range as Python's decoders write it; they count a byte order mark as a character."""
+    line, column = line_and_column(document, place)
+    mark = int(document.bom)
+    if end is None:
+        return f": line {line} column {column} (char {place + mark})"
+    end_line, end_column = line_and_column(document, end)
+    return f": line {line} column {column} - line {end_line} column {end_column} (char {place + mark} - {end + mark})"
+
+
+def line_and_column(document: Document, place: int) -> tuple[int, int]:
+    """Both from 1, with only LF ending a line."""
+    line = document.text.count("\n", 0, place) + 1
+    return line, place + 1 + int(document.bom) if line == 1 else place - document.text.rindex("\n", 0, place)
+
+
+def is_number(raw: str) -> bool:
+    """Whether hjson takes a bare text as a number; JSON does so too when it is ASCII."""
+    digits = raw[1:] if raw[:1] == "-" else raw
+    if digits.isdecimal():
+        return digits[0] != "0" or len(digits) == 1 if digits[0] in "0123456789" else False
+    mantissa, mark, exponent = digits.partition("e") if "e" in digits else digits.partition("E")
+    if mark and not exponent[exponent[:1] in ("+", "-") :].isdecimal():
+        return False
+    whole, point, fraction = mantissa.partition(".")
+    if point and not fraction.isdecimal():
+        return False
+    return whole.isdecimal() and whole[0] in "0123456789" and (whole[0] != "0" or len(whole) == 1)
 
 
 class Parser:
     """One pass over a text; `position` is the next character to look at."""
 
-    __slots__ = ("constants", "document", "open", "position", "relaxations", "text")
+    __slots__ = ("comments", "constants", "document", "open", "position", "relaxations", "text")
 
     def __init__(self, document: Document, constants: bool) -> None:
         self.document = document
         self.text = document.text
         self.relaxations = document.relaxations
+        self.comments = document.comments
         self.constants = constants
         self.position = 0
         self.open: list[Node] = []
 
     def run(self) -> None:
-        """Read the root: an object, with or without braces, an array or a lone value."""
+        """Read the root: an object with or without braces, an array, or a lone value."""
         char = self.skip()
-        if char in ("{", "["):
-            self.value()
+        if char == "{" or char == "[":
+            self.document.roots.append(self.value())
+            self.collections()
         elif not char and not self.document.bom:
-            self.relaxations.append((0, self.position, EMPTY))
-            self.document.roots.append(Node(MAPPING, self.position, self.position, "", "bare"))
+            self.relax(0, self.position, EMPTY)
         else:
             self.bare_root()
-        self.collections()
         if self.skip():
-            self.extra()
+            raise Refused(self.position, "Extra data")
+
+    def abandon(self) -> None:
+        """End what is still open where the text was given up."""
+        for node in self.open:
+            node.end = min(self.position, len(self.text))
 
     def bare_root(self) -> None:
         """Members without braces, or else a single value, as hjson tries them."""
         start = self.position
-        marks = len(self.relaxations), len(self.document.comments)
-        node = Node(MAPPING, start, start, "", "bare")
-        self.document.roots.append(node)
-        self.open.append(node)
-        self.relaxations.append((start, start, NO_BRACES))
+        root = Node(MAPPING, start, start, "", BARE)
+        self.document.roots.append(root)
+        self.open.append(root)
+        self.relax(start, start, NO_BRACES)
         try:
             self.collections()
-        except Refused:
-            tree = list(self.document.roots), self.relaxations[:], self.document.comments[:]
-            self.open.clear()
-            self.document.roots.clear()
-            del self.relaxations[marks[0] :], self.document.comments[marks[1] :]
-            self.position = start
-            if not self.lone_value():
-                self.document.roots[:], self.relaxations[:], self.document.comments[:] = tree
+        except Refused as refused:
+            lone = self.lone_value(start) if refused.exception == HJSON_ERROR else None
+            if lone is None:
                 raise
+            self.open.clear()
+            self.document.roots[:] = [lone.document.root] if lone.document.root is not None else []
+            self.relaxations[:] = lone.relaxations
+            self.comments[:] = [span for span in self.comments if span[1] <= start]
+            self.position = lone.position
 
-    def lone_value(self) -> bool:
-        """Try to read a single value at the position."""
+    def lone_value(self, start: int) -> Parser | None:
+        """A parser that has read the single value at `start`; None when there is none."""
+        other = Parser(Document("", self.text, "json"), self.constants)
+        other.position = start
         try:
-            self.value()
+            other.document.roots.append(other.value())
         except Refused:
-            return False
-        return bool(self.document.roots)
-
-    def extra(self) -> NoReturn:
-        end = len(self.text)
-        first, last = where(self.document, self.position), where(self.document, end)
-        char, end_char = first[first.rindex("(char ") + 6 : -1], last[last.rindex("(char ") + 6 : -1]
-        places = f"{first[: first.rindex(' (')]} - {last[2 : last.rindex(' (')]} (char {char} - {end_char})"
-        refused = Refused(self.position, "Extra data" + places, exception="hjson.scanner.HjsonDecodeError: ")
-        refused.exception = "hjson.scanner.HjsonDecodeError"
-        raise refused
+            return None
+        return other
 
     def collections(self) -> None:
         """Read members and items until every open collection is closed."""
         while self.open:
             node = self.open[-1]
-            if node.kind == MAPPING:
+            if self.at_end(node):
+                self.open.pop()
+            elif node.kind == MAPPING:
                 self.member(node)
             else:
-                self.item(node)
+                node.children.append(self.value())
+
+    def at_end(self, node: Node) -> bool:
+        """Step over a comma and the end of a collection; whether it ended."""
+        char = self.skip()
+        comma = -1
+        if node.children and char == ",":
+            comma = self.position
+            self.position += 1
+            char = self.skip()
+        if not char and node.kind == SEQUENCE and not node.children:
+            raise Refused(self.position, "End of input while parsing an array (did you forget a closing ']'?)")
+        if node.style == BARE:
+            ended = not char and bool(node.children)
+            node.end = last_end(node)
+        elif ended := char == ("}" if node.kind == MAPPING else "]"):
+            self.position += 1
+            node.end = self.position
+        if ended and comma >= 0:
+            self.relax(comma, comma + 1, TRAILING_COMMA)
+        elif not ended and comma < 0 and node.children:
+            self.relax(self.position, self.position, MISSING_COMMA)
+        return ended
 
     def member(self, node: Node) -> None:
-        """One `key: value` of an object, or its end."""
-        char = self.skip()
-        bare = node.style == "bare"
-        if self.separated(node, char) and (char == "}" if not bare else not char and node.children):
-            self.close(node, bare)
-            return
+        """One `key: value` of an object; a key whose value cannot be read stays in the tree without one."""
         key = self.key()
-        if self.skip() != ":":
-            raise Refused(self.position, "Expecting ':' delimiter")
-        self.position += 1
-        self.skip()
-        node.children.append((key, self.value()))
+        try:
+            if self.skip() != ":":
+                raise Refused(self.position, "Expecting ':' delimiter")
+            self.position += 1
+            self.skip()
+            value = self.value()
+        except Refused:
+            node.children.append((key, Node(SCALAR, key.end, key.end)))
+            raise
+        node.children.append((key, value))
 
-    def item(self, node: Node) -> None:
-        """One value of an array, or its end."""
-        char = self.skip()
-        if not char and not node.children:
-            raise Refused(self.position, "End of input while parsing an array (did you forget a closing ']'?)")
-        if self.separated(node, char) and char == "]":
-            self.close(node, False)
-            return
-        node.children.append(self.value())
+    def key(self) -> Node:
+        """A key in quotes or bare; the position is behind it."""
+        char = self.text[self.position : self.position + 1]
+        if char == '"' or char == "'":
+            return self.string(char)
+        return self.bare_key()
 
-    def separated(self, node: Node, char: str) -> bool:
-        raise NotImplementedError
+    def bare_key(self) -> Node:
+        """A key up to its colon: no punctuation, and blanks only before the colon."""
+        text, start = self.text, self.position
+        end, blank = start, -1
+        while (char := text[end : end + 1]) != ":":
+            if not char:
+                raise Refused(end, "Bad key name (eof)")
+            if char in BLANKS:
+                if blank < 0 or blank == end - 1:
+                    blank = end
+            elif char in "{}[],":
+                raise Refused(start, BAD_KEY.replace("?", char))
+            end += 1
+        if start == end:
+            raise Refused(start, "Found ':' but no key name (for an empty key name use quotes)")
+        if 0 <= blank != end - 1:
+            raise Refused(blank, "Found whitespace in your key name (use quotes to include)")
+        raw = text[start:end].rstrip() if blank >= 0 else text[start:end]
+        self.position = end
+        self.relax(start, start + len(raw), BARE_KEY)
+        return Node(SCALAR, start, start + len(raw), raw)
+
+    def value(self) -> Node:
+        """The value at the position; a collection is only opened."""
+        start = self.position
+        char = self.text[start : start + 1]
+        if char == '"':
+            return self.string(char)
+        if char == "{" or char == "[":
+            if len(self.open) >= MAX_DEPTH:
+                raise TooDeep
+            node = Node(MAPPING if char == "{" else SEQUENCE, start, start, "", "flow")
+            self.open.append(node)
+            self.position += 1
+            return node
+        if char == "'":
+            return self.multiline() if self.text.startswith("'''", start) else self.string(char)
+        if not char:
+            raise Refused(start, "Expecting value")
+        return self.bare()
+
+    def bare(self) -> Node:
+        """A number, a word, or text without quotes, which runs to the end of its line."""
+        text, start = self.text, self.position
+        if text[start] in PUNCTUATION:
+            raise Refused(start, "Found a punctuator character when expecting a quoteless string (check your syntax)")
+        end = start
+        while (char := text[end : end + 1]) and char not in ",}]#\r\n":
+            if char == "/" and text[end + 1 : end + 2] in ("/", "*"):
+                break
+            end += 1
+        raw = text[start:end].rstrip("\t ")
+        node = Node(SCALAR, start, start + len(raw), raw)
+        self.position = end
+        if raw in WORDS or (raw[0] in "-0123456789" and is_number(raw)):
+            if not raw.isascii():
+                self.relax(start, node.end, NUMBER)
+        elif raw in CONSTANTS and self.constants:
+            self.relax(start, node.end, CONSTANT)
+        elif raw[0] in "ntf" and raw.strip() in WORDS:
+            node.raw = raw.strip()
+            node.end = start + len(node.raw)
+            self.relax(start, end, BARE_STRING)
+        else:
+            self.bare_string(node)
+        return node
+
+    def bare_string(self, node: Node) -> None:
+        """Let a bare text run to the end of its line."""
+        text = self.text
+        while (char := text[self.position : self.position + 1]) and char not in "\r\n":
+            self.position += 1
+        node.raw = text[node.start : self.position].strip()
+        node.end = node.start + len(node.raw)
+        if node.raw in WORDS or is_number(node.raw):
+            node.tag = TEXT
+        self.relax(node.start, node.end, BARE_STRING)
+
+    def string(self, quote: str) -> Node:
+        """A string in quotes; the position is behind it."""
+        start = self.position
+        if quote == "'":
+            self.relax(start, start + 1, QUOTES)
+        end = self.text.find(quote, start + 1)
+        raw = self.text[start + 1 : end]
+        if end < 0 or "\\" in raw or not raw.isprintable():
+            raw, end = self.escaped(start, quote)
+        self.position = end + 1
+        return Node(SCALAR, start, end + 1, raw, quote)
+
+    def escaped(self, start: int, quote: str) -> tuple[str, int]:
+        """The text of a string with escapes, and the offset of its closing quote."""
+        text = self.text
+        chunks: list[str] = []
+        position = start + 1
+        while (char := text[position : position + 1]) != quote:
+            if not char:
+                raise Refused(start, "Unterminated string starting at")
+            if char == "\\":
+                char, position = self.escape(start, position + 1)
+                chunks.append(char)
+                continue
+            if char < " ":
+                raise Refused(position + 1, f"Invalid control character {text[position + 1 : position + 2]!r} at")
+            chunks.append(char)
+            position += 1
+        return "".join(chunks), position
+
+    def escape(self, start: int, position: int) -> tuple[str, int]:
+        """The character that an escape stands for, `position` being behind the backslash, and where it ends."""
+        name = self.text[position : position + 1]
+        if not name:
+            raise Refused(start, "Unterminated string starting at")
+        if name != "u":
+            if name not in ESCAPES:
+                raise Refused(position, f"Invalid \\X escape sequence {name!r}")
+            if name == "'":
+                self.relax(position - 1, position + 1, ESCAPE)
+            return ESCAPES[name], position + 1
+        code = self.code(position + 1)
+        if code is None:
+            raise Refused(position - 1, "Invalid \\uXXXX escape sequence")
+        position += 5
+        if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", position):
+            return self.pair(code, position)
+        return chr(code), position
+
+    def pair(self, high: int, position: int) -> tuple[str, int]:
+        """The character of two surrogates; the first alone when the second is none."""
+        low = self.code(position + 2)
+        if low is None:
+            digits = self.text[position + 2 : position + 6]
+            if len(digits) == 4 and digits[1] not in "xX":
+                raise Refused(position, "Invalid \\uXXXX escape sequence")
+        elif 0xDC00 <= low < 0xE000:
+            return chr(0x10000 + ((high - 0xD800) << 10 | (low - 0xDC00))), position + 6
+        return chr(high), position
+
+    def code(self, position: int) -> int | None:
+        """Four digits as `int(..., 16)` takes them, which is more than hexadecimal digits."""
+        digits = self.text[position : position + 4]
+        if len(digits) != 4 or digits[1] in "xX":
+            return None
+        try:
+            code = int(digits, 16)
+        except ValueError:
+            return None
+        if code < 0:
+            raise Refused(position - 2, "chr() arg not in range(0x110000)", VALUE_ERROR)
+        if digits.strip(HEX):
+            self.relax(position - 2, position + 4, ESCAPE)
+        return code
+
+    def multiline(self) -> Node:
+        """A string in three quotes; each line loses as many blanks as stand before the opening quotes."""
+        text, start = self.text, self.position
+        indent = start - 1 - text.rfind("\n", 0, start)
+        if "\n" not in text[:start]:
+            # hjson counts back to a line break, and past the start of the text goes on from its end.
+            if "\n" not in text:
+                raise Refused(start, "string index out of range", INDEX_ERROR)
+            indent = start - 1 - text.rfind("\n") + len(text)
+        position = self.indent(start + 3, -1)
+        if position >= len(text):
+            raise Refused(start, "string index out of range", INDEX_ERROR)
+        if text[position] == "\n":
+            position = self.indent(position + 1, indent)
+        end = text.find("'''", position)
+        if end < 0:
+            raise Refused(len(text), "Bad multiline string")
+        raw = self.unindented(position, end, indent)
+        self.position = end + 3
+        self.relax(start, self.position, MULTILINE)
+        return Node(SCALAR, start, self.position, raw, "'''")
+
+    def unindented(self, position: int, end: int, indent: int) -> str:
+        """The lines of a multiline string without their indentation and last line break."""
+        lines = []
+        while (line_end := self.text.find("\n", position, end)) >= 0:
+            lines.append(self.text[position:line_end].replace("\r", ""))
+            position = self.indent(line_end + 1, indent)
+        lines.append(self.text[position:end].replace("\r", ""))
+        return "\n".join(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
+
+    def indent(self, position: int, most: int) -> int:
+        """The offset behind at most so many blanks; any number of them when negative."""
+        while most and self.text[position : position + 1] in (" ", "\t", "\r"):
+            position += 1
+            most -= 1
+        return position
+
+    def skip(self) -> str:
+        """Step over blanks and comments; the character that stands there, empty at the end."""
+        text, position = self.text, self.position
+        while True:
+            char = text[position : position + 1]
+            while char and char in BLANKS:
+                position += 1
+                char = text[position : position + 1]
+            if char != "#" and char != "/":
+                break
+            end = self.comment_end(position)
+            if end == position:
+                break
+            self.comments.append((position, end))
+            self.relax(position, end, COMMENT)
+            position = end
+        self.position = position
+        return char
+
+    def comment_end(self, start: int) -> int:
+        """Where the comment at `start` ends; `start` itself when there is none."""
+        if self.text.startswith("/*", start):
+            end = self.text.find("*/", start + 2)
+            if end < 0:
+                raise Refused(start, "string index out of range", INDEX_ERROR)
+            return end + 2
+        if self.text[start] != "#" and not self.text.startswith("//", start):
+            return start
+        end = start
+        while end < len(self.text) and self.text[end] not in "\r\n":
+            end += 1
+        return end
+
+    def relax(self, start: int, end: int, what: str) -> None:
+        self.relaxations.append((start, end, what))
+
+
+def last_end(node: Node) -> int:
+    """Where the last member of an object without braces ends."""
+    return int(node.children[-1][1].end) if node.children else node.start
