@@ -202,6 +202,7 @@ class Config:
     kind = ""
     package = ""
     newest = ""
+    batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch -> the framework's key
 
     def __init__(self, documents: list[Document], facts: Facts) -> None:
         self.documents = documents

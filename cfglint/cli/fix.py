@@ -1,0 +1,215 @@
+"""`cfglint fix`: safe fixes, and the rewrite that hits a target global batch."""
+
+from __future__ import annotations
+
+import sys
+
+from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, positive, runs_of
+from cfglint.gather import Tally, UnknownKind
+from cfglint.mend import mend
+from cfglint.repair import Changed, Repair, Unknown, repair, tuned
+from cfglint.source import files
+from cfglint.source.edit import EditRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from typing import Any
+
+    from cfglint.run import Run
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `fix`."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
+    add_run_options(parser)
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach; today's when only --gpus is given")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="today's GPU count, when the files do not tell")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: today's)")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="also fixes that change what the run computes")
+    parser.add_argument("--diff", action="store_true", help="print what would change, write nothing")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 when something would change")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+class Work:
+    """What became of one run: the files' new texts and how they came about."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.texts: dict[str, str] = {}
+        self.changed: list[Changed] = []
+        self.repair: Repair | None = None
+        self.titles: list[str] = []
+        self.problem: str | None = None  # why it could not be done: exit status 2
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether the target cannot be reached."""
+        return self.repair is not None and not self.repair.feasible
+
+
+def run(arguments: Namespace) -> int:
+    """Fix, write, and tell by the exit status."""
+    tally = Tally()
+    asked = bool(arguments.gpus or arguments.global_batch)
+    target_gpus, arguments.gpus = arguments.gpus, None
+    works: list[Work] = []
+    try:
+        project = load_configuration(arguments)
+        for _, each in runs_of(arguments, project, tally):
+            work = Work(each)
+            works.append(work)
+            if asked:
+                _hit_target(work, arguments, target_gpus)
+            else:
+                _mend(work, arguments.unsafe_fixes)
+    except (UsageError, UnknownKind, Unknown) as wrong:
+        return fail(str(wrong))
+    _write(works, arguments)
+    if arguments.format == "json":
+        sys.stdout.write(_as_json(works))
+    else:
+        sys.stdout.write("".join(_as_text(work, arguments) for work in works))
+        print(_summary(works, arguments), file=sys.stderr)
+    return _status(works, tally, arguments)
+
+
+def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> None:
+    unread = next((document for document in work.run.documents if document.problems), None)
+    if unread is not None:
+        work.problem = f"{unread.path}: does not parse, so nothing in it was changed; `cfglint check` says why"
+        return
+    try:
+        work.repair = repair(work.run, work.run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
+    except EditRefused as refused:
+        work.problem = f"{work.run.documents[0].path}: {refused}"
+        return
+    work.texts = work.repair.texts
+    work.changed = work.repair.changed
+
+
+def _mend(work: Work, unsafe: bool) -> None:
+    mended = mend(work.run, unsafe)
+    work.texts, work.changed, work.titles = mended.texts, mended.changed, mended.titles
+
+
+def _write(works: list[Work], arguments: Namespace) -> None:
+    if arguments.diff or arguments.check:
+        return
+    for work in works:
+        try:
+            files.write_all([(document, work.texts[document.path]) for document in work.run.documents if document.path in work.texts])
+        except files.FileProblem as wrong:
+            work.problem = str(wrong)
+
+
+def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:
+    if tally.unreadable or any(work.problem for work in works):
+        return 2
+    if any(work.infeasible for work in works):
+        return 1
+    return 1 if arguments.check and any(work.texts for work in works) else 0
+
+
+def _as_json(works: list[Work]) -> str:
+    import json
+
+    from cfglint import __version__
+
+    return json.dumps({"cfglint": __version__, "runs": [_entry(work) for work in works]}) + "\n"
+
+
+def _entry(work: Work) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "files": [document.path for document in work.run.documents],
+        "kinds": work.run.kinds,
+        "gpus": work.repair.gpus if work.repair else work.run.facts.gpus,
+        "changed": [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in work.changed],
+        "plan": None,
+        "alternatives": None,
+    }
+    if work.problem:
+        entry["problem"] = work.problem
+    if work.repair:
+        solution = work.repair.solution
+        chosen = solution.chosen
+        entry["plan"] = {
+            "feasible": solution.feasible,
+            "micro_batch": chosen.micro_batch if chosen else None,
+            "accumulation": chosen.accumulation if chosen else None,
+            "data_parallel": solution.data_parallel,
+            "global_batch": chosen.global_batch if chosen else solution.problem.global_batch,
+        }
+        entry["alternatives"] = {
+            "below": solution.below.global_batch if solution.below else None,
+            "above": solution.above.global_batch if solution.above else None,
+            "gpus": solution.gpu_counts,
+        }
+    return entry
+
+
+def _as_text(work: Work, arguments: Namespace) -> str:
+    """What changed and what follows from it, or the diff."""
+    if work.problem:
+        print(f"cfglint: {work.problem}", file=sys.stderr)
+        return ""
+    lines: list[str] = []
+    if arguments.diff:
+        lines += _diff(work)
+    else:
+        for each in work.changed:
+            before = "added:" if each.before is None else f"{_spelled(each.before)} ->"
+            lines.append(f"{each.file}: {each.key[1:]} {before} {_spelled(each.after)}\n")
+        lines += [f"{work.run.documents[0].path}: {title}\n" for title in work.titles]
+    if work.repair:
+        lines += _told(work.repair)
+    return "".join(lines)
+
+
+def _spelled(value: object) -> str:
+    import json
+
+    return json.dumps(value, default=str)
+
+
+def _diff(work: Work) -> list[str]:
+    from difflib import unified_diff
+
+    lines: list[str] = []
+    for document in work.run.documents:
+        if document.path in work.texts:
+            before, after = document.text.splitlines(keepends=True), work.texts[document.path].splitlines(keepends=True)
+            for line in unified_diff(before, after, f"a/{document.path}", f"b/{document.path}"):
+                lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    return lines
+
+
+def _told(found: Repair) -> list[str]:
+    solution = found.solution
+    wanted = solution.problem.global_batch
+    if solution.chosen is None:
+        lines = [f"a global batch of {wanted} cannot be reached on {found.gpus} GPUs: {reason}\n" for reason in solution.reasons[:1]]
+        offers = [str(each.global_batch) for each in (solution.below, solution.above) if each]
+        if offers:
+            lines.append(f"  nearest that can: {' and '.join(offers)}\n")
+        if solution.gpu_counts:
+            lines.append(f"  GPU counts that reach {wanted}: {', '.join(map(str, solution.gpu_counts))}\n")
+        return lines
+    lines = [f"global batch {solution.chosen.global_batch} = micro x accumulation x data-parallel = {solution.chosen}\n"]
+    before = found.before.global_batch.value if found.before and found.before.problem is None else None
+    if before is not None and before != solution.chosen.global_batch:
+        lines[0] = f"global batch {before} -> {solution.chosen}\n"
+        settings = tuned(found.run)
+        if settings:
+            named = ", ".join(f"{each.name} {each.value} ({each.place})" for each in settings)
+            lines.append(f"  tuned for a global batch of {before}, left as they are: {named}\n")
+    for held in found.held:
+        lines.append(f'  {held.name} stays "auto" ({held.place}): the trainer fills it\n')
+    return lines
+
+
+def _summary(works: list[Work], arguments: Namespace) -> str:
+    changed = sum(len(work.texts) for work in works)
+    verb = "would change" if arguments.diff or arguments.check else "changed"
+    return f"cfglint: {changed} {'file' if changed == 1 else 'files'} {verb}, {len(works)} {'run' if len(works) == 1 else 'runs'} looked at"

@@ -1,0 +1,90 @@
+"""Apply the fixes that rules offer, pass by pass, until none is left."""
+
+from __future__ import annotations
+
+from cfglint.repair import Changed
+from cfglint.run import Run
+from cfglint.source import edit
+from cfglint.source.parse import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.diagnostic import Diagnostic, Fix
+    from cfglint.source.document import Document
+    from cfglint.source.edit import Change
+
+MOST_PASSES = 20
+
+
+class Mended:
+    """The new texts of a run's files and what was done to them."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.changed: list[Changed] = []
+        self.titles: list[str] = []
+
+
+def mend(run: Run, unsafe: bool = False) -> Mended:
+    """Every safe fix of a run (with `unsafe` every fix), each checked by parsing what it made.
+
+    Fixes whose edits overlap wait for the next pass; one that is refused, or that does not take its finding
+    away, is left out.
+    """
+    done = Mended()
+    left: set[tuple[str, str, str]] = set()
+    for _ in range(MOST_PASSES):
+        chosen = _chosen(run, unsafe, left)
+        if not chosen:
+            break
+        for diagnostic in chosen:
+            left.add((diagnostic.code, diagnostic.place.file, diagnostic.key))
+        run = _applied(run, chosen, done)
+    return done
+
+
+def _chosen(run: Run, unsafe: bool, left: set[tuple[str, str, str]]) -> list[Diagnostic]:
+    chosen: list[Diagnostic] = []
+    taken: list[tuple[str, int, int]] = []
+    for diagnostic in run.diagnostics:
+        fix = diagnostic.fix
+        if fix is None or diagnostic.suppressed or not (fix.safe or unsafe):
+            continue
+        if (diagnostic.code, diagnostic.place.file, diagnostic.key) in left:
+            continue
+        spans = [(each.file, each.start, each.end) for each in fix.edits]
+        if any(_overlap(one, other) for one in spans for other in taken):
+            continue
+        taken += spans
+        chosen.append(diagnostic)
+    return chosen
+
+
+def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
+    return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]
+
+
+def _applied(run: Run, chosen: list[Diagnostic], done: Mended) -> Run:
+    documents = {document.path: document for document in run.documents}
+    for diagnostic in chosen:
+        fix = diagnostic.fix
+        texts = _texts(documents, fix) if fix else None
+        if fix is None or texts is None:
+            continue
+        for path, text in texts.items():
+            old = documents[path]
+            documents[path] = parse(path, text, old.syntax, old.bom)
+        done.texts.update(texts)
+        done.titles.append(f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}")
+    return Run([documents[document.path] for document in run.documents], run.kinds, run.facts)
+
+
+def _texts(documents: dict[str, Document], fix: Fix) -> dict[str, str] | None:
+    """The texts that a fix makes of the documents as they stand now; None when an edit is refused."""
+    changes: dict[str, list[Change]] = {}
+    for path, change in fix.changes:
+        changes.setdefault(path, []).append(change)
+    try:
+        return {path: edit.apply(documents[path], each) for path, each in changes.items()}
+    except edit.EditRefused:
+        return None
