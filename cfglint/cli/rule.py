@@ -1,0 +1,32 @@
+"""`cfglint rule`: the manual page of a rule, or the list."""
+
+from __future__ import annotations
+
+from cfglint.cli.common import fail
+from cfglint.report import manual
+from cfglint.rules.catalogue import every_rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `rule`."""
+    parser.add_argument("code", nargs="?", metavar="CODE", help="a code such as BAT001 or a name such as batch-mismatch; else the list")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the page, or the list of all rules."""
+    rules = every_rule()
+    if arguments.code is None:
+        print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format), end="")
+        return 0
+    wanted = arguments.code
+    found = [each for each in rules if wanted.upper() == each.code or wanted.lower() == each.name]
+    if not found:
+        near = [each.code for each in rules if each.code.startswith(wanted[:3].upper())]
+        return fail(f"no rule {wanted!r}; " + (f"there are {', '.join(near)}" if near else "`cfglint rule` lists all"))
+    print(manual.page(found[0], arguments.format), end="")
+    return 0

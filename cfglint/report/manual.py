@@ -1,0 +1,115 @@
+"""The rules as a manual: a list, a page each, and the book of all pages."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.rule import Rule
+
+FAMILIES = {
+    "SRC": "Reading a file",
+    "KEY": "Keys",
+    "TYP": "Types and spelling of values",
+    "BAT": "Batch",
+    "STP": "Steps and schedules",
+    "PRC": "Precision",
+    "RUN": "Across the files of a run",
+    "DSP": "DeepSpeed",
+    "HFT": "Hugging Face trainer",
+    "NEO": "GPT-NeoX",
+    "ACC": "accelerate",
+    "INT": "cfglint itself",
+}
+
+
+def listing(rules: list[Rule], form: str = "text") -> str:
+    """One line a rule, or the same as JSON."""
+    if form == "json":
+        import json
+
+        return json.dumps([entry(rule) for rule in rules]) + "\n"
+    return "".join(f"{rule.code}  {rule.severity:<8}{rule.name:<36}{summary(rule)}\n" for rule in rules)
+
+
+def entry(rule: Rule) -> dict[str, object]:
+    """A rule as plain values."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "kinds": list(rule.kinds),
+        "fails_at": rule.fails_at,
+        "exception": rule.raises,
+        "summary": summary(rule),
+        "page": rule.page,
+    }
+
+
+def summary(rule: Rule) -> str:
+    """The first line of a rule's page."""
+    return rule.page.partition("\n")[0]
+
+
+def page(rule: Rule, form: str = "text") -> str:
+    """The manual page of a rule."""
+    if form == "json":
+        import json
+
+        return json.dumps(entry(rule)) + "\n"
+    if form == "markdown":
+        return markdown(rule, 1)
+    head = f"{rule.code} {rule.name} ({rule.severity})\n\n"
+    kinds = f"Files: {', '.join(rule.kinds)}\n" if rule.kinds else ""
+    stage = f"Fails at: {rule.fails_at}\n" if rule.fails_at else ""
+    return head + rule.page + "\n\n" + kinds + stage + "".join(example(title, text) for title, text in examples(rule))
+
+
+def example(title: str, text: str) -> str:
+    """An example of a page, indented."""
+    return f"\n{title}:\n\n" + "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def examples(rule: Rule) -> list[tuple[str, str]]:
+    """(what it shows, text) of a rule's examples; a run of several files gives one each."""
+    shown: list[tuple[str, str]] = []
+    for title, given in (("Found in", rule.bad), ("Not found in", rule.good), ("After `cfglint fix`", rule.fixed or "")):
+        for name, text in (given.items() if isinstance(given, dict) else [("", given)]):
+            if text:
+                shown.append((f"{title} {name}".strip() if name else title, text))
+    return shown
+
+
+def markdown(rule: Rule, level: int = 2) -> str:
+    """A rule's page as Markdown."""
+    facts = [rule.severity, *rule.kinds]
+    if rule.fails_at:
+        facts.append(f"fails at {rule.fails_at}")
+    parts = [f"{'#' * level} {rule.code} {rule.name}\n", f"*{', '.join(facts)}*\n", rule.page + "\n"]
+    for title, text in examples(rule):
+        parts.append(f"{title}:\n\n```\n{text.rstrip()}\n```\n")
+    return "\n".join(parts)
+
+
+def book(rules: list[Rule]) -> str:
+    """All pages by family, with a table in front: `docs/rules.md`."""
+    parts = [
+        "# Rules\n",
+        "Made from the rules themselves by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction:\n"
+        "the framework would not start. A *warning* starts and does not do what the file says. An *info* does what the file says,\n"
+        "and there is a reason to think again.\n",
+    ]
+    table = ["| code | name | severity | what |\n", "|---|---|---|---|\n"]
+    table += [f"| [{each.code}](#{anchor(each)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]
+    parts.append("".join(table))
+    family = ""
+    for rule in rules:
+        if rule.code[:3] != family:
+            family = rule.code[:3]
+            parts.append(f"## {FAMILIES.get(family, family)}\n")
+        parts.append(markdown(rule, 3))
+    return "\n".join(parts)
+
+
+def anchor(rule: Rule) -> str:
+    """The anchor that Markdown viewers give a rule's heading."""
+    return f"{rule.code} {rule.name}".lower().replace(" ", "-")

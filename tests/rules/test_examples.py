@@ -1,0 +1,91 @@
+"""Every rule's examples are its tests: the bad one is found at its place, the good one is not, the fix gives the stated text."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from cfglint.frameworks import framework
+from cfglint.frameworks.base import Facts
+from cfglint.gather import Gathering
+from cfglint.mend import mend
+from cfglint.rules.catalogue import every_rule
+
+NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
+RULES = every_rule()
+
+
+def kind_of(rule):
+    return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
+
+
+def run_of(rule, texts, folder):
+    kind = kind_of(rule)
+    files = texts if isinstance(texts, dict) else {rule.example.get("name", NAMES[kind]): texts}
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+    facts = Facts(
+        gpus=rule.example.get("gpus"),
+        num_examples=rule.example.get("num_examples"),
+        target=rule.example.get("target"),
+        whole=rule.example.get("whole", True),
+        declared=rule.example.get("declared", True),
+        strict_keys=rule.example.get("strict_keys", False),
+    )
+    return Gathering(facts, kind).one([os.path.join(folder, name) for name in list(files)[: rule.example.get("named", len(files))]])
+
+
+@pytest.fixture(params=RULES, ids=lambda rule: rule.code)
+def rule(request):
+    return request.param
+
+
+def test_bad_example_is_found_at_its_place(rule, tmp_path):
+    if not rule.bad:
+        assert rule.code.startswith(("SRC001", "INT")), f"{rule.code} has no bad example"
+        return
+    run = run_of(rule, rule.bad, str(tmp_path))
+    found = [each for each in run.diagnostics if each.code == rule.code]
+    assert found, [f"{each.code} {each.message}" for each in run.diagnostics]
+    if "at" in rule.example:
+        assert rule.example["at"] in [each.key for each in found]
+
+
+def test_good_example_is_clean_of_it(rule, tmp_path):
+    if not rule.good:
+        assert not rule.bad, f"{rule.code} has no good example"
+        return
+    run = run_of(rule, rule.good, str(tmp_path))
+    assert [each.message for each in run.diagnostics if each.code in (rule.code, "INT000")] == []
+
+
+def test_fix_makes_the_stated_text(rule, tmp_path):
+    if rule.fixed is None:
+        return
+    run = run_of(rule, rule.bad, str(tmp_path))
+    for each in run.diagnostics:
+        if each.code != rule.code:
+            each.fix = None
+    mended = mend(run, unsafe=True)
+    assert list(mended.texts.values()) == [rule.fixed]
+
+
+def test_page_says_what_a_reader_needs(rule):
+    page = rule.page
+    first = page.partition("\n")[0]
+    assert first.endswith("."), f"{rule.code}: the first line is a sentence"
+    assert "Source:" in page, f"{rule.code} names no source"
+    if rule.severity == "error":
+        assert rule.fails_at in ("load", "config", "init", "first-step"), f"{rule.code} does not say when"
+    assert all(framework(kind).kind == kind for kind in rule.kinds)
+
+
+def test_codes_and_names_are_unique():
+    codes = [rule.code for rule in RULES]
+    names = [rule.name for rule in RULES]
+    assert len(set(codes)) == len(codes)
+    assert len(set(names)) == len(names)
