@@ -431,4 +431,4 @@ def _why_unreachable(problem: Problem, status: str) -> str:
 
 def _layout(problem: Problem) -> str:
     names = ("tensor", "pipeline", "context", "sequence")
-    return " x ".join(f"{name} {size}" for name, size in zip(names, problem.sizes) if size > 1)
+    return " x ".join(f"{name} {size}" for name, size in zip(names, problem.sizes, strict=True) if size > 1)

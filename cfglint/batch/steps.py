@@ -1,0 +1,287 @@
+"""How many steps a run takes, exactly as each framework and version counts them.
+
+Hugging Face first, where the count changed with the releases, then GPT-NeoX, DeepSpeed's schedulers, and time.
+A version is a tuple of numbers, as `(4, 51, 3)`. "Steps" and "updates" are optimizer steps; a "batch" is what
+one process takes from its data loader at a time. The numbers are taken as the framework would take them:
+what it refuses, or raises on, is for the caller to tell first.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Version = tuple[int, ...]
+
+NEWEST = (5, 23, 0)
+FLOOR_RELEASES = ">=4.30,<4.52.0"
+CEIL_RELEASES = ">=4.52.0"
+
+
+# ---- Hugging Face Trainer
+
+
+def batches_per_rank(
+    num_examples: int,
+    batch: int,
+    data_parallel: int = 1,
+    *,
+    drop_last: bool = False,
+    split_batches: bool = False,
+    even_batches: bool = True,
+    dispatch_batches: bool = False,
+    processes: int | None = None,
+    sequence_parallel: int = 1,
+    rank: int = 0,
+) -> int:
+    """Batches that one rank's data loader gives an epoch.
+
+    `batch` is the per-device batch times the GPUs that one process drives. Ranks agree, except with
+    `even_batches` off. A dispatching loader divides by all `processes`, whatever they share. Under Ulysses
+    every rank works through the batches of its whole sequence-parallel group.
+    accelerate 1.15.0 data_loader.py:170-184, 957-964; transformers 5.23.0 trainer.py:2507-2510.
+    """
+    base = num_examples // batch if drop_last else -(-num_examples // batch)
+    if split_batches:
+        return base * sequence_parallel
+    shards = data_parallel if not dispatch_batches or processes is None else processes
+    whole, left = divmod(base, shards)
+    if drop_last or not left:
+        length = whole
+    elif even_batches or dispatch_batches:
+        length = whole + 1
+    else:
+        length = whole + (rank < left)
+    return length * sequence_parallel
+
+
+def rebalanced_batches(num_examples: int, batch: int, accumulation: int, processes: int = 1, *, drop_last: bool = False) -> int:
+    """Batches a rank and epoch under `train_sampling_strategy: batch_rebalance`, which deals out whole updates.
+
+    The sampler counts all processes, also those that share a batch.
+    transformers 5.23.0 trainer.py:1129-1137, trainer_pt_utils.py:740-756, 794-795.
+    """
+    update = batch * accumulation * processes
+    return accumulation * (num_examples // update if drop_last else -(-num_examples // update))
+
+
+def updates_per_epoch(batches: int, accumulation: int, version: Version = NEWEST) -> int:
+    """Optimizer steps that the Trainer counts for one epoch, at least 1.
+
+    A last, shorter accumulation is counted from 4.52.0, and dropped up to 4.51.3.
+    transformers 4.51.3 trainer.py:5303, 4.52.4 trainer.py:5323-5327, 5.23.0 trainer.py:2514-2518.
+    """
+    rest = batches % accumulation > 0 and version >= (4, 52)
+    return max(batches // accumulation + rest, 1)
+
+
+def total_steps(max_steps: int, epochs: float, updates: int, version: Version = NEWEST) -> int:
+    """The total that the Trainer announces and gives to the learning-rate scheduler.
+
+    A positive `max_steps` wins over `epochs`; else epochs times updates, in plain floating point, rounded up.
+    `max_steps: 0` meant "unset" up to 4.48.3; from 4.49.0 the total is 0 and the run ends after one step.
+    transformers 4.42.4 trainer.py:1978-1992, 4.49.0 trainer.py:5213-5223, 5.23.0 trainer.py:2501-2521.
+    """
+    if max_steps > 0 or (max_steps == 0 and version >= (4, 49)):
+        return max_steps
+    return ceil(epochs * updates)
+
+
+class Length:
+    """How long a Hugging Face run is: `epochs` is what the log shows, None for "as many as it takes"."""
+
+    __slots__ = ("epochs", "total_steps", "updates_per_epoch")
+
+    def __init__(self, updates_per_epoch: int, total_steps: int, epochs: int | None) -> None:
+        self.updates_per_epoch = updates_per_epoch
+        self.total_steps = total_steps
+        self.epochs = epochs
+
+
+def training_length(
+    batches: int | None, accumulation: int, *, epochs: float = 3.0, max_steps: int = -1, version: Version = NEWEST
+) -> Length:
+    """The length of a run from the batches of a rank; None when the data set has no length.
+
+    Raises ValueError where the Trainer does: `max_steps` is needed when there is no length, and from 4.49.0
+    also when `dataloader_drop_last` leaves no batch at all.
+    transformers 4.42.4 trainer.py:1971-2009, 5.23.0 trainer.py:2500-2545.
+    """
+    if batches is None or (batches == 0 and version >= (4, 49)):
+        if max_steps <= 0:
+            raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {max_steps}")
+        return Length(max_steps, max_steps, None)
+    updates = updates_per_epoch(batches, accumulation, version)
+    shown = -(-max_steps // updates) if max_steps > 0 else ceil(epochs)
+    return Length(updates, total_steps(max_steps, epochs, updates, version), shown)
+
+
+def run_end(batches: int, accumulation: int, num_examples: int, length: Length, version: Version = NEWEST) -> tuple[int, float]:
+    """(optimizer steps taken, epochs of data gone through) when the training loop really stops.
+
+    The count that is announced and the loop did not always agree:
+    up to 4.45 accumulation ran on across epochs, so that a run stopped before its last epoch was over;
+    4.46 also began to cut an epoch's last accumulation to `num_examples % accumulation` batches;
+    from 4.47 each epoch ends with a step of its own, which the total of 4.47 to 4.51 does not know;
+    from 4.52.0 total and loop agree.
+    transformers 4.45.2 trainer.py:2316-2420, 4.46.3 trainer.py:2416-2437, 4.49.0 trainer.py:2489-2505,
+    4.52.4 trainer.py:2498-2512.
+    """
+    across_epochs = version < (4, 47)
+    seen = batches
+    if (4, 46) <= version < (4, 52):
+        tail = batches % accumulation
+        seen += min(tail, num_examples % accumulation or accumulation) - tail
+    taken, carried, epochs = 0, 0, 0.0
+    for epoch in range(length.epochs or 0):
+        due, rest = divmod(carried + seen, accumulation)
+        closes = seen == batches and (batches <= accumulation or not across_epochs)
+        steps = min(due + (closes and rest > 0), max(length.total_steps - taken, 1))
+        if steps > 0:
+            taken += steps
+            epochs = epoch + min(steps * accumulation - carried, seen) / batches
+        if steps > 0 and taken >= length.total_steps:
+            break
+        carried = rest if across_epochs else 0
+    return taken, epochs
+
+
+def warmup_steps(total: int, steps: float = 0, ratio: float | None = None, version: Version = NEWEST) -> float:
+    """Steps of learning-rate warm-up, from `warmup_steps` and `warmup_ratio` as written.
+
+    4.x: steps when positive, else the ratio. 5.x: steps below 1 are a ratio themselves, and up to 5.14 a
+    `warmup_ratio` that is given replaces them; 5.15.0 removed it.
+    transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489, 5.23.0 training_args.py:2154-2161.
+    """
+    if version < (5,):
+        return steps if steps > 0 else ceil(total * (ratio or 0))
+    if ratio is not None and version < (5, 15):
+        steps = ratio
+    return int(steps) if steps >= 1 else ceil(total * steps)
+
+
+def interval(value: float, total: int) -> int:
+    """`logging_steps`, `eval_steps` or `save_steps` in steps: below 1 they are a share of the total, rounded up.
+
+    transformers 5.23.0 trainer_callback.py:156-167.
+    """
+    return ceil(total * value) if value < 1 else int(value)
+
+
+def evaluations(total: int, every: int, version: Version = NEWEST, delay: float = 0) -> int:
+    """Evaluations of a run that evaluates every so many steps, none before `eval_delay`.
+
+    From 5.4.0 the last step is evaluated too. transformers 5.3.0 and 5.23.0 trainer_callback.py:575-601.
+    """
+    regular = max(total // every - max(ceil(delay / every) - 1, 0), 0)
+    last = version >= (5, 4) and total % every != 0 and delay <= total
+    return regular + last
+
+
+def saves(total: int, every: int) -> int:
+    """Checkpoints of a run that saves every so many steps; the last step is always saved.
+
+    Not positive: only the last. transformers 4.42.4 trainer_callback.py:546-559, 5.23.0 trainer_callback.py:584-604.
+    """
+    return -(-total // every) if every > 0 else 1
+
+
+def releases_giving(total: int, batches: int, accumulation: int, epochs: float) -> list[str]:
+    """The ranges of transformers releases whose arithmetic makes `total` steps of a run that is set by epochs."""
+    eras = ((FLOOR_RELEASES, (4, 51, 3)), (CEIL_RELEASES, NEWEST))
+    return [releases for releases, version in eras if ceil(epochs * updates_per_epoch(batches, accumulation, version)) == total]
+
+
+# ---- GPT-NeoX (copy of May 2026)
+
+
+def packed_samples(tokens: int, seq_length: int) -> int:
+    """Samples that a stream of tokens packs into; the last token is only ever a target. megatron/data/gpt2_dataset.py:434."""
+    return (tokens - 1) // seq_length
+
+
+def neox_train_iters(samples: int, micro_batch: int, data_parallel: int, accumulation: int, epochs: int) -> int:
+    """The iterations that `train_epochs` comes to.
+
+    An incomplete batch is dropped an epoch, an incomplete accumulation only once, at the end.
+    megatron/training.py:180-212, megatron/data/data_utils.py:31-50.
+    """
+    return samples // (micro_batch * data_parallel) * epochs // accumulation
+
+
+def neox_eval_samples(train_iters: int, eval_interval: int, eval_iters: int, global_batch: int) -> tuple[int, int]:
+    """Samples asked of the validation and of the test set. megatron/data/data_utils.py:592-602."""
+    return (train_iters // eval_interval + 1) * eval_iters * global_batch, eval_iters * global_batch
+
+
+def neox_decay_iters(train_iters: int, lr_decay_iters: int | None = None, lr_decay_fraction: float | None = None) -> int:
+    """The iterations over which the learning rate decays; a fraction does nothing beside `lr_decay_iters`.
+
+    megatron/training.py:1118-1125.
+    """
+    if lr_decay_iters is not None:
+        return max(1, lr_decay_iters)
+    if lr_decay_fraction is not None:
+        return max(1, floor(train_iters * lr_decay_fraction))
+    return max(1, train_iters)
+
+
+def neox_warmup_iters(warmup: float, decay_iters: int) -> float:
+    """Iterations of warm-up: `warmup` is a fraction of the decay, not of the run, and is not rounded.
+
+    megatron/training.py:1126.
+    """
+    return warmup * decay_iters
+
+
+def neox_save_iterations(train_iters: int, factor: float | None, scale: str = "linear", extra: Iterable[int] = ()) -> set[int]:
+    """The iterations after which a checkpoint is written; the last is always among them.
+
+    `linear`: every `factor` iterations, a whole number. `log`: at the powers of `factor`, above 1, cut to whole
+    numbers. Any other scale, also in other letter case, saves on no interval.
+    megatron/training.py:1408-1428, 329.
+    """
+    points = {iteration for iteration in extra if 0 < iteration <= train_iters} | {train_iters}
+    if factor and factor >= 1 and scale == "linear":
+        points.update(range(int(factor), train_iters + 1, int(factor)))
+    elif factor and factor > 1 and scale == "log":
+        power = 1.0
+        while int(power) <= train_iters:
+            points.add(int(power))
+            power *= factor
+    return points
+
+
+# ---- DeepSpeed's own schedulers
+
+
+def deepspeed_warmup_steps(warmup_num_steps: int) -> int:
+    """The warm-up that WarmupLR, WarmupDecayLR and WarmupCosineLR use: never under 2 steps.
+
+    deepspeed 0.19.8 runtime/lr_schedules.py:744, 878.
+    """
+    return max(2, warmup_num_steps)
+
+
+def deepspeed_decay_steps(total_num_steps: int, warmup_num_steps: int) -> int:
+    """Steps between the end of warm-up and the end of decay; 0 when the total is too short, which is only logged.
+
+    deepspeed 0.19.8 runtime/lr_schedules.py:826-839, 893-924.
+    """
+    return max(0, total_num_steps - deepspeed_warmup_steps(warmup_num_steps))
+
+
+# ---- Time
+
+
+def hours(steps: int, seconds_per_step: float) -> float:
+    """Wall-clock hours of a run: steps times the time of one."""
+    return steps * seconds_per_step / 3600
+
+
+def hours_for_tokens(tokens: int, tokens_per_second: float) -> float:
+    """Wall-clock hours of a run at a throughput, all GPUs together."""
+    return tokens / tokens_per_second / 3600
