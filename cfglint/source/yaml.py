@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 200
 TAB = "tab"
-NEAR = 40  # characters of text that a message quotes
+PURE = "refused by libyaml"
 BREAKS = "\n\r\x85\u2028\u2029"
 
 
@@ -25,25 +25,27 @@ def parse(path: str, text: str, bom: bool = False, fast: bool = True) -> Documen
     """The span tree of a YAML text, every document of it in `roots`.
 
     `fast` allows libyaml where it is installed. A text that cannot be parsed has a `syntax` problem and the
-    tree of what stands before it. `relaxations` hold tabs that libyaml takes for blanks and Python refuses.
+    tree of what stands before it. `relaxations` hold the places where PyYAML's parsers differ: tabs that
+    libyaml takes for blanks, and what only the Python one accepts.
     """
     document = Document(path, text, "yaml", bom)
     parser = libyaml() if fast else None
     builder = Builder(document)
     if parser is None or not builder.run(parser):
+        fast_problem = builder.problem
         builder = Builder(document)
-        builder.run(pure_parser())
+        if builder.run(pure_parser()) and fast_problem is not None:
+            document.relaxations.append((fast_problem.start, fast_problem.end, PURE))
     builder.finish()
     if parser is not None and "\t" in text and not document.problems:
         document.relaxations.extend((place, place + 1, TAB) for place in builder.tabs())
     return document
 
 
-def refusal(document: Document) -> Problem | None:
-    """What PyYAML's own scanner and parser say against a text that libyaml may have taken."""
-    strict = Document(document.path, document.text, "yaml", document.bom)
-    builder = Builder(strict)
-    builder.run(pure_parser())
+def refusal(document: Document, fast: bool) -> Problem | None:
+    """What one of PyYAML's parsers says against a text that the other takes."""
+    builder = Builder(Document(document.path, document.text, "yaml", document.bom))
+    builder.run((libyaml() if fast else None) or pure_parser())
     return builder.problem
 
 

@@ -1,0 +1,568 @@
+"""What the readers that frameworks use make of a document: its values, or why they refuse it.
+
+Each reader mirrors one library call. Scalars are resolved here from their text, without that library, so a
+clean file imports nothing; where a text leaves the common ground the library itself has the last word.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EXPANSION_LIMIT = 10_000  # entries that aliases and merge keys may bring in
+
+DIGITS = "0123456789"
+NUMERIC = "+-.0123456789"
+SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text
+YAML_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+JSON_WORDS = {"true": True, "false": False, "null": None}
+JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class Reading:
+    """A document's value in plain Python, or the problems for which its reader refuses it (the value is None then)."""
+
+    __slots__ = ("problems", "value")
+
+    def __init__(self, value: Any, problems: list[Problem]) -> None:
+        self.value = value
+        self.problems = problems
+
+
+class Refused(Exception):
+    """The reader stops at a node, for a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class Reader:
+    """One library's way from text to values. `name` is the call that it mirrors."""
+
+    name = ""
+
+    def read(self, document: Document) -> Reading:
+        """The value of a document and the problems that the library would raise for."""
+        problems = self.refusals(document)
+        if problems:
+            return Reading(None, problems)
+        try:
+            return Reading(self.construct(document), [])
+        except Refused as refused:
+            return Reading(None, [refused.problem])
+
+    def scalar(self, node: Node) -> Any:
+        """The value of a scalar node alone; its text where the library would refuse it."""
+        try:
+            return self.value_of(node)
+        except Refused:
+            return node.raw
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """Why the library would not even come to the values."""
+        raise NotImplementedError
+
+    def construct(self, document: Document) -> Any:
+        """The value of a document that parses; raises Refused."""
+        raise NotImplementedError
+
+    def value_of(self, node: Node) -> Any:
+        """The value of a scalar; raises Refused."""
+        raise NotImplementedError
+
+
+class YamlReader(Reader):
+    """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of equal keys.
+
+    `strict_blanks`: the loader's scanner is the one in Python, which refuses tabs. `python_tags`: it knows
+    `!!python/tuple` and its like.
+    """
+
+    def __init__(self, name: str, strict_blanks: bool = True, python_tags: bool = False) -> None:
+        self.name = name
+        self.strict_blanks = strict_blanks
+        self.python_tags = python_tags
+
+    def refusals(self, document: Document) -> list[Problem]:
+        if document.problems:
+            return document.problems
+        if document.relaxations:
+            problem = self.disagreement(document)
+            if problem is not None:
+                return [problem]
+        if len(document.roots) > 1:
+            start = document.roots[1].head
+            reason = "yaml.composer.ComposerError: expected a single document in the stream: but found another document"
+            return [Problem(start, start, "this reader takes a single document, and here begins another", "documents", reason)]
+        return []
+
+    def disagreement(self, document: Document) -> Problem | None:
+        """What this loader's parser says where PyYAML's two parsers differ."""
+        from cfglint.source import yaml
+
+        return yaml.refusal(document, fast=not self.strict_blanks)
+
+    def construct(self, document: Document) -> Any:
+        return Construction(self).value(document.root) if document.root is not None else None
+
+    def value_of(self, node: Node) -> Any:
+        if node.tag is None:
+            return node.raw if node.style else self.bare(node)
+        return Construction(self).value(node)
+
+    def bare(self, node: Node) -> Any:
+        """The value of a scalar without quotes and tag."""
+        raw = node.raw
+        if raw and raw[0] not in SPECIAL:
+            return raw
+        if raw in YAML_WORDS:
+            return YAML_WORDS[raw]
+        if raw[0] in NUMERIC:
+            return self.number(node)
+        if raw == "<<" or raw == "=":
+            tag = "merge" if raw == "<<" else "value"
+            raise refused(node, constructor_error(f"could not determine a constructor for the tag 'tag:yaml.org,2002:{tag}'"))
+        return raw
+
+    def number(self, node: Node) -> Any:
+        """A number, a date, or text that only begins like one."""
+        raw = node.raw
+        if is_yaml_float(raw) or self.is_float(raw):
+            return yaml_float(raw)
+        if is_yaml_int(raw):
+            return yaml_int(node)
+        return self.date(node) if raw[4:5] == "-" and raw[:4].isdecimal() else raw
+
+    def is_float(self, raw: str) -> bool:
+        """Whether this loader takes more texts as floats than YAML 1.1 does."""
+        return False
+
+    def date(self, node: Node) -> Any:
+        """A date or time, or the text when it is none."""
+        from cfglint.source import tags
+
+        return tags.timestamp(node)
+
+    def check_keys(self, node: Node) -> None:
+        """Refuse a mapping for its keys, where this loader does."""
+
+
+class OmegaConfReader(YamlReader):
+    """`OmegaConf.load`: more floats, no dates, no equal keys (omegaconf 2.4.0, `_yaml.py`)."""
+
+    def is_float(self, raw: str) -> bool:
+        return is_omegaconf_float(raw)
+
+    def date(self, node: Node) -> Any:
+        return node.raw
+
+    def check_keys(self, node: Node) -> None:
+        seen = set()
+        for key, _ in node.children:
+            key = key.resolved()
+            if key.kind != SCALAR or key.raw not in seen:
+                seen.add(key.raw if key.kind == SCALAR else None)
+            elif is_text(self, key):
+                raise refused(key, constructor_error(f"while constructing a mapping: found duplicate key {key.raw}"), "duplicate")
+
+
+def is_text(reader: YamlReader, key: Node) -> bool:
+    """Whether a scalar key is a string and no merge key."""
+    return not is_merge(key) and isinstance(reader.value_of(key), str)
+
+
+class Construction:
+    """One pass over a YAML tree; anchored values are made once and shared, as PyYAML does."""
+
+    __slots__ = ("entries", "expanded", "reader", "shared", "sizes")
+
+    def __init__(self, reader: YamlReader) -> None:
+        self.reader = reader
+        self.shared: dict[int, Any] = {}
+        self.sizes: dict[int, int] = {}
+        self.entries = 0
+        self.expanded = 0
+
+    def value(self, node: Node) -> Any:
+        """The value of any node; raises Refused."""
+        if node.kind == ALIAS:
+            return self.aliased(node)
+        if node.anchor is not None:
+            return self.anchored(node)
+        return self.fresh(node)
+
+    def fresh(self, node: Node) -> Any:
+        """The value of a node that is no alias."""
+        if node.tag is not None:
+            from cfglint.source import tags
+
+            return tags.construct(self, node)
+        if node.kind == SCALAR:
+            return node.raw if node.style else self.reader.bare(node)
+        return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
+
+    def anchored(self, node: Node) -> Any:
+        before = self.entries
+        value = self.fresh(node)
+        self.shared[id(node)] = value
+        self.sizes[id(node)] = self.entries - before + 1
+        return value
+
+    def aliased(self, node: Node) -> Any:
+        target = node.resolved()
+        if id(target) not in self.shared:
+            raise Refused(Problem(node.start, node.end, f"*{node.raw} stands inside of what it names", "value"))
+        self.expand(node, self.sizes[id(target)])
+        return self.shared[id(target)]
+
+    def expand(self, node: Node, entries: int) -> None:
+        """Count what an alias or merge key brings in."""
+        self.entries += entries
+        self.expanded += entries
+        if self.expanded > EXPANSION_LIMIT:
+            message = f"aliases and merge keys expand to more than {EXPANSION_LIMIT:,} entries"
+            raise Refused(Problem(node.start, node.end, message, "value"))
+
+    def sequence(self, node: Node) -> list[Any]:
+        """The values of a sequence's items."""
+        self.entries += len(node.children)
+        return [self.value(item) for item in node.children]
+
+    def mapping(self, node: Node) -> dict[Any, Any]:
+        """A mapping's values by key; what merge keys bring in comes first and gives way."""
+        self.reader.check_keys(node)
+        self.entries += len(node.children)
+        result: dict[Any, Any] = {}
+        own = node.children
+        if any(is_merge(key) for key, _ in own):
+            for key, value in own:
+                if is_merge(key):
+                    self.merge(node, value, result)
+            own = [pair for pair in own if not is_merge(pair[0])]
+        bare = self.reader.bare
+        for key, value in own:
+            if key.tag is None and key.anchor is None and key.kind == SCALAR:
+                name = key.raw if key.style or key.raw == "=" else bare(key)
+            else:
+                name = self.key(key)
+            if value.tag is None and value.anchor is None and value.kind == SCALAR:
+                result[name] = value.raw if value.style else bare(value)
+            else:
+                result[name] = self.value(value)
+        return result
+
+    def key(self, node: Node) -> Any:
+        """The value of a key, which must be hashable."""
+        value = self.value(node)
+        try:
+            hash(value)
+        except TypeError:
+            raise refused(node, constructor_error("while constructing a mapping: found unhashable key")) from None
+        return value
+
+    def merge(self, node: Node, value: Node, result: dict[Any, Any]) -> None:
+        """Add what a merge key's value brings in, the first of several mappings winning."""
+        source = value.resolved()
+        if source.kind == MAPPING:
+            sources = [value]
+        elif source.kind != SCALAR:
+            sources = list(reversed(source.children))
+        else:
+            raise refused(value, constructor_error(MERGE_VALUE + "mapping or list of mappings for merging, but found scalar"))
+        for item in sources:
+            kind = item.resolved().kind
+            if kind != MAPPING:
+                raise refused(item, constructor_error(f"{MERGE_VALUE}mapping for merging, but found {kind}"))
+            mapping = self.merged(item)
+            self.expand(item, len(mapping))
+            result.update(mapping)
+
+    def merged(self, node: Node) -> dict[Any, Any]:
+        """The entries of a mapping that is merged in, whatever its tag."""
+        target = node.resolved()
+        if target.tag is None or target.tag == "tag:yaml.org,2002:map":
+            return self.value(node)  # type: ignore[no-any-return]
+        return self.mapping(target)
+
+
+MERGE_VALUE = "while constructing a mapping: expected a "
+MERGE_TAG = "tag:yaml.org,2002:merge"
+
+
+def is_merge(key: Node) -> bool:
+    """Whether a key is YAML's `<<`."""
+    if key.kind == ALIAS:
+        key = key.resolved()
+    if key.tag is None:
+        return key.raw == "<<" and not key.style and key.kind == SCALAR
+    return key.tag == MERGE_TAG or (key.tag == "!" and key.raw == "<<")
+
+
+def refused(node: Node, exception: str, kind: str = "value") -> Refused:
+    """The refusal of a node with the exception that the library would raise."""
+    what = exception.split(": ", 1)[1]
+    return Refused(Problem(node.head, node.end, what, kind, exception))
+
+
+def constructor_error(text: str) -> str:
+    """PyYAML's exception for a value that it cannot build."""
+    return f"yaml.constructor.ConstructorError: {text}"
+
+
+def only(text: str, characters: str) -> bool:
+    """Whether a text is not empty and has no other characters."""
+    return bool(text) and not text.strip(characters)
+
+
+def unsigned(raw: str) -> str:
+    return raw[1:] if raw[:1] in ("+", "-") else raw
+
+
+def is_exponent(text: str, sign_needed: bool) -> bool:
+    """Whether a text is what may follow the `e` of a float."""
+    if text[:1] in ("+", "-"):
+        text = text[1:]
+    elif sign_needed:
+        return False
+    return only(text, DIGITS)
+
+
+def split_exponent(body: str) -> tuple[str, str | None]:
+    """Mantissa and exponent, None without an `e`."""
+    for mark in "eE":
+        mantissa, found, exponent = body.partition(mark)
+        if found:
+            return mantissa, exponent
+    return body, None
+
+
+def is_yaml_float(raw: str) -> bool:
+    """Whether YAML 1.1 takes bare text as a float: a point, and a sign in the exponent (PyYAML 6, `resolver.py`)."""
+    if "." not in raw:
+        return False
+    body = unsigned(raw)
+    if body in (".inf", ".Inf", ".INF") or raw in (".nan", ".NaN", ".NAN"):
+        return True
+    mantissa, exponent = split_exponent(body)
+    if exponent is not None and not is_exponent(exponent, sign_needed=True):
+        return False
+    whole, point, fraction = mantissa.partition(".")
+    if not point or (fraction and not only(fraction, DIGITS + "_")):
+        return False
+    if not whole:
+        return body is raw and fraction[:1] in DIGITS and bool(fraction)
+    if ":" in whole:
+        return exponent is None and is_sexagesimal(whole, DIGITS)
+    return whole[0] in DIGITS and only(whole, DIGITS + "_")
+
+
+def is_omegaconf_float(raw: str) -> bool:
+    """Whether OmegaConf takes bare text as a float that YAML 1.1 does not: `1e-4`, `1.5e3` (omegaconf 2.4.0, `_yaml.py`)."""
+    mantissa, exponent = split_exponent(unsigned(raw))
+    if exponent is None or not is_exponent(exponent, sign_needed=False):
+        return False
+    whole, point, fraction = mantissa.partition(".")
+    if point and fraction and not only(fraction, DIGITS + "_"):
+        return False
+    return all(only(part, DIGITS) for part in whole.split("_"))
+
+
+def is_sexagesimal(body: str, first: str) -> bool:
+    """Whether a text is a number to the base 60 that begins with one of the digits `first`."""
+    head, *parts = body.split(":")
+    if not parts or head[:1] not in first or not only(head, DIGITS + "_"):
+        return False
+    return all(only(part, DIGITS) and (len(part) == 1 or (len(part) == 2 and part[0] in "012345")) for part in parts)
+
+
+def is_yaml_int(raw: str) -> bool:
+    """Whether YAML 1.1 takes bare text as an integer (PyYAML 6, `resolver.py`)."""
+    body = unsigned(raw)
+    if not body or body[0] not in DIGITS:
+        return False
+    if body[0] != "0":
+        return only(body, DIGITS + "_") or is_sexagesimal(body, DIGITS[1:])
+    if body[:2] == "0b":
+        return only(body[2:], "01_")
+    if body[:2] == "0x":
+        return only(body[2:], "0123456789abcdefABCDEF_")
+    return body == "0" or only(body[1:], "01234567_")
+
+
+def yaml_int(node: Node) -> int:
+    """The integer that PyYAML makes of a text (`constructor.py`, `construct_yaml_int`)."""
+    text = node.raw.replace("_", "")
+    sign = -1 if text[:1] == "-" else 1
+    text = unsigned(text)
+    try:
+        if text == "0":
+            return 0
+        if text[:2] == "0b":
+            return sign * int(text[2:], 2)
+        if text[:2] == "0x":
+            return sign * int(text[2:], 16)
+        if text[0] == "0":
+            return sign * int(text, 8)
+        number = 0
+        for part in text.split(":"):
+            number = number * 60 + int(part)
+        return sign * number
+    except ValueError as error:
+        raise refused(node, f"ValueError: {error}") from None
+
+
+def yaml_float(raw: str) -> float:
+    """The float that PyYAML makes of a text (`constructor.py`, `construct_yaml_float`)."""
+    text = raw.replace("_", "").lower()
+    sign = -1.0 if text[0] == "-" else 1.0
+    text = unsigned(text)
+    if text in (".inf", ".nan"):
+        return sign * float(text[1:])
+    if ":" not in text:
+        return sign * float(text)
+    number, base = 0.0, 1
+    for part in reversed(text.split(":")):
+        number += float(part) * base
+        base *= 60
+    return sign * number
+
+
+class StrictJsonReader(Reader):
+    """`json.load` of a file opened as UTF-8: the last of equal keys, NaN and Infinity, nothing beyond JSON else."""
+
+    name = "json.load"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        if any(problem.kind not in ("syntax", "control") for problem in document.problems):
+            return document.problems
+        if document.problems or document.bom or not is_json(document):
+            return self.library(document)
+        return []
+
+    def library(self, document: Document) -> list[Problem]:
+        """What Python's own decoder says."""
+        import json
+
+        mark = "\ufeff" if document.bom else ""
+        try:
+            json.loads(mark + document.text)
+        except json.JSONDecodeError as error:
+            start = max(error.pos - len(mark), 0)
+            exception = f"json.decoder.JSONDecodeError: {error}"
+            return [Problem(start, min(start + 1, len(document.text)), f"not JSON: {json_reason(document, start, error.msg)}", "syntax", exception)]
+        except ValueError:
+            return []  # a number with too many digits, which construct() finds at its place
+        return document.problems
+
+    def construct(self, document: Document) -> Any:
+        return json_value(self, document.root)
+
+    def value_of(self, node: Node) -> Any:
+        if node.style:
+            return node.raw
+        if node.raw in JSON_WORDS:
+            return JSON_WORDS[node.raw]
+        if node.raw in JSON_CONSTANTS:
+            return JSON_CONSTANTS[node.raw]
+        return json_number(node)
+
+
+def is_json(document: Document) -> bool:
+    """Whether a document that parses is JSON to Python's decoder."""
+    return document.root is not None and all(what == "constant" for _, _, what in document.relaxations)
+
+
+def json_reason(document: Document, start: int, message: str) -> str:
+    """What is wrong at a place, in the words of the relaxation that stands there."""
+    for begin, end, what in document.relaxations:
+        if begin <= start < max(end, begin + 1):
+            return what
+    return message[0].lower() + message[1:]
+
+
+class HjsonReader(Reader):
+    """DeepSpeed's reader: `hjson.load` with a hook against equal keys (deepspeed 0.19.8, `runtime/config_utils.py:205`)."""
+
+    name = "hjson.load"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        return document.problems
+
+    def read(self, document: Document) -> Reading:
+        if any(what == "constant" for _, _, what in document.relaxations):
+            from cfglint.source import json
+
+            document = json.parse(document.path, document.text, document.bom, constants=False)
+        return super().read(document)
+
+    def construct(self, document: Document) -> Any:
+        return json_value(self, document.root, unique=True) if document.root is not None else {}
+
+    def value_of(self, node: Node) -> Any:
+        raw = node.raw
+        if node.style or node.tag is not None:
+            return raw
+        if raw in JSON_WORDS:
+            return JSON_WORDS[raw]
+        if raw[:1] not in "-0123456789":
+            return raw
+        from cfglint.source.json import is_number
+
+        if not is_number(raw):
+            return raw
+        number = json_number(node)
+        if not isinstance(number, float):
+            return number
+        if number in (float("inf"), float("-inf")):
+            raise refused(node, "OverflowError: cannot convert float infinity to integer")
+        return int(number) if number == int(number) and abs(number) < 1e10 else number
+
+
+def json_number(node: Node) -> int | float:
+    """A number of JSON's grammar."""
+    raw = node.raw
+    try:
+        return float(raw) if "." in raw or "e" in raw or "E" in raw else int(raw)
+    except ValueError as error:
+        raise refused(node, f"ValueError: {error}") from None
+
+
+def json_value(reader: Reader, node: Node | None, unique: bool = False) -> Any:
+    """The value of a JSON tree; `unique` refuses equal keys as DeepSpeed's hook does."""
+    if node is None or node.kind == SCALAR:
+        return reader.value_of(node) if node is not None else None
+    if node.kind != MAPPING:
+        return [json_value(reader, item, unique) for item in node.children]
+    result = {}
+    for key, value in node.children:
+        result[key.raw] = reader.value_of(value) if value.kind == SCALAR else json_value(reader, value, unique)
+    if unique and len(result) != len(node.children):
+        raise duplicate_keys(node)
+    return result
+
+
+def duplicate_keys(node: Node) -> Refused:
+    """DeepSpeed's refusal of an object with equal keys, at the first that comes again."""
+    count: dict[str, int] = {}
+    again: Node | None = None
+    for key, _ in node.children:
+        count[key.raw] = count.get(key.raw, 0) + 1
+        if count[key.raw] > 1 and again is None:
+            again = key
+    names = [name for name, times in count.items() if times > 1]
+    return refused(again or node, f"ValueError: Duplicate keys in DeepSpeed config: {names}", "duplicate")
+
+
+YAML11 = YamlReader("yaml.safe_load")
+YAML11_FULL = YamlReader("yaml.load(..., Loader=yaml.FullLoader)", python_tags=True)
+OMEGACONF = OmegaConfReader("OmegaConf.load", strict_blanks=False)
+STRICT_JSON = StrictJsonReader()
+HJSON = HjsonReader()

@@ -1,0 +1,169 @@
+"""YAML nodes with tags, and dates: what PyYAML's constructors make of them (PyYAML 6, `constructor.py`).
+
+Rare in configs, so imported only where one is met.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
+from cfglint.source.readers import Construction, constructor_error, refused, yaml_float, yaml_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+YAML = "tag:yaml.org,2002:"
+PYTHON = YAML + "python/"
+BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
+SHAPES = {"map": MAPPING, "seq": SEQUENCE, "set": MAPPING, "omap": SEQUENCE, "pairs": SEQUENCE}
+PYTHON_NAMES = {
+    "none": "null",
+    "bool": "bool",
+    "str": "str",
+    "unicode": "str",
+    "bytes": "binary",
+    "int": "int",
+    "long": "int",
+    "float": "float",
+    "complex": "complex",
+    "list": "seq",
+    "tuple": "tuple",
+    "dict": "map",
+}
+
+
+def construct(construction: Construction, node: Node) -> Any:
+    """The value of a node with a tag; raises Refused."""
+    if node.tag == "!":
+        return untagged(construction, node)
+    name = type_name(construction, node)
+    if name is None:
+        raise refused(node, constructor_error(f"could not determine a constructor for the tag {node.tag!r}"))
+    if name in SHAPES or name == "tuple":
+        return collection(construction, node, name)
+    if node.kind != SCALAR:
+        raise refused(node, constructor_error(f"expected a scalar node, but found {node.kind}"))
+    return scalar(node, name)
+
+
+def untagged(construction: Construction, node: Node) -> Any:
+    """The lone `!` asks for no type: a scalar is resolved as if it were bare."""
+    if node.kind == SCALAR:
+        return construction.reader.bare(node)
+    return construction.mapping(node) if node.kind == MAPPING else construction.sequence(node)
+
+
+def type_name(construction: Construction, node: Node) -> str | None:
+    """The short name of a tag that the reader knows."""
+    tag = node.tag or ""
+    if tag.startswith(PYTHON):
+        return PYTHON_NAMES.get(tag[len(PYTHON) :]) if construction.reader.python_tags else None
+    name = tag[len(YAML) :] if tag.startswith(YAML) else ""
+    known = name in SHAPES or name in ("null", "bool", "int", "float", "binary", "timestamp", "str")
+    return name if known else None
+
+
+def scalar(node: Node, name: str) -> Any:
+    """A scalar as the type that its tag names."""
+    raw = node.raw
+    if name == "str":
+        return raw
+    if name == "null":
+        return None
+    try:
+        if name == "bool":
+            return BOOLEANS[raw.lower()]
+        if name == "int":
+            return yaml_int(node)
+        if name == "float":
+            return yaml_float(raw)
+        if name == "complex":
+            return complex(raw)
+        return binary(node) if name == "binary" else timestamp(node, forced=True)
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        raise refused(node, f"{type(error).__name__}: {error}") from None
+
+
+def binary(node: Node) -> bytes:
+    """Base64 text as bytes."""
+    from base64 import decodebytes
+    from binascii import Error
+
+    try:
+        return decodebytes(node.raw.encode("ascii"))
+    except UnicodeEncodeError as error:
+        raise refused(node, constructor_error(f"failed to convert base64 data into ascii: {error}")) from None
+    except Error as error:
+        raise refused(node, constructor_error(f"failed to decode base64 data: {error}")) from None
+
+
+def collection(construction: Construction, node: Node, name: str) -> Any:
+    """A collection as the type that its tag names."""
+    expected = SHAPES.get(name, SEQUENCE)
+    if name in ("omap", "pairs"):
+        return pairs(construction, node, name)
+    if node.kind != expected:
+        raise refused(node, constructor_error(f"expected a {expected} node, but found {node.kind}"))
+    if name == "set":
+        return set(construction.mapping(node))
+    if expected == MAPPING:
+        return construction.mapping(node)
+    items = construction.sequence(node)
+    return tuple(items) if name == "tuple" else items
+
+
+def pairs(construction: Construction, node: Node, name: str) -> list[tuple[Any, Any]]:
+    """A sequence of one-entry mappings as a list of pairs."""
+    context = "while constructing an ordered map" if name == "omap" else "while constructing pairs"
+    if node.kind != SEQUENCE:
+        raise refused(node, constructor_error(f"{context}: expected a sequence, but found {node.kind}"))
+    result = []
+    for item in node.children:
+        entry = item.resolved()
+        if entry.kind != MAPPING:
+            raise refused(entry, constructor_error(f"{context}: expected a mapping of length 1, but found {entry.kind}"))
+        if len(entry.children) != 1:
+            found = f"{context}: expected a single mapping item, but found {len(entry.children)} items"
+            raise refused(entry, constructor_error(found))
+        key, value = entry.children[0]
+        result.append((construction.value(key), construction.value(value)))
+    return result
+
+
+def timestamp(node: Node, forced: bool = False) -> Any:
+    """A date or time. Text that is none stays text, unless a tag forces it."""
+    import datetime
+    import re
+
+    matched = re.match(TIMESTAMP if forced else IMPLICIT_TIMESTAMP, node.raw, re.ASCII)
+    if matched is None and not forced:
+        return node.raw
+    matched = re.match(TIMESTAMP, node.raw, re.ASCII)
+    if matched is None:
+        raise refused(node, "AttributeError: 'NoneType' object has no attribute 'groupdict'")
+    found = matched.groupdict()
+    date = [int(found[name]) for name in ("year", "month", "day")]
+    try:
+        if not found["hour"]:
+            return datetime.date(*date)
+        time = [int(found[name]) for name in ("hour", "minute", "second")]
+        fraction = int((found["fraction"] or "0")[:6].ljust(6, "0"))
+        return datetime.datetime(*date, *time, fraction, tzinfo=zone(found))
+    except ValueError as error:
+        raise refused(node, f"ValueError: {error}") from None
+
+
+def zone(found: dict[str, str | None]) -> Any:
+    """The time zone of a timestamp's groups."""
+    import datetime
+
+    if not found["sign"]:
+        return datetime.timezone.utc if found["zone"] else None
+    delta = datetime.timedelta(hours=int(found["zone_hour"] or 0), minutes=int(found["zone_minute"] or 0))
+    return datetime.timezone(-delta if found["sign"] == "-" else delta)
+
+
+TIME = r"""(?:[Tt]|[ \t]+)(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d*))?"""
+ZONE = r"""(?:[ \t]*(?P<zone>Z|(?P<sign>[-+])(?P<zone_hour>\d\d?)(?::(?P<zone_minute>\d\d))?))?"""
+TIMESTAMP = r"^(?P<year>\d{4})-(?P<month>\d\d?)-(?P<day>\d\d?)(?:" + TIME + ZONE + r")?$"
+IMPLICIT_TIMESTAMP = r"^(?:\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?" + TIME + ZONE + ")$"
