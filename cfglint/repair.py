@@ -65,6 +65,10 @@ class Repair:
         """Whether the target can be reached."""
         return self.solution.feasible
 
+    def after(self) -> Run:
+        """The run with the new texts on the new GPUs."""
+        return Run(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.but(gpus=self.gpus))
+
 
 def today(run: Run, facts: Facts) -> int | None:
     """Today's GPU count: said by --from-gpus, the declaration or a file of the run, else implied by three written sizes."""
@@ -215,16 +219,18 @@ def _texts(chosen: list[Term]) -> dict[str, str] | None:
 
 def _reached(found: Repair, facts: Facts, texts: dict[str, str]) -> bool:
     """Whether the framework computes the target from the new texts."""
-    documents = [
-        parse(each.path, texts[each.path], each.syntax, each.bom) if each.path in texts else each for each in found.run.documents
-    ]
-    run = Run(documents, found.run.kinds, facts)
+    run = Run(rewritten(found.run, texts), found.run.kinds, facts)
     batches = [config.batch for config in run.configs]
     if not batches or any(batch.problem for batch in batches):
         return False
     chosen, batch = found.solution.chosen, batches[0]
     reached = (integer(batch.micro_batch.value), integer(batch.accumulation.value), integer(batch.global_batch.value))
     return chosen is not None and reached == (*chosen.pair, chosen.global_batch)
+
+
+def rewritten(run: Run, texts: dict[str, str]) -> list[Document]:
+    """The documents of a run, those with a new text parsed anew."""
+    return [parse(each.path, texts[each.path], each.syntax, each.bom) if each.path in texts else each for each in run.documents]
 
 
 def tuned(run: Run) -> list[Setting]:

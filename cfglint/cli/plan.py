@@ -1,0 +1,78 @@
+"""`cfglint plan`: which splits and GPU counts work for a global batch, and what each means."""
+
+from __future__ import annotations
+
+import sys
+
+from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, positive, runs_of
+from cfglint.gather import Tally, UnknownKind
+from cfglint.planning import Pace, plan, table
+from cfglint.repair import Unknown
+from cfglint.report import plans
+from cfglint.source.edit import EditRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from typing import Any
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `plan`."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run")
+    add_run_options(parser)
+    for action in parser._actions:
+        if action.dest == "gpus":
+            action.type, action.metavar, action.help = counts, "N,N,...", "GPU counts to plan for; 8-64 means 8, 16, 32, 64"
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: today's)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="today's GPU count, when the files do not tell")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: today's)")
+    parser.add_argument("--time-per-step", type=float, metavar="SECONDS", help="measured seconds for one optimizer step")
+    parser.add_argument("--tokens-per-second", type=float, metavar="T", help="measured tokens a second, all GPUs together")
+    parser.add_argument("--format", choices=("text", "json", "markdown", "csv"), default="text")
+    parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
+
+
+def counts(text: str) -> list[int]:
+    """`8,16,32`, or `8-64` by doubling, as GPU counts."""
+    found: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.partition("-")
+        count = positive(low)
+        found.append(count)
+        while dash and count * 2 <= positive(high):
+            count *= 2
+            found.append(count)
+    return list(dict.fromkeys(found))
+
+
+def run(arguments: Namespace) -> int:
+    """Plan and print; exit status 1 when no GPU count reaches the target."""
+    gpu_counts, arguments.gpus = arguments.gpus, None
+    arguments.run = True
+    pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
+    try:
+        project = load_configuration(arguments)
+        [(_, each)] = list(runs_of(arguments, project, Tally()))
+        facts = each.facts
+        found = plan(each, facts, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
+    except (UsageError, UnknownKind, Unknown, EditRefused) as wrong:
+        return fail(str(wrong))
+    told = table(found)
+    sys.stdout.write(plans.render(arguments.format, told, terminal=sys.stdout.isatty()))
+    if arguments.plot:
+        written = _draw(told, arguments.plot)
+        if written:
+            return fail(written)
+    return 0 if any(each.solution.feasible for each in found) else 1
+
+
+def _draw(told: dict[str, Any], path: str) -> str | None:
+    """Write the plot; the reason when it cannot be written."""
+    from cfglint.report import plot
+
+    try:
+        plot.draw(told, path)
+    except OSError as wrong:
+        return f"--plot {path}: {wrong.strerror or wrong}"
+    return None
