@@ -82,33 +82,27 @@ class Reader:
 class YamlReader(Reader):
     """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of equal keys.
 
-    `strict_blanks`: the loader's scanner is the one in Python, which refuses tabs. `python_tags`: it knows
-    `!!python/tuple` and its like.
+    `pure`: its parser is the one in Python, not libyaml's. `python_tags`: it knows `!!python/tuple` and its like.
     """
 
-    def __init__(self, name: str, strict_blanks: bool = True, python_tags: bool = False) -> None:
+    def __init__(self, name: str, pure: bool = True, python_tags: bool = False) -> None:
         self.name = name
-        self.strict_blanks = strict_blanks
+        self.pure = pure
         self.python_tags = python_tags
 
-    def refusals(self, document: Document) -> list[Problem]:
-        if document.problems:
-            return document.problems
+    def read(self, document: Document) -> Reading:
         if document.relaxations:
-            problem = self.disagreement(document)
-            if problem is not None:
-                return [problem]
-        if len(document.roots) > 1:
-            start = document.roots[1].head
-            reason = "yaml.composer.ComposerError: expected a single document in the stream: but found another document"
-            return [Problem(start, start, "this reader takes a single document, and here begins another", "documents", reason)]
-        return []
+            from cfglint.source import yaml
 
-    def disagreement(self, document: Document) -> Problem | None:
-        """What this loader's parser says where PyYAML's two parsers differ."""
-        from cfglint.source import yaml
+            document = yaml.parse(document.path, document.text, document.bom, yaml.PYTHON if self.pure else yaml.LIBYAML)
+        return super().read(document)
 
-        return yaml.refusal(document, fast=not self.strict_blanks)
+    def refusals(self, document: Document) -> list[Problem]:
+        if document.problems or len(document.roots) < 2:
+            return document.problems
+        start = document.roots[1].head
+        reason = "yaml.composer.ComposerError: expected a single document in the stream: but found another document"
+        return [Problem(start, start, "this reader takes a single document, and here begins another", "documents", reason)]
 
     def construct(self, document: Document) -> Any:
         return Construction(self).value(document.root) if document.root is not None else None
@@ -563,6 +557,6 @@ def duplicate_keys(node: Node) -> Refused:
 
 YAML11 = YamlReader("yaml.safe_load")
 YAML11_FULL = YamlReader("yaml.load(..., Loader=yaml.FullLoader)", python_tags=True)
-OMEGACONF = OmegaConfReader("OmegaConf.load", strict_blanks=False)
+OMEGACONF = OmegaConfReader("OmegaConf.load", pure=False)
 STRICT_JSON = StrictJsonReader()
 HJSON = HjsonReader()

@@ -16,37 +16,39 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_DEPTH = 200
+LIBYAML = "libyaml"
+PYTHON = "python"
+
 TAB = "tab"
 PURE = "refused by libyaml"
+QUESTION = "question mark in a bare scalar"
+MARK = "byte order mark inside the text"
+HEADER = "comment on a block scalar's header"
+DIRECTIVE = "directive"
+TAG = "tag"
 BREAKS = "\n\r\x85\u2028\u2029"
 
 
-def parse(path: str, text: str, bom: bool = False, fast: bool = True) -> Document:
+def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> Document:
     """The span tree of a YAML text, every document of it in `roots`.
 
-    `fast` allows libyaml where it is installed. A text that cannot be parsed has a `syntax` problem and the
-    tree of what stands before it. `relaxations` hold the places where PyYAML's parsers differ: tabs that
-    libyaml takes for blanks, and what only the Python one accepts.
+    libyaml parses where it is installed, and Python what libyaml refuses. `relaxations` hold the places
+    where the two may differ. `only` (`LIBYAML` or `PYTHON`) allows one of them alone. A text that cannot be
+    parsed has a `syntax` problem and the tree of what stands before it.
     """
     document = Document(path, text, "yaml", bom)
-    parser = libyaml() if fast else None
     builder = Builder(document)
-    if parser is None or not builder.run(parser):
-        fast_problem = builder.problem
+    fast = libyaml() if only != PYTHON else None
+    parsed = fast is not None and builder.run(fast)
+    if not parsed and not (only == LIBYAML and fast):
+        complaint = builder.problem
         builder = Builder(document)
-        if builder.run(pure_parser()) and fast_problem is not None:
-            document.relaxations.append((fast_problem.start, fast_problem.end, PURE))
+        if builder.run(pure_parser()) and complaint is not None:
+            document.relaxations.append((complaint.start, complaint.end, PURE))
     builder.finish()
-    if parser is not None and "\t" in text and not document.problems:
-        document.relaxations.extend((place, place + 1, TAB) for place in builder.tabs())
+    if parsed and only is None:
+        builder.differences()
     return document
-
-
-def refusal(document: Document, fast: bool) -> Problem | None:
-    """What one of PyYAML's parsers says against a text that the other takes."""
-    builder = Builder(Document(document.path, document.text, "yaml", document.bom))
-    builder.run((libyaml() if fast else None) or pure_parser())
-    return builder.problem
 
 
 def libyaml() -> Callable[[str], Any] | None:
@@ -178,7 +180,7 @@ class Builder:
         node.tag, node.anchor = event.tag, event.anchor
         if node.anchor is not None:
             if node.anchor in self.anchors:
-                self.refuse(node, f"the anchor &{node.anchor} is there twice", f"found duplicate anchor {node.anchor!r}; first occurrence")
+                self.refuse(node, f"the anchor &{node.anchor} is there twice", f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence")
             self.anchors[node.anchor] = node
         # An empty scalar and a block collection end or begin with their properties.
         end = skip_properties(self.text, node.head, self.properties)
@@ -231,6 +233,26 @@ class Builder:
                 spans.append((leaf.start, leaf.end))
         spans.sort()
         return spans
+
+    def differences(self) -> None:
+        """Note what libyaml takes and Python may refuse or take otherwise."""
+        text, relaxations = self.text, self.document.relaxations
+        if "\t" in text:
+            relaxations.extend((place, place + 1, TAB) for place in self.tabs())
+        if "?" in text:
+            bare = (leaf for leaf in self.leaves if not leaf.style and "?" in leaf.raw)
+            relaxations.extend((leaf.start, leaf.end, QUESTION) for leaf in bare)
+        if "#" in text:
+            block = (leaf for leaf in self.leaves if leaf.style and leaf.style in "|>")
+            headers = ((leaf.start, line_end(text, leaf.start)) for leaf in block)
+            relaxations.extend((start, end, HEADER) for start, end in headers if "#" in text[start:end])
+        if text.startswith("%") or "\n%" in text:
+            place = text.find("%")
+            relaxations.append((place, place + 1, DIRECTIVE))
+        if "\ufeff" in text:
+            place = text.index("\ufeff")
+            relaxations.append((place, place + 1, MARK))
+        relaxations.extend((start, end, TAG) for start, end in self.properties if text[start] == "!")
 
     def tabs(self) -> Iterator[int]:
         """Places of the tabs that separate or indent, or stand in a bare scalar: Python's scanner refuses them."""
