@@ -1,0 +1,64 @@
+"""What several test modules need: the command on the search path, and transcripts of a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+UPDATE = "CFGLINT_UPDATE"  # set: expected outputs are rewritten with what is printed now
+
+
+@pytest.fixture(scope="session")
+def environment():
+    """The environment of a plain terminal in which `cfglint` and `python` are those under test."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PYTEST_ADDOPTS")}
+    folder = os.path.dirname(sys.executable)
+    return {**kept, "PATH": os.pathsep.join((folder, kept.get("PATH", ""))), "PYTHONUNBUFFERED": "1", "COLUMNS": "120"}
+
+
+class Transcript:
+    """A text in which lines that start with `$ ` are commands and the lines after each are what it prints."""
+
+    def __init__(self, text: str) -> None:
+        self.preface, *parts = re.split(r"^(?=\$ )", text, flags=re.MULTILINE)
+        self.steps = [part.partition("\n")[::2] for part in parts]
+
+    def replayed(self, folder: str | os.PathLike[str], environment: dict[str, str]) -> str:
+        """The text again, with what the commands print in a folder now."""
+        return self.preface + "".join(f"{prompt}\n{printed(prompt[2:], folder, environment)}" for prompt, _ in self.steps)
+
+
+def printed(command: str, folder: str | os.PathLike[str], environment: dict[str, str]) -> str:
+    """What a shell command prints, both streams in their order, as a terminal shows it."""
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return done.stdout.decode("utf-8")
+
+
+@pytest.fixture
+def replay(environment):
+    """Run a transcript in a folder: the text that it should be."""
+
+    def run(text: str, folder: str | os.PathLike[str]) -> str:
+        return Transcript(text).replayed(folder, environment)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def updating():
+    """Whether expected outputs are to be rewritten."""
+    return bool(os.environ.get(UPDATE))

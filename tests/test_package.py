@@ -1,0 +1,70 @@
+"""The wheel, in an environment of its own: the command is there, lints a file, and brings the schemas."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+import zipfile
+
+import pytest
+
+from cfglint import __version__
+
+BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
+
+
+@pytest.fixture(scope="module")
+def wheel(root, tmp_path_factory):
+    """The wheel that this checkout makes."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, root)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """The interpreter of a fresh environment with the wheel and what it depends on."""
+    folder = tmp_path_factory.mktemp("fresh")
+    venv.create(folder, with_pip=False, symlinks=True)
+    interpreter = folder / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--quiet", "--python", interpreter, "install", wheel)
+    return interpreter
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def test_wheel_holds_package_schemas_and_licence(wheel, root):
+    names = zipfile.ZipFile(wheel).namelist()
+    modules = {path.relative_to(root).as_posix() for path in (root / "cfglint").rglob("*.py")}
+    schemas = {f"cfglint/schemas/{path.name}" for path in (root / "schemas").glob("*.json")}
+    assert schemas
+    assert modules | schemas <= set(names)
+    assert f"cfglint_train-{__version__}.dist-info/licenses/LICENSE" in names
+    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
+
+
+def test_installed_command_lints_a_file(python, tmp_path):
+    (tmp_path / "ds_config.json").write_text(BAD)
+    command = [python.parent / "cfglint", "check", "ds_config.json", "--gpus", "8", "--format", "json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    assert report["cfglint"] == __version__
+    assert [each["code"] for each in report["diagnostics"]] == ["BAT001"]
+
+
+def test_installed_package_finds_its_schemas(python, root, tmp_path):
+    """The schemas of the wheel, with no checkout beside it."""
+    (tmp_path / "ds_config.json").write_text('{"train_batch_size": 8, "zero_optimization": {"stage": 7}}\n')
+    done = subprocess.run([python, "-m", "cfglint", "check", "ds_config.json"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "/zero_optimization/stage" in done.stdout or "stage" in done.stdout
+    where = run(python, "-c", "import cfglint, os; print(sorted(os.listdir(os.path.join(os.path.dirname(cfglint.__file__), 'schemas'))))")
+    assert where.stdout.strip() == str(sorted(path.name for path in (root / "schemas").glob("*.json")))

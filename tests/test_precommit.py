@@ -1,0 +1,143 @@
+"""The hooks under the real pre-commit, in a git repository with a bad, a good and an unrelated file.
+
+pre-commit installs the hook from a repository of its own, as it would for a user; that repository is made of
+this checkout as it stands, so that the test does not depend on what is committed or on git history.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+BAD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n  "gradient_accumulation_steps": 4\n}\n'
+GOOD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n  "gradient_accumulation_steps": 8\n}\n'
+UNRELATED = "services:\n  web: {image: nginx}\n"
+DECLARED = "gpus = 8\n"
+PACKAGE = ("cfglint", "schemas", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+CONFIG = """repos:
+  - repo: {repository}
+    rev: {revision}
+    hooks:
+      - id: cfglint
+      - id: cfglint-fix
+        stages: [manual]
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+class Repository:
+    """A git repository that no configuration of this machine reaches."""
+
+    def __init__(self, folder, environment):
+        folder.mkdir()
+        self.folder = folder
+        self.environment = environment
+        self.git("init", "--quiet")
+
+    def run(self, *command):
+        return subprocess.run(
+            [str(part) for part in command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def git(self, *arguments):
+        done = self.run("git", *arguments)
+        assert done.returncode == 0, done.stdout
+        return done.stdout.strip()
+
+    def commit(self):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "as it stands")
+        return self.git("rev-parse", "HEAD")
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def plain(environment, tmp_path_factory):
+    """An environment in which git and pre-commit see nothing of the user."""
+    names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.invalid", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.invalid"}
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    return {**kept, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(tmp_path_factory.mktemp("hooks"))}
+
+
+@pytest.fixture(scope="module")
+def hooked(root, plain, tmp_path_factory):
+    """A user's repository with the hooks installed."""
+    folder = tmp_path_factory.mktemp("repositories")
+    ours = Repository(folder / "cfglint", plain)
+    for name in PACKAGE:
+        copy = shutil.copytree if (root / name).is_dir() else shutil.copy
+        copy(root / name, ours.folder / name)
+    users = Repository(folder / "project", plain)
+    users.write(".pre-commit-config.yaml", CONFIG.format(repository=ours.folder, revision=ours.commit()))
+    users.write("cfglint.toml", DECLARED)
+    users.write("good/ds_config.json", GOOD)
+    users.write("compose.yaml", UNRELATED)
+    users.commit()
+    done = users.run(sys.executable, "-m", "pre_commit", "install-hooks")
+    assert done.returncode == 0, done.stdout
+    return users
+
+
+@pytest.fixture
+def project(hooked):
+    """The repository, as it was committed."""
+    hooked.git("reset", "--quiet", "--hard")
+    hooked.git("clean", "--quiet", "-fd")
+    return hooked
+
+
+def hook(project, name, *files, stage="pre-commit"):
+    chosen = ("--files", *files) if files else ("--all-files",)
+    return project.run(sys.executable, "-m", "pre_commit", "run", name, "--color", "never", "--verbose", "--hook-stage", stage, *chosen)
+
+
+def test_good_and_unrelated_files_pass(project):
+    done = hook(project, "cfglint")
+    assert done.returncode == 0, done.stdout
+    assert "Passed" in done.stdout
+    assert "error" not in done.stdout
+
+
+def test_bad_file_stops_the_commit_and_only_it_is_named(project):
+    project.write("bad/ds_config.json", BAD)
+    project.git("add", "--all")
+    done = hook(project, "cfglint")
+    assert done.returncode == 1
+    assert "exit code: 1" in done.stdout
+    assert "bad/ds_config.json:2:23: error BAT001" in done.stdout
+    assert "good/ds_config.json:" not in done.stdout
+    assert "compose.yaml:" not in done.stdout
+
+
+def test_fix_hook_mends_the_file_and_fails_because_it_did(project):
+    project.write("bad/ds_config.json", BAD)
+    project.git("add", "--all")
+    done = hook(project, "cfglint-fix", stage="manual")
+    assert done.returncode == 1
+    assert "files were modified by this hook" in done.stdout
+    assert (project.folder / "bad/ds_config.json").read_text(encoding="utf-8") == GOOD
+    assert hook(project, "cfglint-fix", stage="manual").returncode == 0
+
+
+def test_files_beyond_one_call(project):
+    """pre-commit splits a long list of files; every part is checked, one after the other."""
+    names = [f"runs/{'with-a-long-name-' * 8}{number:04}/ds_config.json" for number in range(1200)]
+    for name in names:
+        project.write(name, GOOD)
+    for name in (names[0], names[-1]):
+        project.write(name, BAD)
+    done = hook(project, "cfglint", *names)
+    assert done.returncode == 1
+    assert done.stdout.count("error BAT001") == 2
+    calls = [line for line in done.stdout.splitlines() if line.startswith("cfglint:")]
+    assert len(calls) > 1
+    assert sum(int(line.split()[1]) for line in calls) == len(names)
