@@ -6,7 +6,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 from __future__ import annotations
 
 from cfglint.frameworks.base import DERIVED, Batch, BatchProblem, Layout, Setting
-from cfglint.frameworks.neox.refusals import hollow, number, raised, whole
+from cfglint.frameworks.neox.refusals import describe, hollow, number, raised, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ def resolve(config: NeoXConfig) -> Batch:
     if problem is None:
         resolved, problem = infer(config, layout, data_parallel, written)
     names = (TOTAL, MICRO, ACCUMULATION)
-    total, micro, accumulation = (
-        term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True)
-    )
+    total, micro, accumulation = (term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True))
     divisor = Setting(("data_parallel",), data_parallel, DERIVED, because="GPUs / pipeline / model parallel size")
     consumed = total.value if whole(total.value) else None
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem)
@@ -83,9 +81,7 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
         text = f"global_num_gpus is {describe(count)}, and the batch is computed with it"
         return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, wrong)
     layout = Layout(count, rounded(tensor), rounded(pipe))
-    if count is None or (count / pipe / tensor) % 1 == 0:
-        return layout, None
-    if not certain(config):
+    if count is None or ways(layout) is not None or not certain(config):
         return layout, None
     name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
     text = f"{count} GPUs are not a whole multiple of {pipe} pipeline stages x {tensor}-way model parallelism"
@@ -100,7 +96,10 @@ def ways(layout: Layout) -> float | int | None:
     """The data-parallel size as the framework computes it; None when the GPU count is unknown or does not divide."""
     if layout.gpus is None:
         return None
-    size = layout.gpus / layout.pipeline_parallel / layout.tensor_parallel
+    try:
+        size = layout.gpus / layout.pipeline_parallel / layout.tensor_parallel
+    except ArithmeticError:
+        return None
     return int(size) if size % 1 == 0 else None
 
 
@@ -122,7 +121,9 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms
         setting = config.setting(MICRO if not micro and micro is not None else ACCUMULATION)
         return written, BatchProblem("not-positive", setting, f"the batch cannot be derived: {failed}", kept)
     problem = check(config, float(data_parallel), written, resolved)
-    return resolved, problem if problem is None or certain(config) else None
+    if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
+        problem = None
+    return resolved, problem
 
 
 def derive(data_parallel: float, total: Any, micro: Any, accumulation: Any) -> Terms:
@@ -186,14 +187,9 @@ def wrong_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> BatchP
     names = (TOTAL, MICRO, ACCUMULATION)
     name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not number(pair[1]))
 
-    def arithmetic() -> None:
-        resolved = derive(float(data_parallel or 1), *terms)
-        if all(each > 0 for each in resolved):
-            raise TypeError(f"'>' not supported between instances of '{type(value).__name__}' and 'int'")
-
     text = f"{name} is {describe(value)}; GPT-NeoX computes with it and converts nothing"
-    exception = raised(arithmetic) or f"AssertionError: {name} has to be greater than 0"
-    return BatchProblem("type", config.setting(name), text, exception)
+    exception = raised(lambda: all(each > 0 for each in derive(float(data_parallel or 1), *terms)))
+    return BatchProblem("type", config.setting(name), text, exception or "TypeError")
 
 
 def certain(config: NeoXConfig) -> bool:
@@ -202,16 +198,6 @@ def certain(config: NeoXConfig) -> bool:
         return True
     sizes = ("pipe_parallel_size", "model_parallel_size")
     return all(name in config.values for name in (*sizes, TOTAL, MICRO, ACCUMULATION))
-
-
-def describe(value: Any) -> str:
-    """A value as a message shows it: its type and, when short, itself."""
-    if value is None:
-        return "null"
-    shown = repr(value)
-    article = {"str": "text", "bool": "a boolean", "list": "a list", "dict": "a mapping", "float": "a float", "int": "a whole number"}
-    kind = article.get(type(value).__name__, type(value).__name__)
-    return f"{kind} ({shown})" if len(shown) <= 40 else kind
 
 
 def rounded(value: Any) -> Any:

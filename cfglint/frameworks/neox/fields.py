@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 # the check itself (arguments.py:1385 against 1405).
 UNIONS = frozenset(
     """
-    fused_kernels_build_path weight_server_port online_dataserver_ips online_dataserver_ports zero_stage checkpoint_factor
-    comet_workspace comet_project comet_experiment_name comet_tags comet_others
-    """.split()
+    fused_kernels_build_path weight_server_port online_dataserver_ips online_dataserver_ports zero_stage
+    checkpoint_factor comet_workspace comet_project comet_experiment_name comet_tags comet_others
+    """.split()  # noqa: SIM905
 )
 PYTHON = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}
 
@@ -27,9 +27,9 @@ def fields() -> dict[str, dict[str, Any]]:
 
 
 def _load() -> dict[str, dict[str, Any]]:
-    from cfglint.schema import schema
+    from cfglint.schema import load
 
-    properties: dict[str, dict[str, Any]] = schema("neox")["properties"]
+    properties: dict[str, dict[str, Any]] = load("neox").raw["properties"]
     return properties
 
 

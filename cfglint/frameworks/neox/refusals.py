@@ -32,3 +32,13 @@ def number(value: Any) -> bool:
 def whole(value: Any) -> bool:
     """Whether a value is an int and no bool."""
     return type(value) is int
+
+
+def describe(value: Any) -> str:
+    """A value as a message shows it: its type and, when short, itself."""
+    if value is None:
+        return "null"
+    shown = repr(value)
+    article = {"str": "text", "bool": "a boolean", "list": "a list", "dict": "a mapping", "float": "a float", "int": "a whole number"}
+    kind = article.get(type(value).__name__, type(value).__name__)
+    return f"{kind} ({shown})" if len(shown) <= 40 else kind

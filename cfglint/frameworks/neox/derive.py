@@ -1,0 +1,218 @@
+"""What NeoXArgs makes of the values before it checks their types.
+
+Each property is one step of calculate_derived, taken as far as the values allow; where the framework would
+die in a step, the property is None and a rule says why.
+Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.neox.refusals import number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+COPIES = {
+    "zero_reduce_scatter": "reduce_scatter",
+    "zero_contiguous_gradients": "contiguous_gradients",
+    "zero_reduce_bucket_size": "reduce_bucket_size",
+    "zero_allgather_bucket_size": "allgather_bucket_size",
+}
+
+
+class Attention:
+    """The attention of every layer: `kinds` that occur, and how many layers the list comes to."""
+
+    __slots__ = ("kinds", "layers")
+
+    def __init__(self, kinds: list[Any], layers: int) -> None:
+        self.kinds = kinds
+        self.layers = layers
+
+    def any(self, *names: str) -> bool:
+        """Whether some layer has one of these kinds."""
+        return any(name in self.kinds for name in names)
+
+
+class Derived:
+    """The derived values of a config, each computed when it is asked for."""
+
+    def __init__(self, config: NeoXConfig) -> None:
+        self.config = config
+        self._attention: Attention | str | None = None
+
+    @property
+    def pipe(self) -> int | None:
+        """pipe_parallel_size as it is written, null aside; 0 or less means no pipeline engine."""
+        value = self.config.argument("pipe_parallel_size")
+        return value if number(value) else None
+
+    @property
+    def tensor(self) -> int | None:
+        """model_parallel_size after values below 1 have become 1; None where it is no whole number."""
+        value = self.config.argument("model_parallel_size")
+        if not number(value):
+            return None
+        return value if value >= 1 else 1
+
+    @property
+    def enabled_sections(self) -> list[str]:
+        """Which of the `fp16` and `bf16` sections are switched on."""
+        return [name for name in ("fp16", "bf16") if switched_on(self.config.argument(name))]
+
+    @property
+    def precision(self) -> str:
+        """`fp16`, `bfloat16` or `fp32`: anything but the first two, spelled exactly so, becomes the last (A:966-1011)."""
+        written = self.config.argument("precision")
+        if written is None:
+            sections = self.enabled_sections
+            written = {"fp16": "fp16", "bf16": "bfloat16"}[sections[0]] if sections else None
+        return written if written in ("fp16", "bfloat16") else "fp32"
+
+    @property
+    def zero(self) -> dict[str, Any]:
+        """The zero_optimization section, ZeRO 0 when there is none."""
+        value = self.config.argument("zero_optimization")
+        if value is None:
+            return {"stage": 0}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def zero_stage(self) -> int | None:
+        """The ZeRO stage; None where it is not 0 to 3."""
+        stage = self.zero.get("stage")
+        return stage if number(stage) and stage in (0, 1, 2, 3) else None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """deepspeed_extra_args; empty where they are no mapping."""
+        value = self.config.argument("deepspeed_extra_args")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def worker_zero_stage(self) -> int | None:
+        """The ZeRO stage of the workers: a section in deepspeed_extra_args replaces the launcher's (A:498-505, 725)."""
+        if "zero_optimization" not in self.extra:
+            return self.zero_stage
+        section = self.extra["zero_optimization"]
+        stage = section.get("stage") if isinstance(section, dict) else None
+        return stage if number(stage) and stage in (0, 1, 2, 3) else None
+
+    @property
+    def optimizer(self) -> dict[str, Any]:
+        """The optimizer section, or what stands in for an empty one."""
+        value = self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def optimizer_params(self) -> dict[str, Any]:
+        """The optimizer's parameters; empty where they are no mapping."""
+        params = self.optimizer.get("params")
+        return params if isinstance(params, dict) else {}
+
+    @property
+    def optimizer_type(self) -> Any:
+        """The optimizer's name as written."""
+        return self.optimizer.get("type", "Adam")
+
+    @property
+    def optimizer_name(self) -> str:
+        """The optimizer's name in lower case, as the code compares it; empty where it is no text."""
+        return self.optimizer_type.lower() if isinstance(self.optimizer_type, str) else ""
+
+    @property
+    def lr(self) -> Any:
+        """The learning rate: the optimizer's own, else 0.001; the top-level `lr` never counts."""
+        return self.optimizer_params.get("lr", 0.001)
+
+    @property
+    def attention(self) -> Attention | None:
+        """The attention list after its expansion; None where it cannot be expanded."""
+        expanded = self._expanded()
+        return expanded if isinstance(expanded, Attention) else None
+
+    @property
+    def attention_refusal(self) -> str | None:
+        """What the expansion of the attention list raises, as `Type: text`."""
+        expanded = self._expanded()
+        return expanded if isinstance(expanded, str) else None
+
+    def _expanded(self) -> Attention | str:
+        if self._attention is None:
+            written = self.config.argument("attention_config")
+            layers = self.config.argument("num_layers")
+            try:
+                self._attention = expand([[["global"], layers]] if written is None else written, layers)
+            except Exception as wrong:
+                self._attention = f"{type(wrong).__name__}: {wrong}"
+        return self._attention
+
+    def held(self, name: str) -> Any:
+        """The value that the type check sees in a field."""
+        config = self.config
+        if name == "precision":
+            return self.precision
+        if name in ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"):
+            return self._held_batch(name)
+        if name == "model_parallel_size":
+            return self.tensor
+        if name == "zero_stage":
+            stage = self.zero_stage
+            return stage if stage is not None else config.argument(name)
+        if name in COPIES:
+            return self.zero.get(COPIES[name])
+        if name == "lr":
+            return self.lr
+        if name == "optimizer_type":
+            return self.optimizer_type
+        if name == "fp16" and self.precision == "fp16" and not isinstance(config.argument(name), dict):
+            return {"enabled": True}
+        if name in ("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"):
+            return None
+        return config.argument(name)
+
+    def _held_batch(self, name: str) -> Any:
+        config = self.config
+        written = [config.argument(each) for each in ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")]
+        if name == "batch_size" or any(value is None for value in written):
+            return None
+        return config.argument(name)
+
+
+def switched_on(section: Any) -> bool:
+    """Whether a precision section counts as enabled: any truthy value, the text "false" included."""
+    return bool(isinstance(section, dict) and section.get("enabled", False))
+
+
+def expand(pattern: Any, layers: Any) -> Attention:
+    """The attention list that a pattern stands for; raises what the framework's own expansion raises.
+
+    Source: gpt-neox 2026-05 megatron/utils.py:329-353.
+    """
+    if all(isinstance(item, str) for item in pattern):
+        return Attention(list(dict.fromkeys(pattern)), len(pattern))
+    kinds: list[Any] = []
+    total = 0
+    for item in pattern:
+        names, times = item[0], item[1]
+        if times == "all":
+            rest = layers % len(names)
+            assert rest == 0, f"Number of layers ({layers}) is not divisible by the length of pattern: {names}"
+            return Attention(distinct(names), layers // len(names) * len(names))
+        repeat = len(range(times))
+        if repeat:
+            kinds.extend(distinct(names))
+            total += repeat * len(names)
+    return Attention(kinds, total)
+
+
+def distinct(names: Any) -> list[Any]:
+    """The different items of a list or text, in their order; items need not be hashable."""
+    found: list[Any] = []
+    for name in names:
+        if name not in found:
+            found.append(name)
+    return found

@@ -1,0 +1,75 @@
+"""What GPT-NeoX refuses, in the order in which it would, and what it takes without doing what the file says."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.neox import KIND
+from cfglint.rule import KEEP, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.diagnostic import Fix
+    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.rule import Check
+
+
+def neox_rule(
+    code: str,
+    name: str,
+    severity: str,
+    *,
+    fails_at: str | None = None,
+    raises: str | None = None,
+    fragment: str = KEEP,
+    bad: str | dict[str, str] = "",
+    good: str | dict[str, str] = "",
+    fixed: str | None = None,
+    at: str = "",
+    gpus: int = 8,
+) -> Callable[[Check], Check]:
+    """Register a check of GPT-NeoX configs; `at` is the pointer of the finding in `bad`."""
+    example: dict[str, Any] = {"kind": KIND, "gpus": gpus}
+    if at:
+        example["at"] = at
+    return rule(
+        code,
+        name,
+        severity,
+        kinds=(KIND,),
+        fails_at=fails_at,
+        raises=raises,
+        fragment=fragment,
+        bad=bad,
+        good=good,
+        fixed=fixed,
+        example=example,
+    )
+
+
+def elsewhere(config: NeoXConfig, *names: str) -> bool:
+    """Whether another file of the run may still give one of these arguments, so that nothing is certain."""
+    return not config.facts.whole and not all(name in config.values for name in names)
+
+
+def replace(setting: Setting, value: Any, title: str, safe: bool = True) -> Fix | None:
+    """Another value in the place of a written one."""
+    from cfglint import fixes
+
+    return fixes.replace(setting, value, title, safe)
+
+
+def remove(setting: Setting, title: str, safe: bool = True) -> Fix | None:
+    """Take a key and its value out."""
+    from cfglint import fixes
+
+    return fixes.remove(setting, title, safe)
+
+
+def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | None:
+    """Give a key another name."""
+    from cfglint import fixes
+
+    return fixes.rename(setting, key, title, safe)

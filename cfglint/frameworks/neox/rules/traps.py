@@ -1,0 +1,3 @@
+"""What GPT-NeoX takes without doing what the file says."""
+
+from __future__ import annotations
