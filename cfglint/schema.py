@@ -116,6 +116,15 @@ class Property:
         """The allowed values where there is a closed list, else None."""
         return self.schema.closed_list(self.raw)
 
+    def enum_at(self, version: tuple[int, ...]) -> tuple[Any, ...] | None:
+        """The allowed values in a release, by their histories; None where there is no closed list."""
+        since: dict[str, str] = self.raw.get("x-enum-since", {})
+        removed: dict[str, str] = self.raw.get("x-enum-removed", {})
+        if self.enum is None:
+            return None
+        known = [value for value in self.enum if not isinstance(value, str) or numbers(since.get(value, "0")) <= version]
+        return (*known, *(value for value, release in removed.items() if version < numbers(release)))
+
     @property
     def default(self) -> Any:
         """The framework's default in the newest known version; None also when it has none (see `has_default`)."""
@@ -323,13 +332,13 @@ class Schema:
         return properties
 
     def _find(self, path: tuple[str, ...]) -> tuple[Raw, str | None] | None:
-        """The schema at a path, and the stage at which it is checked, which a section hands down."""
+        """The schema at a path, and the stage at which it is checked."""
         if path not in self._levels:
             above = self._find(path[:-1])
             raw = above[0].get("properties", {}).get(path[-1]) if above is not None else None
             if raw is not None and "x-alias-of" in raw:
                 raw = {**self._target(raw["$ref"]), **raw}
-            self._levels[path] = (raw, raw.get("x-checked-at", above[1])) if raw is not None and above is not None else None
+            self._levels[path] = (raw, raw.get("x-checked-at", handed_down(*above))) if raw is not None and above is not None else None
         return self._levels[path]
 
     def _target(self, reference: str) -> Raw:
@@ -401,6 +410,7 @@ class Schema:
         properties = raw.get("properties")
         if properties is None:
             return
+        stage = handed_down(raw, stage)
         quick = self._quick.get(id(raw))
         if quick is None:
             quick = self._quick[id(raw)] = {}
@@ -458,6 +468,11 @@ class Schema:
         names = self.type_names(raw)
         wanted = [name for name in PYTHON_TYPES if name in names and not (name == "integer" and "number" in names)]
         return f"{shown(value)} is {JSON_NAMES.get(type(value), type(value).__name__)}, not {' or '.join(wanted) or 'allowed'}"
+
+
+def handed_down(raw: Raw, stage: str | None) -> str | None:
+    """The stage that a section's own gives its keys: one that takes unknown keys does not look at known ones either."""
+    return stage if raw.get("x-section-policy") == REJECT else None
 
 
 def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:

@@ -1,0 +1,58 @@
+"""Rebuild a schema from a framework's unpacked wheel or source tree.
+
+    python tools/rebuild_schema.py deepspeed   site-packages/deepspeed
+    python tools/rebuild_schema.py huggingface site-packages/transformers
+    python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
+
+Writes `schemas/KIND.json`; `--check` compares only, and exits 1 when the file would change. Exits 2, naming
+what, when the source or the notes hold something that the rebuilding does not understand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+import schema_merge
+from schema_source import NotUnderstood, Tree
+
+KINDS = ("deepspeed", "huggingface", "neox")
+
+
+def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
+    """The text of a kind's schema by a source tree; NotUnderstood when it cannot be had."""
+    source = importlib.import_module(f"schema_{kind}")
+    tree: Tree = source.find(path)
+    version = release or source.version(tree)
+    if version is None:
+        raise NotUnderstood(f"{path}: the source does not name its release, say --release")
+    return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("path", type=Path, help="the folder of the package, or the root of its sources")
+    parser.add_argument("--release", help="the framework's release, where the source does not say it")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the file would change")
+    options = parser.parse_args()
+    target = schema_merge.SCHEMAS / f"{options.kind}.json"
+    try:
+        text = rebuilt(options.kind, options.path, options.release)
+    except NotUnderstood as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if target.exists() and target.read_text(encoding="utf-8") == text:
+        return 0
+    if options.check:
+        print(f"{target} is not what {options.path} gives", file=sys.stderr)
+        return 1
+    target.write_text(text, encoding="utf-8")
+    print(f"wrote {target}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

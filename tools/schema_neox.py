@@ -1,0 +1,92 @@
+"""GPT-NeoX's arguments from `megatron/neox_arguments` of its source tree.
+
+Every argument is an annotated field of one of the dataclasses that `NeoXArgs` (`arguments.py`) inherits. What a file may hold follows from `validate_types` there: null
+always, an int where a float is meant, and otherwise the very type of the annotation.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+from schema_source import Module, NotUnderstood, Tree
+
+Raw = dict[str, Any]
+
+PLAIN = {"int": "integer", "float": "number", "str": "string", "bool": "boolean", "list": "array", "dict": "object"}
+NOT_A_CONSTANT = {"git_hash"}  # asked of git when the module is imported
+
+
+def find(path: Path) -> Tree:
+    """The package of the arguments, from the checkout's root or the folder itself."""
+    for folder in (path / "megatron" / "neox_arguments", path):
+        if (folder / "arguments.py").exists():
+            return Tree(folder)
+    raise NotUnderstood(f"{path}: no GPT-NeoX source (megatron/neox_arguments/arguments.py)")
+
+
+def facts(tree: Tree) -> dict[str, Raw]:
+    """Argument -> what the sources say of it, in the order of the classes that NeoXArgs inherits."""
+    module = tree.file("arguments.py")
+    if "BASE_CLASSES" not in module.assigned:
+        raise NotUnderstood(f"{module.path}: BASE_CLASSES, what NeoXArgs inherits, is missing")
+    bases = module.assigned["BASE_CLASSES"]
+    if not isinstance(bases, ast.List):
+        raise module.refuse(bases, "not a list of classes")
+    found: dict[str, Raw] = {}
+    for base in bases.elts:
+        home = module.find(base.id) if isinstance(base, ast.Name) else None
+        if home is None or not isinstance(home[1], ast.ClassDef):
+            raise module.refuse(base, "not a class of this package")
+        found.update(_fields(home[0], home[1]))
+    return found
+
+
+def version(tree: Tree) -> str | None:
+    """GPT-NeoX has no releases worth a name; the caller says the month."""
+    return None
+
+
+def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
+    fields: dict[str, Raw] = {}
+    for statement in definition.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            raw = _accepted(module, statement.annotation)
+            if statement.target.id not in NOT_A_CONSTANT:
+                raw["default"] = module.constant(statement.value) if statement.value is not None else None
+            fields[statement.target.id] = raw
+    return fields
+
+
+def _accepted(module: Module, annotation: ast.expr) -> Raw:
+    text = ast.unparse(annotation)
+    if text == "Any":
+        return {"x-any": True}
+    if text in PLAIN:
+        return {"type": [PLAIN[text], "null"]}
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
+        return {"enum": [*_members(module, annotation), None], "x-enum-case": "unchecked"}
+    found = re.fullmatch(r"(Optional|Union)\[(.*)\]", text)
+    if found and isinstance(annotation, ast.Subscript):
+        return _union(module, annotation)
+    raise module.refuse(annotation, "an annotation without a rule")
+
+
+def _members(module: Module, literal: ast.Subscript) -> list[Any]:
+    parts = literal.slice.elts if isinstance(literal.slice, ast.Tuple) else [literal.slice]
+    return [module.constant(part) for part in parts]
+
+
+def _union(module: Module, annotation: ast.Subscript) -> Raw:
+    """The members that a value can match: the check compares `type(value)`, which a List[...] or Literal never equals."""
+    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    types = []
+    for part in parts:
+        text = ast.unparse(part)
+        if text in PLAIN:
+            types.append(PLAIN[text])
+        elif not text.startswith(("List[", "Literal[")):
+            raise module.refuse(part, "a member of a union without a rule")
+    return {"type": [*(["number"] if "number" in types else types), "null"]}
