@@ -15,6 +15,9 @@ KEEP = "keep"
 WARN = "warn"
 SKIP = "skip"
 
+CONFIG = "config"
+RUN = "run"
+
 
 class Finding:
     """What a rule yields: a setting, what is wrong with it, and what a reader needs to act.
@@ -51,9 +54,13 @@ class Finding:
 
 
 class Rule:
-    """A check and its claim. `fragment` is what becomes of an error when the file may be a part of a run."""
+    """A check and its claim.
 
-    __slots__ = ("bad", "check", "code", "example", "fails_at", "fixed", "fragment", "good", "kinds", "name", "raises", "severity")
+    `fragment` is what becomes of an error when the file may be a part of a run. `scope` is what the check is
+    called with: every config, or the run as a whole.
+    """
+
+    __slots__ = ("bad", "check", "code", "example", "fails_at", "fixed", "fragment", "good", "kinds", "name", "raises", "scope", "severity")
 
     def __init__(
         self,
@@ -69,6 +76,7 @@ class Rule:
         fixed: str | None,
         example: dict[str, object],
         check: Check,
+        scope: str = CONFIG,
     ) -> None:
         self.code = code
         self.name = name
@@ -82,6 +90,7 @@ class Rule:
         self.fixed = fixed
         self.example = example
         self.check = check
+        self.scope = scope
 
     @property
     def page(self) -> str:
@@ -107,6 +116,7 @@ def rule(
     good: str | dict[str, str] = "",
     fixed: str | None = None,
     example: dict[str, object] | None = None,
+    scope: str = CONFIG,
 ) -> Callable[[Check], Check]:
     """Register a check. `kinds` empty means every kind.
 
@@ -116,7 +126,7 @@ def rule(
     """
 
     def register(check: Check) -> Check:
-        RULES.append(Rule(code, name, severity, kinds, fails_at, raises, fragment, bad, good, fixed, example or {}, check))
+        RULES.append(Rule(code, name, severity, kinds, fails_at, raises, fragment, bad, good, fixed, example or {}, check, scope))
         return check
 
     return register

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Facts
     from cfglint.source.document import Document
+    from cfglint.suppression import Ignore
 
+COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
 NUMBERS = (
     "micro_batch",
     "accumulation",
@@ -45,6 +47,7 @@ class Run:
         self.facts = facts
         self.bugs: list[Diagnostic] = []
         self.configs: list[Config] = []
+        self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known after `diagnostics`
         self._diagnostics: list[Diagnostic] | None = None
         try:
             config = framework(kinds[0]).config(documents, kinds, facts)
@@ -70,10 +73,24 @@ class Run:
             for config in self.configs:
                 found.extend(inspect(config))
             order = {document.path: index for index, document in enumerate(self.documents)}
+            found.extend(self._of_the_project(found))
             found = [*self.bugs, *found]
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
         return self._diagnostics
+
+    def _of_the_project(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """What the project's own word adds to the rules of the frameworks, and what its comments silence."""
+        added: list[Diagnostic] = []
+        if self.facts.promises or self.facts.house:
+            from cfglint.rules.project import inspect_run
+
+            added = inspect_run(self)
+        if any(COMMENT_MARK in document.text for document in self.documents):
+            from cfglint.suppression import silence
+
+            added += silence(self, [*found, *added])
+        return added
 
     @property
     def verdict(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.diagnostic import rank
+from cfglint.diagnostic import WARNING, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from cfglint.diagnostic import Diagnostic, Outcome
 
 INTERNAL = "INT000"
+OWN_WORD = ("RUN100", "HSE001")
 
 
 class Selection:
-    """What `--select`, `--ignore` and a configuration leave; it never changes a verdict."""
+    """What `--select`, `--ignore` and a configuration leave; it never changes a verdict.
+
+    A broken promise or house rule is a warning, for the framework would start, and fails all the same: it is
+    the project's own word.
+    """
 
     def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: str | None) -> None:
         self.select = select if select is not None else project.select
@@ -43,7 +48,7 @@ class Selection:
             for each in outcome.diagnostics:
                 if each.code == INTERNAL:
                     return 2
-                if not each.suppressed and rank(each.severity) >= rank(self.fail_on):
+                if not each.suppressed and (rank(each.severity) >= rank(self.fail_on) or own_word(each)):
                     worst = 1
         return worst
 
@@ -56,6 +61,11 @@ class Selection:
 
         known = [rule.code for rule in every_rule()]
         return [code for code in dict.fromkeys(asked) if not any(each.startswith(code) for each in known)]
+
+
+def own_word(diagnostic: Diagnostic) -> bool:
+    """Whether a finding is a promise or a rule of the project that does not hold."""
+    return diagnostic.code in OWN_WORD and diagnostic.severity == WARNING
 
 
 def matches(code: str, chosen: list[str]) -> bool:

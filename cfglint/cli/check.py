@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from cfglint.diagnostic import Outcome
 
 
+UNUSED_IGNORE = "SUP001"
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     """The options of `check`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
@@ -44,6 +47,10 @@ def run(arguments: Namespace) -> int:
         return fail(str(wrong))
     outcomes.sort(key=lambda pair: pair[0])
     found = [outcome for _, outcome in outcomes]
+    if any(each.code == UNUSED_IGNORE for outcome in found for each in outcome.diagnostics):
+        from cfglint.suppression import settle
+
+        settle(found)
     for outcome in found:
         selection.apply(outcome)
     written = write(arguments, found)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
+    from cfglint.house import House
     from cfglint.run import Run
 
 
@@ -110,6 +111,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts
         strict_keys=arguments.strict_keys,
         overrides=overrides(arguments),
         from_gpus=getattr(arguments, "from_gpus", None),
+        house=house_of(project),
     )
 
 
@@ -123,7 +125,20 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.declared = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.overrides = (*run.overrides, *facts.overrides)
+    facts.promises = run.promises
     return facts
+
+
+def house_of(project: Configuration) -> House | None:
+    """The project's own schemas; UsageError when one cannot be used."""
+    if not project.house_schema:
+        return None
+    from cfglint import house
+
+    try:
+        return house.load(project)
+    except ConfigurationError as wrong:
+        raise UsageError(str(wrong)) from wrong
 
 
 def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Iterator[tuple[int, Run]]:

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.house import House
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.readers import Reader
 
@@ -28,10 +29,26 @@ class Facts:
     """What is known of a launch beside the files.
 
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
-    run. `declared`: a person said which kind the files are. `target` maps a package to its version text.
+    run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
+    `target_from` to what said so where that was a file of the repository. `promises` are numbers of
+    `Run.resolved` that the project holds the run to; `house` are its own schemas.
     """
 
-    __slots__ = ("declared", "folder", "from_gpus", "gpus", "gpus_from", "num_examples", "overrides", "strict_keys", "target", "whole")
+    __slots__ = (
+        "declared",
+        "folder",
+        "from_gpus",
+        "gpus",
+        "gpus_from",
+        "house",
+        "num_examples",
+        "overrides",
+        "promises",
+        "strict_keys",
+        "target",
+        "target_from",
+        "whole",
+    )
 
     def __init__(
         self,
@@ -45,6 +62,9 @@ class Facts:
         from_gpus: int | None = None,
         gpus_from: str = "--gpus",
         folder: str = "",
+        promises: dict[str, int] | None = None,
+        house: House | None = None,
+        target_from: dict[str, str] | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -56,6 +76,9 @@ class Facts:
         self.from_gpus = from_gpus
         self.gpus_from = gpus_from
         self.folder = folder
+        self.promises = promises or {}
+        self.house = house
+        self.target_from = target_from or {}
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as numbers, the newest known when none is named."""

@@ -18,6 +18,8 @@ FAMILIES = {
     "HFT": "Hugging Face trainer",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
+    "HSE": "House rules",
+    "SUP": "Comments that silence a finding",
     "INT": "cfglint itself",
 }
 

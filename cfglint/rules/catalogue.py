@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import kinds
 from cfglint.rules.engine import rules_for
+from cfglint.rules.project import project_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def every_rule() -> list[Rule]:
     """Every rule there is, sorted by code; loads all frameworks."""
-    found: dict[str, Rule] = {}
+    found: dict[str, Rule] = {rule.code: rule for rule in project_rules()}
     for kind in kinds():
         found.update((rule.code, rule) for rule in rules_for(kind))
     return [found[code] for code in sorted(found)]

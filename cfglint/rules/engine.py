@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING, Diagnostic, Place
 from cfglint.frameworks import framework
-from cfglint.rule import RULES, SKIP, WARN
+from cfglint.rule import CONFIG, RULES, SKIP, WARN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Config, Setting
     from cfglint.rule import Finding, Rule
+    from cfglint.run import Run
     from cfglint.source.document import Document, Node
 
 INTERNAL = "INT000"
@@ -23,7 +24,7 @@ def rules_for(kind: str) -> list[Rule]:
     if kind not in _by_kind:
         load_shared()
         framework(kind).load_rules()
-        _by_kind[kind] = [rule for rule in RULES if not rule.kinds or kind in rule.kinds]
+        _by_kind[kind] = [rule for rule in RULES if rule.scope == CONFIG and (not rule.kinds or kind in rule.kinds)]
     return _by_kind[kind]
 
 
@@ -34,10 +35,15 @@ def load_shared() -> None:
 
 def inspect(config: Config) -> list[Diagnostic]:
     """Every diagnostic of a config, in the order of the rules."""
+    return apply(rules_for(config.kind), config, config)
+
+
+def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
+    """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
-    for rule in rules_for(config.kind):
+    for rule in rules:
         try:
-            for finding in rule.check(config):
+            for finding in rule.check(subject):
                 diagnostic = judge(rule, finding, config)
                 if diagnostic is not None:
                     diagnostics.append(diagnostic)

@@ -9,6 +9,7 @@ import pytest
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering
+from cfglint.house import House
 from cfglint.mend import mend
 from cfglint.rules.catalogue import every_rule
 
@@ -35,6 +36,8 @@ def run_of(rule, texts, folder):
         whole=rule.example.get("whole", True),
         declared=rule.example.get("declared", True),
         strict_keys=rule.example.get("strict_keys", False),
+        promises=rule.example.get("promises"),
+        house=House({"": rule.example["house"]}) if "house" in rule.example else None,
     )
     return Gathering(facts, kind).one([os.path.join(folder, name) for name in list(files)[: rule.example.get("named", len(files))]])
 

@@ -1,0 +1,148 @@
+"""House rules: JSON Schemas of an organisation's own that the configs of a kind have to satisfy."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.configuration import ConfigurationError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.configuration import Configuration
+    from cfglint.source.document import Path
+
+EVERY_KIND = ""
+OWN_WORDS = "x-message"  # a keyword of ours: what to say instead of the validator's words
+LONGEST = 300  # characters of a validator's message, which quotes whole values
+DEEPEST = 200
+
+
+class Violation:
+    """A value that a house schema does not allow: where, and what is wrong with it."""
+
+    __slots__ = ("message", "path")
+
+    def __init__(self, path: Path, message: str) -> None:
+        self.path = path
+        self.message = message
+
+
+class House:
+    """The schemas of a house by kind; the one under `""` holds for every kind.
+
+    ConfigurationError for a schema that breaks the rules of its own dialect or refers to what is not there.
+    Nothing is ever fetched: references stay inside the file, or name a published meta-schema.
+    """
+
+    def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
+        self.validators = {kind: validator(schema, (paths or {}).get(kind, "house schema")) for kind, schema in schemas.items()}
+
+    def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[Violation]:
+        """What the schemas of a kind do not allow in the values of a config."""
+        document = plain(values)
+        for each in (EVERY_KIND, kind):
+            if each in self.validators:
+                for error in self.validators[each].iter_errors(document):
+                    yield from violations(error)
+
+
+def load(project: Configuration) -> House | None:
+    """The house of a project; None when it has no house schema. ConfigurationError when one cannot be used."""
+    if not project.house_schema:
+        return None
+    paths = {kind: os.path.join(project.folder, file) for kind, file in project.house_schema.items()}
+    return House({kind: read(path) for kind, path in paths.items()}, paths)
+
+
+def read(path: str) -> Any:
+    """The JSON of a schema file."""
+    import json
+
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return json.load(file)
+    except OSError as wrong:
+        raise ConfigurationError(f"house schema {path}: {wrong.strerror or wrong}") from wrong
+    except (ValueError, RecursionError) as wrong:
+        raise ConfigurationError(f"house schema {path}: not JSON: {wrong}") from wrong
+
+
+def validator(schema: Any, path: str) -> Any:
+    """A jsonschema validator that has been tried out, so that a broken schema is found before any config is."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+    from jsonschema_specifications import REGISTRY
+    from referencing.exceptions import Unresolvable
+
+    if not isinstance(schema, dict):
+        raise ConfigurationError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
+    dialect = validator_for(schema, default=Draft202012Validator)
+    try:
+        dialect.check_schema(schema)
+        check_references(schema, dialect)
+        ready = dialect(schema, registry=REGISTRY)
+        ready.is_valid({})
+    except SchemaError as wrong:
+        where = "/".join(str(step) for step in wrong.absolute_path) or "its top"
+        raise ConfigurationError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong
+    except Unresolvable as wrong:
+        raise ConfigurationError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
+    except RecursionError as wrong:
+        raise ConfigurationError(f"{path}: a reference leads to itself without end") from wrong
+    return ready
+
+
+def check_references(schema: dict[str, Any], dialect: Any) -> None:
+    """Follow every reference of a schema; Unresolvable for one that leads nowhere."""
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import DRAFT202012, specification_with
+
+    specification = specification_with(dialect.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
+    root = specification.create_resource(schema)
+    waiting = [(root, REGISTRY.resolver_with_root(root))]
+    while waiting:
+        resource, resolver = waiting.pop()
+        if isinstance(resource.contents, dict) and isinstance(resource.contents.get("$ref"), str):
+            resolver.lookup(resource.contents["$ref"])
+        waiting += [(each, resolver.in_subresource(each)) for each in resource.subresources()]
+
+
+def violations(error: Any) -> Iterator[Violation]:
+    """The violations that a validator's error tells: one for each key that is not allowed, else one at its place."""
+    path = tuple(error.absolute_path)
+    said = error.schema.get(OWN_WORDS) if isinstance(error.schema, dict) else None
+    message = short(said if isinstance(said, str) else error.message)
+    extras = unexpected(error) if error.validator == "additionalProperties" and error.validator_value is False else []
+    for key in extras:
+        yield Violation((*path, key), message if said else f"`{key}` is not allowed here")
+    if not extras:
+        yield Violation(path, message)
+
+
+def unexpected(error: Any) -> list[str]:
+    """The keys that `additionalProperties: false` refuses."""
+    import re
+
+    known = error.schema.get("properties", {})
+    patterns = error.schema.get("patternProperties", {})
+    return [key for key in error.instance if key not in known and not any(re.search(each, key) for each in patterns)]
+
+
+def short(message: str) -> str:
+    """A message without the rest of a value that fills the screen."""
+    return message if len(message) <= LONGEST else message[: LONGEST - 3] + "..."
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON could hold it: text as keys, lists for sequences, text for dates and the like."""
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {str(key): plain(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each, depth + 1) for each in value]
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)

@@ -1,0 +1,52 @@
+"""GitHub workflow commands: every finding an annotation on its line of the pull request.
+
+Format: https://docs.github.com/actions/reference/workflow-commands-for-github-actions; the escapes are those
+of actions/toolkit packages/core/src/command.ts.
+"""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.diagnostic import Diagnostic, Outcome
+
+COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """One command a finding, for the standard output of a workflow step."""
+    return "".join(command(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed)
+
+
+def command(diagnostic: Diagnostic) -> str:
+    """The command of a finding; columns only where it stays on one line, as GitHub wants them."""
+    place = diagnostic.place
+    properties = {"file": shown(place.file), "line": str(place.line), "endLine": str(place.end_line)}
+    if place.line == place.end_line:
+        properties.update(col=str(place.column), endColumn=str(place.end_column))
+    properties["title"] = f"{diagnostic.code} {diagnostic.name}"
+    given = ",".join(f"{name}={escape_property(value)}" for name, value in properties.items())
+    return f"::{COMMANDS[diagnostic.severity]} {given}::{escape(body(diagnostic))}\n"
+
+
+def body(diagnostic: Diagnostic) -> str:
+    """The text of an annotation: the message, what the framework would raise, and the fix."""
+    lines = [shown(diagnostic.message)]
+    if diagnostic.exception and diagnostic.severity == ERROR:
+        lines.append(f"raises {shown(diagnostic.exception)}")
+    if diagnostic.fix:
+        lines.append(f"fix: {shown(diagnostic.fix.title)}")
+    return "\n".join(lines)
+
+
+def escape(text: str) -> str:
+    """Text after the second `::`."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    """The value of a property."""
+    return escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,65 @@
+"""JUnit XML, which most build servers show: a suite a run, a failed test a finding.
+
+Info is a passed test with a note, and a silenced finding a skipped test.
+"""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, INFO
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.diagnostic import Diagnostic, Outcome
+
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+CLEAN = "no findings"
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """The XML of all runs."""
+    suites = [suite(outcome) for outcome in outcomes]
+    tests = sum(len(outcome.diagnostics) or 1 for outcome in outcomes)
+    failures = sum(fails(each) for outcome in outcomes for each in outcome.diagnostics)
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="cfglint" tests="{tests}" failures="{failures}">\n'
+    return head + "".join(suites) + "</testsuites>\n"
+
+
+def suite(outcome: Outcome) -> str:
+    """The suite of a run; a run without findings has one test that passed."""
+    found = outcome.diagnostics
+    cases = [case(each) for each in found] or [f'<testcase classname="{xml(outcome.files[0])}" name="{CLEAN}"/>\n']
+    failures = sum(fails(each) for each in found)
+    skipped = sum(bool(each.suppressed) for each in found)
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="{skipped}"'
+    return f'<testsuite name="{xml(" ".join(outcome.files))}" {counts}>\n{"".join(cases)}</testsuite>\n'
+
+
+def fails(diagnostic: Diagnostic) -> bool:
+    """Whether a finding is a failed test."""
+    return not diagnostic.suppressed and diagnostic.severity != INFO
+
+
+def case(diagnostic: Diagnostic) -> str:
+    """The test of a finding."""
+    place = diagnostic.place
+    name = f"{diagnostic.code} {diagnostic.name} at {place.line}:{place.column}"
+    head = f'<testcase classname="{xml(place.file)}" name="{xml(name)}" file="{xml(place.file)}" line="{place.line}">'
+    return f"{head}{content(diagnostic)}</testcase>\n"
+
+
+def content(diagnostic: Diagnostic) -> str:
+    """What a test holds: a failure, a note, or why it is skipped."""
+    if diagnostic.suppressed:
+        return f'<skipped message="silenced by {xml(diagnostic.suppressed)}"/>'
+    message = xml(diagnostic.message)
+    if diagnostic.severity == INFO:
+        return f"<system-out>{message}</system-out>"
+    raised = f"\nraises {xml(diagnostic.exception)}" if diagnostic.exception and diagnostic.severity == ERROR else ""
+    where = f"{xml(diagnostic.place.file)}:{diagnostic.place.line}:{diagnostic.place.column}"
+    return f'<failure type="{diagnostic.severity}" message="{message}">{where}: {message}{raised}</failure>'
+
+
+def xml(text: str) -> str:
+    """Text that stands in XML as itself; characters that XML cannot hold are written as escapes."""
+    return "".join(ENTITIES.get(char, char) for char in shown(text))

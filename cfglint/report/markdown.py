@@ -1,0 +1,129 @@
+"""A comment for a pull request: a table of the runs, and the findings of each folded below it.
+
+Nothing from a file becomes markup: names stand in code spans and folded titles as HTML text, findings in
+fenced blocks whose fence is longer than any in them.
+"""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, INFO, WARNING, rank
+from cfglint.report.text import block, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.diagnostic import Diagnostic, Outcome
+
+LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
+MARK = "<!-- cfglint -->"  # by which a workflow finds its comment again
+MOST_ROWS = 60
+LONGEST_NAME = 120  # characters of a file name
+SEVERITIES = (ERROR, WARNING, INFO)
+HEAD = "| run | GPUs | starts | global batch | total steps | errors | warnings | info |\n|---|--:|---|--:|--:|--:|--:|--:|\n"
+TAIL = 200  # bytes kept for what closes a text that was cut
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """The comment; what does not fit is counted, the worst comes first."""
+    order = sorted(outcomes, key=urgency)
+    found = [each for outcome in outcomes for each in open_findings(outcome)]
+    runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
+    parts = [f"{MARK}\n### cfglint: {tally(found) or 'nothing found'} in {runs}\n\n"]
+    if outcomes:
+        parts.append(HEAD + "".join(row(each) for each in order[:MOST_ROWS]) + "\n")
+    if len(order) > MOST_ROWS:
+        parts.append(f"{len(order) - MOST_ROWS} more runs are not in the table.\n\n")
+    left = LIMIT - TAIL - sum(map(size, parts))
+    untold = 0
+    for outcome in order:
+        diagnostics = sorted(open_findings(outcome), key=lambda each: -rank(each.severity))
+        text, told = folded(outcome, diagnostics, left)
+        left -= size(text)
+        untold += len(diagnostics) - told
+        parts.append(text)
+    if untold:
+        parts.append(f"{untold} more findings do not fit into a comment; `--format json` has them all.\n")
+    return "".join(parts)
+
+
+def open_findings(outcome: Outcome) -> list[Diagnostic]:
+    """The findings of a run that nobody silenced."""
+    return [each for each in outcome.diagnostics if not each.suppressed]
+
+
+def urgency(outcome: Outcome) -> tuple[int, ...]:
+    """Sorts runs: most errors first, then most warnings, then most info."""
+    return tuple(-number for number in counts(open_findings(outcome)))
+
+
+def counts(found: list[Diagnostic]) -> list[int]:
+    """The number of errors, warnings and infos."""
+    return [sum(each.severity == severity for each in found) for severity in SEVERITIES]
+
+
+def tally(found: list[Diagnostic]) -> str:
+    """`2 errors, 1 warning`; empty for nothing."""
+    named = zip(counts(found), SEVERITIES, strict=True)
+    return ", ".join(f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for number, severity in named if number)
+
+
+def row(outcome: Outcome) -> str:
+    """A run in the table."""
+    starts = "yes" if outcome.verdict == "accept" else f"**no** ({outcome.fails_at})"
+    numbers = [outcome.resolved.get("global_batch"), outcome.resolved.get("total_steps")]
+    cells = [name(outcome), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(open_findings(outcome)))]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def known(number: int | None) -> str:
+    """A number, or nothing where it is not known."""
+    return "" if number is None else str(number)
+
+
+def name(outcome: Outcome) -> str:
+    """The files of a run as a code span that is safe in a table."""
+    files = cut(", ".join(shown(file) for file in outcome.files)).replace("|", "\\x7c")
+    ticks = "`" * (longest_ticks(files) + 1)
+    return f"{ticks} {files} {ticks}" if "`" in files else f"`{files}`"
+
+
+def cut(text: str) -> str:
+    """A text without its middle where it is too long for a table."""
+    half = LONGEST_NAME // 2
+    return text if len(text) <= LONGEST_NAME else f"{text[:half]}...{text[-half:]}"
+
+
+def folded(outcome: Outcome, found: list[Diagnostic], room: int) -> tuple[str, int]:
+    """The findings of a run behind its title, and how many of them fit into a number of bytes."""
+    title = f"<details><summary><code>{html(cut(', '.join(outcome.files)))}</code>: {tally(found)}</summary>\n\n"
+    room -= size(title) + size("\n\n</details>\n\n")
+    texts: list[str] = []
+    fence = 3
+    for diagnostic in found:
+        text = "".join(part for _, part in block(diagnostic, outcome))
+        fence = max(fence, longest_ticks(text) + 1)
+        room -= size(text)
+        if room < 2 * fence:
+            break
+        texts.append(text)
+    if not texts:
+        return "", 0
+    marks = "`" * fence
+    return f"{title}{marks}text\n{''.join(texts)}{marks}\n\n</details>\n\n", len(texts)
+
+
+def longest_ticks(text: str) -> int:
+    """The length of the longest run of backticks."""
+    longest = 0
+    while "`" * (longest + 1) in text:
+        longest += 1
+    return longest
+
+
+def html(text: str) -> str:
+    """Text that stands in HTML as itself."""
+    return shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def size(text: str) -> int:
+    """Bytes as they are sent."""
+    return len(text.encode())

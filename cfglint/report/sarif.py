@@ -1,0 +1,143 @@
+"""SARIF 2.1.0, what code scanning on GitHub and others take.
+
+Format: OASIS Static Analysis Results Interchange Format 2.1.0, sections 3.13 to 3.57.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from cfglint import __version__
+from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.identity import fingerprints
+from cfglint.report import manual
+from cfglint.report.text import shown
+from cfglint.rules.catalogue import every_rule
+from cfglint.rules.engine import INTERNAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.diagnostic import Diagnostic, Fix, Outcome, Place
+    from cfglint.rule import Rule
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
+ROOT = "SRCROOT"
+FINGERPRINT = "cfglintFinding/v1"
+SUPPRESSIONS = {"comment": "inSource"}  # all others lie outside the file
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """One SARIF run with every finding; silenced ones carry their suppression."""
+    found = [each for outcome in outcomes for each in outcome.diagnostics]
+    bugs = [each for each in found if each.code == INTERNAL]
+    found = [each for each in found if each.code != INTERNAL]
+    rules = every_rule()
+    index = {rule.code: position for position, rule in enumerate(rules)}
+    run = {
+        "tool": {"driver": driver(rules)},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which cfglint was started."}}},
+        "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(each) for each in bugs]}],
+        "results": [result(each, print_, index) for each, print_ in zip(found, fingerprints(found), strict=True)],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def driver(rules: list[Rule]) -> dict[str, Any]:
+    """The tool with all its rules."""
+    return {"name": "cfglint", "version": __version__, "semanticVersion": __version__, "rules": [descriptor(each) for each in rules]}
+
+
+def descriptor(rule: Rule) -> dict[str, Any]:
+    """A rule with its manual page."""
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": manual.summary(rule)},
+        "fullDescription": {"text": rule.page},
+        "help": {"text": manual.page(rule), "markdown": manual.markdown(rule)},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        "properties": {"tags": [*rule.kinds, "configuration"]},
+    }
+
+
+def result(diagnostic: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
+    """A finding."""
+    entry: dict[str, Any] = {
+        "ruleId": diagnostic.code,
+        "level": LEVELS[diagnostic.severity],
+        "message": {"text": text(diagnostic)},
+        "locations": [{"physicalLocation": physical(diagnostic.place)}],
+        "partialFingerprints": {FINGERPRINT: fingerprint},
+    }
+    if diagnostic.code in index:
+        entry["ruleIndex"] = index[diagnostic.code]
+    if diagnostic.key:
+        entry["locations"][0]["logicalLocations"] = [{"fullyQualifiedName": shown(diagnostic.key), "kind": "property"}]
+    if diagnostic.related:
+        entry["relatedLocations"] = [
+            {"id": number, "physicalLocation": physical(place), "message": {"text": shown(message)}}
+            for number, (place, message) in enumerate(diagnostic.related, 1)
+        ]
+    if diagnostic.fix and diagnostic.fix.edits:
+        entry["fixes"] = [replacement(diagnostic.fix)]
+    if diagnostic.suppressed:
+        entry["suppressions"] = [
+            {"kind": SUPPRESSIONS.get(diagnostic.suppressed, "external"), "justification": f"silenced by {diagnostic.suppressed}"}
+        ]
+    return entry
+
+
+def text(diagnostic: Diagnostic) -> str:
+    """The message, and what the framework would raise."""
+    raised = f" Raises {diagnostic.exception}" if diagnostic.exception and diagnostic.severity == ERROR else ""
+    return plain(shown(f"{diagnostic.message}.{raised}" if raised else diagnostic.message))
+
+
+def plain(message: str) -> str:
+    """A message string in which nothing is an embedded link, `[text](1)` (section 3.11.6)."""
+    if "](" not in message:
+        return message
+    return message.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def physical(place: Place) -> dict[str, Any]:
+    """A place as file and region, columns from 1 in code points."""
+    region: dict[str, Any] = {
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
+    }
+    if place.line == place.end_line and place.column < place.end_column:
+        region["snippet"] = {"text": shown(place.source[place.column - 1 : place.end_column - 1])}
+    return {"artifactLocation": artifact(place.file), "region": region}
+
+
+def artifact(file: str) -> dict[str, str]:
+    """A file as a URI: relative to the folder of the start, or absolute as it was given."""
+    from urllib.parse import quote
+
+    path = quote(os.fsencode(os.path.normpath(file).replace(os.sep, "/")))
+    return {"uri": f"file://{path}"} if os.path.isabs(file) else {"uri": path, "uriBaseId": ROOT}
+
+
+def replacement(fix: Fix) -> dict[str, Any]:
+    """A fix as replacements in its files."""
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for each in fix.edits:
+        deleted = {"charOffset": each.start, "charLength": each.end - each.start}
+        changes.setdefault(each.file, []).append({"deletedRegion": deleted, "insertedContent": {"text": each.text}})
+    return {
+        "description": {"text": plain(shown(fix.title))},
+        "artifactChanges": [{"artifactLocation": artifact(file), "replacements": listed} for file, listed in changes.items()],
+    }
+
+
+def notification(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A bug of ours."""
+    return {"level": "error", "message": {"text": plain(shown(diagnostic.message))}, "descriptor": {"id": diagnostic.code}}
