@@ -1,0 +1,607 @@
+"""Changes of a document as edits of its text: every byte that a change does not name stays.
+
+A change names its place by a path. Each is applied to the text, the text is parsed again, and the tree and
+the comments are compared with what the change should have made of them; on any difference it is refused.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
+from cfglint.source.parse import parse
+from cfglint.source.spelling import spell, spell_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.document import Path
+
+    Shape = list[Any]
+
+__all__ = ["DELETE", "INSERT", "RENAME", "REPLACE", "Change", "Edit", "EditRefused", "apply", "edits", "spell"]
+
+REPLACE = "replace"
+INSERT = "insert"
+DELETE = "delete"
+RENAME = "rename"
+
+
+class Edit:
+    """Replace `start`..`end` of a text by `text`."""
+
+    __slots__ = ("end", "start", "text")
+
+    def __init__(self, start: int, end: int, text: str) -> None:
+        self.start = start
+        self.end = end
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"Edit({self.start}, {self.end}, {self.text!r})"
+
+
+class Change:
+    """What should become of a document, by path.
+
+    - `REPLACE`: the value at `path` becomes `text`. A value that a merge key brings in is overridden instead.
+    - `INSERT`: the mapping at `path` gets the `key` with the value `text`, behind its other keys.
+    - `DELETE`: the key at `path` and its value go.
+    - `RENAME`: the key at `path` becomes `key`.
+
+    `text` is source text, as `spell` makes it; `key` is the key's name. `occurrence` picks one of several
+    equal keys, from 0; without it the last is meant, which readers take.
+    """
+
+    __slots__ = ("key", "kind", "occurrence", "path", "text")
+
+    def __init__(self, kind: str, path: Path, key: str = "", text: str = "", occurrence: int | None = None) -> None:
+        self.kind = kind
+        self.path = path
+        self.key = key
+        self.text = text
+        self.occurrence = occurrence
+
+    def __repr__(self) -> str:
+        return f"Change({self.kind!r}, {self.path!r}, {self.key!r}, {self.text!r})"
+
+
+class EditRefused(Exception):
+    """A change that cannot be made without touching more than it names; `place` is the offset of the obstacle."""
+
+    def __init__(self, message: str, place: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+
+
+def apply(document: Document, changes: list[Change]) -> str:
+    """The text after all changes; raises EditRefused when one cannot be made exactly."""
+    return run(document, changes)[0]
+
+
+def edits(document: Document, changes: list[Change]) -> list[Edit]:
+    """The edits of the document's text that make all changes, in order and without overlaps; raises EditRefused."""
+    pieces = run(document, changes)[1]
+    result: list[Edit] = []
+    position, pending = 0, ""
+    for text, origin in pieces:
+        if origin < 0:
+            pending += text
+            continue
+        if pending or origin > position:
+            result.append(Edit(position, origin, pending))
+            pending = ""
+        position = origin + len(text)
+    if pending or position < len(document.text):
+        result.append(Edit(position, len(document.text), pending))
+    return result
+
+
+def run(document: Document, changes: list[Change]) -> tuple[str, list[tuple[str, int]]]:
+    """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
+    if document.problems:
+        raise EditRefused("a file that cannot be read is not edited", document.problems[0].start)
+    if len(document.roots) > 1:
+        raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
+    pieces = [(document.text, 0)]
+    for change in changes:
+        step = Step(document, change)
+        for edit in sorted(step.edits, key=lambda edit: (edit.start, edit.end), reverse=True):
+            splice(pieces, edit)
+        document = checked(document, step, "".join(text for text, _ in pieces))
+    return document.text, pieces
+
+
+def splice(pieces: list[tuple[str, int]], edit: Edit) -> None:
+    """Put an edit of the present text into its pieces."""
+    first = cut(pieces, edit.start)
+    last = cut(pieces, edit.end)
+    pieces[first:last] = [(edit.text, -1)] if edit.text else []
+
+
+def cut(pieces: list[tuple[str, int]], position: int) -> int:
+    """The index of the piece that begins at a position, after splitting one there if need be."""
+    start = 0
+    for index, (text, origin) in enumerate(pieces):
+        if start == position:
+            return index
+        if position < start + len(text):
+            inside = position - start
+            pieces[index : index + 1] = [(text[:inside], origin), (text[inside:], origin + inside if origin >= 0 else -1)]
+            return index + 1
+        start += len(text)
+    return len(pieces)
+
+
+def checked(before: Document, step: Step, text: str) -> Document:
+    """The document of a new text, which must be what the change should make of the old one."""
+    after = parse(before.path, text, before.syntax, before.bom)
+    place = step.place
+    if after.problems or len(after.roots) > 1:
+        raise EditRefused("the edit would leave a text that cannot be read", place)
+    lost = [span for span in before.comments if any(edit.start <= span[0] and span[1] <= edit.end for edit in step.edits)]
+    if any(span not in step.may_lose for span in lost):
+        raise EditRefused("the edit would take a comment with it", place)
+    kept = [before.text[start:end] for start, end in before.comments if (start, end) not in lost]
+    if kept != [after.text[start:end] for start, end in after.comments]:
+        raise EditRefused("the edit would change a comment", place)
+    if shape(after.root) != step.expected:
+        raise EditRefused("the edit would change more than its own place", place)
+    return after
+
+
+def shape(node: Node | None) -> Shape:
+    """What a tree says, without positions and styles of collections, as nested lists that can be changed."""
+    if node is None:
+        return []
+    if node.kind == MAPPING:
+        return [MAPPING, node.tag, node.anchor, [[shape(key), shape(value)] for key, value in node.children]]
+    if node.kind == SEQUENCE:
+        return [SEQUENCE, node.tag, node.anchor, [shape(item) for item in node.children]]
+    return [node.kind, node.tag, node.anchor, node.raw, node.style]
+
+
+class Step:
+    """One change worked out on one document: its edits, the tree that it should leave, the comments that go."""
+
+    __slots__ = ("document", "edits", "expected", "may_lose", "place", "text")
+
+    def __init__(self, document: Document, change: Change) -> None:
+        self.document = document
+        self.text = document.text
+        self.edits: list[Edit] = []
+        self.may_lose: list[tuple[int, int]] = []
+        self.place = 0
+        self.expected = shape(document.root)
+        if change.kind == INSERT:
+            self.insert(change.path, change.key, change.text)
+        elif change.kind == REPLACE:
+            self.replace(change)
+        elif change.kind == DELETE:
+            self.delete(change)
+        else:
+            self.rename(change)
+
+    def refuse(self, message: str, node: Node) -> EditRefused:
+        return EditRefused(message, node.start)
+
+    # finding the place
+
+    def container(self, path: Path) -> tuple[Node, Shape]:
+        """The collection at a path and its part of the expected tree."""
+        node, expected = self.document.root, self.expected
+        if node is None:
+            raise EditRefused("the file is empty", 0)
+        for step in path:
+            index = self.index(node, step, None)
+            if index < 0:
+                raise self.missing(node, step)
+            entry = node.children[index]
+            if node.kind == MAPPING:
+                node, expected = entry[1], expected[3][index][1]
+            else:
+                node, expected = entry, expected[3][index]
+            if node.kind == ALIAS:
+                raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
+        self.refuse_shared(node)
+        return node, expected
+
+    def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
+        """The index of a child, -1 when there is none."""
+        if node.kind == SEQUENCE:
+            return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
+        if node.kind != MAPPING:
+            return -1
+        found = [index for index, (key, _) in enumerate(node.children) if key.kind == SCALAR and key.raw == step]
+        if occurrence is not None:
+            found = found[occurrence : occurrence + 1]
+        return found[-1] if found else -1
+
+    def missing(self, node: Node, step: str | int) -> EditRefused:
+        """Why there is nothing at a step of a path."""
+        source = brought_in(node, step)
+        if source is not None:
+            return self.refuse(f"{step} comes from a merge key, it is written at {self.line(source)}", source)
+        return self.refuse(f"there is no {step} here", node)
+
+    def line(self, node: Node) -> str:
+        return f"line {self.document.position(node.start)[0]}"
+
+    def refuse_shared(self, node: Node) -> None:
+        """Refuse to change what an alias elsewhere stands for."""
+        inside = [part.anchor for part in nodes(node) if part.anchor is not None]
+        if not inside or self.document.root is None:
+            return
+        for part in nodes(self.document.root):
+            if part.kind == ALIAS and part.raw in inside:
+                raise self.refuse(f"*{part.raw} at {self.line(part)} stands for this value too", node)
+
+    # the four changes
+
+    def replace(self, change: Change) -> None:
+        """New text for a value."""
+        if not change.path:
+            raise EditRefused("the whole document is not replaced", 0)
+        container, expected = self.container(change.path[:-1])
+        step = change.path[-1]
+        index = self.index(container, step, change.occurrence)
+        if index < 0:
+            if brought_in(container, step) is None:
+                raise self.missing(container, step)
+            self.insert(change.path[:-1], str(step), change.text)
+            return
+        entry = container.children[index]
+        node = entry[1] if container.kind == MAPPING else entry
+        self.place = node.start
+        self.check_replaceable(node)
+        value = self.fragment(change.text)
+        value[2] = node.anchor
+        if container.kind == MAPPING:
+            expected[3][index][1] = value
+        else:
+            expected[3][index] = value
+        self.edits.append(self.replacement(node, change.text))
+
+    def check_replaceable(self, node: Node) -> None:
+        if node.kind == ALIAS:
+            raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
+        if node.tag is not None:
+            raise self.refuse(f"the tag {node.tag} says what this value is", node)
+        if node.kind != SCALAR and node.style != "flow":
+            raise self.refuse("a block of lines is not replaced", node)
+        self.refuse_shared(node)
+
+    def replacement(self, node: Node, text: str) -> Edit:
+        """The edit for a value; an empty one needs a blank before it, a block scalar its line break behind."""
+        if node.start == node.end:
+            before = self.text[node.start - 1 : node.start]
+            return Edit(node.start, node.end, text if before in (" ", "\t", "\n") else " " + text)
+        if node.style and node.style in "|>":
+            end = node.start + len(self.text[node.start : node.end].rstrip("\r\n"))
+            return Edit(node.start, end, text)
+        return Edit(node.start, node.end, text)
+
+    def rename(self, change: Change) -> None:
+        """A new name for a key."""
+        container, expected, index = self.member(change)
+        key = container.children[index][0]
+        self.place = key.start
+        if key.anchor is not None or key.tag is not None or key.start == key.end:
+            raise self.refuse("this key is not a plain one", key)
+        self.refuse_taken(container, change.key)
+        text = spell_key(change.key, self.document, key)
+        expected[3][index][0] = self.key_shape(text)
+        self.edits.append(Edit(key.start, key.end, text))
+
+    def member(self, change: Change) -> tuple[Node, Shape, int]:
+        """The mapping that holds the key at a path, its part of the expected tree, and the key's index."""
+        if not change.path:
+            raise EditRefused("the whole document is no key", 0)
+        container, expected = self.container(change.path[:-1])
+        index = self.index(container, change.path[-1], change.occurrence)
+        if index < 0:
+            raise self.missing(container, change.path[-1])
+        if container.kind != MAPPING:
+            raise self.refuse("an item of a list is no key", container)
+        return container, expected, index
+
+    def refuse_taken(self, container: Node, key: str) -> None:
+        index = self.index(container, key, None)
+        if index >= 0:
+            raise self.refuse(f"{key} is there already", container.children[index][0])
+
+    def insert(self, path: Path, key: str, text: str) -> None:
+        """A new key behind the others of a mapping."""
+        if self.document.root is None and not path and self.document.syntax == "yaml":
+            self.insert_first(key, text)
+            return
+        container, expected = self.container(path)
+        self.place = container.start
+        if container.kind != MAPPING:
+            raise self.refuse("there is no mapping here", container)
+        self.refuse_taken(container, key)
+        sibling = container.children[-1][0] if container.children else None
+        name = spell_key(key, self.document, sibling)
+        expected[3].append([self.key_shape(name), self.fragment(text)])
+        if container.style == "flow":
+            self.insert_flow(container, name, text)
+        else:
+            self.insert_line(container, name, text)
+
+    def insert_first(self, key: str, text: str) -> None:
+        """The first key of an empty YAML file, behind what comments it has."""
+        name = spell_key(key, self.document)
+        self.expected = [MAPPING, None, None, [[self.key_shape(name), self.fragment(text)]]]
+        line_break = self.line_break()
+        lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
+        self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))
+
+    def insert_line(self, container: Node, name: str, text: str) -> None:
+        """A new line behind the last one of a block mapping, at the column of the first key."""
+        first = container.children[0][0]
+        indent = " " * (first.head - line_start(self.text, first.head))
+        if container.style == "bare":
+            indent = self.text[line_start(self.text, first.head) : first.head]
+        last = deepest(container)
+        end = last.end
+        if last.style and last.style in "|>" and self.text[end - 1 : end] in ("\n", "\r"):
+            if "+" not in self.text[last.start : last.start + 3]:
+                body = self.text[:end].rstrip("\r\n")
+                end = self.line_end(len(body))
+            else:
+                self.edits.append(Edit(end, end, f"{indent}{name}{self.colon(container)}{text}{self.line_break()}"))
+                return
+        else:
+            end = self.line_end(end)
+        self.edits.append(Edit(end, end, f"{self.line_break()}{indent}{name}{self.colon(container)}{text}"))
+
+    def insert_flow(self, container: Node, name: str, text: str) -> None:
+        """A new member before the closing brace, in the manner of the last one."""
+        if self.text[container.start] != "{":
+            raise self.refuse("a single pair in a list takes no more keys", container)
+        if not container.children:
+            if not self.text[container.start + 1 : container.end - 1].isspace() and container.end - container.start > 2:
+                raise self.refuse("an empty object with a comment inside is not filled", container)
+            self.edits.append(Edit(container.start, container.end, f"{{{name}: {text}}}"))
+            return
+        key, value = container.children[-1]
+        member = f"{name}{self.colon(container)}{text}"
+        commas = self.has_commas(container)
+        comma = self.comma(value.end, container.end - 1)
+        after = comma + 1 if comma >= 0 else value.end
+        if comma < 0 and commas:
+            self.edits.append(Edit(value.end, value.end, ","))
+        if self.owns_line(key):
+            lead = self.line_break() + self.text[line_start(self.text, key.head) : key.head]
+            after = self.comment_end(after)
+        else:
+            lead = self.gap(container)
+        self.edits.append(Edit(after, after, f"{lead}{member}{',' if comma >= 0 else ''}"))
+        self.join()
+
+    def delete(self, change: Change) -> None:
+        """Take a key and its value out, with the lines that are theirs."""
+        container, expected, index = self.member(change)
+        key, value = container.children[index]
+        self.place = key.start
+        self.refuse_shared(key)
+        self.refuse_shared(value)
+        del expected[3][index]
+        if container.style == "flow" and self.text[container.start] == "{":
+            self.delete_flow(container, index)
+        elif len(container.children) == 1:
+            raise self.refuse("without its only key the mapping would be null", key)
+        else:
+            self.delete_line(container, index)
+        end = self.value_end(value)
+        own_line = self.comment_end(end) if end == value.end else end
+        comma = self.comma(end, len(self.text)) if container.style == "flow" else -1
+        if comma >= 0:
+            own_line = max(own_line, self.comment_end(comma + 1))
+        self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
+
+    def delete_line(self, container: Node, index: int) -> None:
+        """Take a key of a block mapping out."""
+        key, value = container.children[index]
+        start = line_start(self.text, key.head)
+        end = self.value_end(value)
+        if self.text[start : key.head].strip(" \t"):
+            # The key shares its line with the dash of a list: what follows moves up to it.
+            if index + 1 == len(container.children):
+                raise self.refuse("this key shares its line with others", key)
+            self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
+            return
+        if end == value.end or self.text[end - 1 : end] not in ("\n", "\r"):
+            end = self.line_end(end)
+        self.remove_lines(start, end)
+
+    def remove_lines(self, start: int, end: int) -> None:
+        """Remove from a line's start to a line's end, with one line break."""
+        if self.text[end - 1 : end] in ("\n", "\r") and end > start:
+            self.edits.append(Edit(start, end, ""))
+            return
+        following = self.after_break(end)
+        if following > end or start == 0:
+            self.edits.append(Edit(start, following, ""))
+        else:
+            self.edits.append(Edit(start - len(self.break_before(start)), end, ""))
+
+    def delete_flow(self, container: Node, index: int) -> None:
+        """Take a member of a flow mapping or JSON object out, with the comma that is no longer needed."""
+        key, value = container.children[index]
+        if len(container.children) == 1:
+            self.edits.append(Edit(container.start + 1, container.end - 1, ""))
+            return
+        comma = self.comma(value.end, container.end - 1)
+        after = comma + 1 if comma >= 0 else value.end
+        end = self.comment_end(after)
+        if index + 1 == len(container.children) and comma < 0:
+            previous = self.comma(container.children[index - 1][1].end, key.head)
+            if previous < 0:
+                previous = key.head
+            elif not (self.owns_line(key) and self.ends_line(end)) and not self.comment_between(previous, key.head):
+                self.edits.append(Edit(previous, value.end, ""))
+                return
+            else:
+                self.edits.append(Edit(previous, previous + 1, ""))
+        if self.owns_line(key) and self.ends_line(end):
+            self.remove_lines(line_start(self.text, key.head), self.line_end(end))
+        elif index + 1 < len(container.children):
+            self.edits.append(Edit(key.head, self.next_on_line(after), ""))
+        else:
+            self.edits.append(Edit(key.head, after, ""))
+
+    # looking at the text
+
+    def fragment(self, text: str) -> Shape:
+        """The tree of a value's text alone."""
+        source = text if self.document.syntax == "yaml" else f"[{text}]"
+        parsed = parse("", source, self.document.syntax)
+        root = parsed.root
+        if self.document.syntax == "json" and root is not None and len(root.children) == 1:
+            root = root.children[0]
+        if parsed.problems or root is None or parsed.comments:
+            raise EditRefused(f"{text!r} is not the text of a value", self.place)
+        return shape(root)
+
+    def key_shape(self, text: str) -> Shape:
+        """The tree of a key's text alone."""
+        if self.document.syntax == "json" and text[:1] not in "\"'":
+            return [SCALAR, None, None, text, ""]
+        return self.fragment(text)
+
+    def value_end(self, value: Node) -> int:
+        """Where a value's own text ends, without the blank lines below a block scalar."""
+        last = deepest(value)
+        end = max(last.end, value.end)
+        if last.style and last.style in "|>" and "+" not in self.text[last.start : last.start + 3]:
+            body = len(self.text[:end].rstrip("\r\n"))
+            return min(self.after_break(body), end)
+        return end
+
+    def comma(self, start: int, end: int) -> int:
+        """The offset of the comma that follows, behind blanks and comments at most; -1 without one."""
+        position = start
+        while position < end:
+            if self.text[position] == ",":
+                return position
+            comment = next((span for span in self.document.comments if span[0] == position), None)
+            if comment is not None:
+                position = comment[1]
+            elif self.text[position].isspace():
+                position += 1
+            else:
+                break
+        return -1
+
+    def has_commas(self, container: Node) -> bool:
+        """Whether members are divided by commas, which hjson does not ask for."""
+        if len(container.children) > 1:
+            return self.comma(container.children[-2][1].end, container.children[-1][0].head) >= 0
+        value = container.children[-1][1]
+        return not any(start == value.start and what == "bare string" for start, _, what in self.document.relaxations)
+
+    def comment_between(self, start: int, end: int) -> bool:
+        return any(start <= span[0] < end for span in self.document.comments)
+
+    def comment_end(self, start: int) -> int:
+        """The end of the comment that follows on the same line, `start` without one."""
+        position = start
+        while self.text[position : position + 1] in (" ", "\t") and position < len(self.text):
+            position += 1
+        return next((span[1] for span in self.document.comments if span[0] == position), start)
+
+    def owns_line(self, node: Node) -> bool:
+        """Whether nothing but blanks stands before a node on its line."""
+        return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
+
+    def ends_line(self, end: int) -> bool:
+        """Whether nothing but blanks follows on the line."""
+        return not self.text[end : self.line_end(end)].strip(" \t")
+
+    def next_on_line(self, start: int) -> int:
+        """The offset behind the blanks of a line."""
+        while self.text[start : start + 1] in (" ", "\t") and start < len(self.text):
+            start += 1
+        return start
+
+    def line_end(self, start: int) -> int:
+        """The offset of the next line break, or the end of the text."""
+        ends = [found for found in (self.text.find("\n", start), self.text.find("\r", start)) if found >= 0]
+        return min(ends, default=len(self.text))
+
+    def after_break(self, end: int) -> int:
+        """The offset behind the line break at `end`, `end` itself without one."""
+        if self.text.startswith("\r\n", end):
+            return end + 2
+        return end + 1 if self.text[end : end + 1] in ("\n", "\r") and end < len(self.text) else end
+
+    def break_before(self, start: int) -> str:
+        return "\r\n" if self.text[:start].endswith("\r\n") else self.text[start - 1 : start]
+
+    def line_break(self) -> str:
+        """The line break that the document uses first."""
+        end = self.line_end(0)
+        return self.text[end : self.after_break(end)] or "\n"
+
+    def colon(self, container: Node) -> str:
+        """The colon and the blanks around it, as the last member has them."""
+        key, value = container.children[-1]
+        between = self.text[key.end : value.head]
+        if between.strip(" \t") == ":" and (between != ":" or self.document.syntax == "json") and value.start < value.end:
+            return between if container.style == "flow" or not self.aligned(container) else ": "
+        return ": "
+
+    def aligned(self, container: Node) -> bool:
+        """Whether the members' values stand below each other by blanks before or after the colon."""
+        return len({self.text[key.end : value.head] for key, value in container.children}) > 1
+
+    def gap(self, container: Node) -> str:
+        """What stands between the last comma and the last key."""
+        if len(container.children) > 1:
+            comma = self.comma(container.children[-2][1].end, container.children[-1][0].head)
+            between = self.text[comma + 1 : container.children[-1][0].head]
+            if comma >= 0 and not between.strip(" \t"):
+                return between
+        return " " if self.text[container.children[-1][0].end :][:2] != ":\"" or len(container.children) > 1 else ""
+
+    def join(self) -> None:
+        """Make one edit of two at the same place."""
+        if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
+            first, second = self.edits
+            self.edits = [Edit(first.start, second.end, first.text + second.text)]
+
+
+def line_start(text: str, offset: int) -> int:
+    """The offset at which a line begins."""
+    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+
+def deepest(node: Node) -> Node:
+    """The last leaf of a tree, or a flow collection that ends it."""
+    while node.children and node.style in ("block", "bare"):
+        last = node.children[-1]
+        node = last[1] if node.kind == MAPPING else last
+    return node
+
+
+def nodes(root: Node) -> list[Node]:
+    """A node and all below it, keys included; aliases are not entered."""
+    found = [root]
+    for node in found:
+        if node.kind == MAPPING:
+            found.extend(part for pair in node.children for part in pair)
+        elif node.kind == SEQUENCE:
+            found.extend(node.children)
+    return found
+
+
+def brought_in(node: Node, step: str | int) -> Node | None:
+    """The value that merge keys bring into a mapping under a key."""
+    for key, value in node.pairs():
+        if key.raw == "<<" and not key.style:
+            for source in merged(value):
+                for name, found in reversed(source.pairs()):
+                    if name.raw == step:
+                        return found
+    return None

@@ -1,0 +1,171 @@
+"""A Python value as text, in the syntax and manner of the document that it goes into."""
+
+from __future__ import annotations
+
+from cfglint.source.document import SCALAR, Document, Node
+from cfglint.source.readers import HJSON, YAML11, is_omegaconf_float, unsigned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MANNERS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Yes", "No"), ("on", "off"), ("On", "Off"))
+NULLS = ("null", "~", "Null", "NULL")
+INDICATORS = "-?:,[]{}#&*!|>'\"%@`"
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def spell(value: Any, document: Document, node: Node | None = None) -> str:
+    """The text of a value for a document, such that the document's reader takes it for that value.
+
+    `node` is what it replaces: its quotes, its number form (5e8 -> 2.5e8) and its words for truth are kept.
+    YAML is spelled for PyYAML's YAML 1.1, so `1.0e-5` and never `1e-5`.
+    """
+    if isinstance(value, dict):
+        pairs = (f"{spell_key(str(key), document)}: {spell(item, document)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(spell(item, document) for item in value) + "]"
+    if isinstance(value, str):
+        return spell_text(value, document, node)
+    bare = node.raw if node is not None and node.kind == SCALAR and not node.style else ""
+    if isinstance(value, bool):
+        return spell_bool(value, document, bare)
+    if value is None:
+        return bare if document.syntax == "yaml" and bare in NULLS else "null"
+    return spell_number(value, document, bare)
+
+
+def spell_bool(value: bool, document: Document, bare: str) -> str:
+    """`true`, or the author's word for it where the reader knows more than one."""
+    words = next((pair for pair in MANNERS if bare in pair), MANNERS[0]) if document.syntax == "yaml" else MANNERS[0]
+    return words[0] if value else words[1]
+
+
+def spell_number(value: float, document: Document, bare: str) -> str:
+    """A number in the form that the author's has, when that says the same number."""
+    plain = str(value) if isinstance(value, int) else spell_float(value, document)
+    exponent = unsigned(bare).lower().partition("e")[2]
+    candidates = [scaled(value, bare, int(exponent))] if exponent.lstrip("+-").isdecimal() and len(exponent) < 5 else []
+    if "_" in bare and isinstance(value, int):
+        candidates.append(f"{value:_}")
+    reader = YAML11 if document.syntax == "yaml" else HJSON
+    for text in candidates:
+        read = reader.scalar(Node(SCALAR, 0, 0, text))
+        if read == value and type(read) is type(value):
+            return text
+    return plain
+
+
+def spell_float(value: float, document: Document) -> str:
+    """The shortest form of a float; in YAML 1.1 with the point and the sign of the exponent that it needs."""
+    if value != value or value in (float("inf"), float("-inf")):
+        words = (".nan", ".inf", "-.inf") if document.syntax == "yaml" else ("NaN", "Infinity", "-Infinity")
+        return words[0] if value != value else words[1] if value > 0 else words[2]
+    mantissa, mark, exponent = repr(value).partition("e")
+    if not mark:
+        return mantissa
+    if document.syntax == "yaml" and "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-0')}"
+
+
+def scaled(value: float, bare: str, power: int) -> str:
+    """A number with the author's exponent: 2.5e8 for 250000000 next to 5e8."""
+    mantissa = shifted(repr(value) if isinstance(value, float) else str(value), -power)
+    letter = next(index for index, char in enumerate(bare) if char in "eE")
+    if "." in bare[:letter] and "." not in mantissa:
+        mantissa += ".0"
+    return mantissa + bare[letter:]
+
+
+def shifted(text: str, places: int) -> str:
+    """A decimal number with its point moved to the right, without needless zeros."""
+    sign = "-" if text.startswith("-") else ""
+    mantissa, _, exponent = text.lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    point = len(whole) + int(exponent or "0") + places
+    digits = (whole + fraction).rjust(len(whole + fraction) + max(-point, 0), "0")
+    point = max(point, 0)
+    digits = digits.ljust(point, "0")
+    whole, fraction = digits[:point].lstrip("0") or "0", digits[point:].rstrip("0")
+    return sign + whole + ("." + fraction if fraction else "")
+
+
+def spell_key(key: str, document: Document, sibling: Node | None = None) -> str:
+    """A key with the quotes that the sibling's has, or the document's first key."""
+    like = sibling or first_key(document)
+    style = like.style if like is not None else ""
+    if document.syntax == "json":
+        if style == "" and like is not None and is_name(key):
+            return key
+        return quoted(key, "'" if style == "'" and not needs_escape(key, "'") else '"')
+    return spell_yaml_text(key, style if style in ("'", '"') else "")
+
+
+def is_name(key: str) -> bool:
+    """Whether hjson takes a key without quotes, and nobody has to think about it."""
+    return bool(key) and key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
+
+
+def first_key(document: Document) -> Node | None:
+    """The first key of a document."""
+    root = document.root
+    pairs = root.pairs() if root is not None else []
+    return pairs[0][0] if pairs else None
+
+
+def spell_text(value: str, document: Document, node: Node | None) -> str:
+    """A string with the author's quotes."""
+    style = node.style if node is not None and node.kind == SCALAR else ""
+    if document.syntax == "json":
+        return quoted(value, "'" if style == "'" and not needs_escape(value, "'") else '"')
+    if style not in ("'", '"') and (node is None or style):
+        like = first_key(document)
+        style = like.style if like is not None and like.style in ("'", '"') else ""
+    return spell_yaml_text(value, style)
+
+
+def spell_yaml_text(value: str, style: str) -> str:
+    """A string bare when that is allowed and reads back as the same string, else in quotes."""
+    if not style and is_bare_text(value):
+        return value
+    if needs_escape(value, ""):
+        return quoted(value, '"', wide=True)
+    if style == "'" or (not style and ("\\" in value or '"' in value)):
+        return "'" + value.replace("'", "''") + "'"
+    return quoted(value, '"')
+
+
+def is_bare_text(value: str) -> bool:
+    """Whether text may stand without quotes in any YAML, and every reader takes it as text."""
+    if not value or value != value.strip() or needs_escape(value, ""):
+        return False
+    if value[0] in INDICATORS or value[-1] == ":" or any(mark in value for mark in (": ", " #", ",", "[", "]", "{", "}", "?")):
+        return False
+    if value.startswith(("...", "<<", "=")) or is_omegaconf_float(value):
+        return False
+    return bool(YAML11.scalar(Node(SCALAR, 0, 0, value)) == value)
+
+
+def needs_escape(value: str, quote: str) -> bool:
+    """Whether text has characters that only double quotes with escapes can hold."""
+    return not value.isprintable() or (bool(quote) and (quote in value or "\\" in value))
+
+
+def quoted(value: str, quote: str, wide: bool = False) -> str:
+    """Text in quotes, with JSON's escapes for what is not printable; `wide` allows YAML's longer one."""
+    if quote == "'":
+        return f"'{value}'"
+    return '"' + "".join(ESCAPES.get(char) or (char if char.isprintable() else escape(char, wide)) for char in value) + '"'
+
+
+def escape(char: str, wide: bool) -> str:
+    """A character in hexadecimal; JSON needs two surrogates beyond the first plane."""
+    code = ord(char)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    if wide:
+        return f"\\U{code:08x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
