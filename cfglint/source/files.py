@@ -1,27 +1,288 @@
-"""TEMPORARY stand-in by the lead so that check runs end to end; the source helper replaces this file."""
+"""Files as text and back: what may be read, how a change is written, which files a folder holds."""
+
 from __future__ import annotations
+
 import os
+import stat
+
+from cfglint.source.parse import MAX_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+KINDS = (
+    (stat.S_ISDIR, "is a folder"),
+    (stat.S_ISFIFO, "is a pipe"),
+    (stat.S_ISSOCK, "is a socket"),
+    (stat.S_ISCHR, "is a device"),
+    (stat.S_ISBLK, "is a device"),
+)
 
 
 class FileProblem(Exception):
-    def __init__(self, message: str, kind: str = "unreadable") -> None:
-        super().__init__(message)
+    """A file that cannot be read or written.
+
+    `kind` is `unreadable`, `too-large`, `encoding` or `control`; `offset` is the byte where the last two
+    begin, `exception` what Python's own decoder says there. `unwritable` is the kind of a refused write.
+    """
+
+    def __init__(self, path: str, message: str, kind: str = "unreadable", offset: int = 0, exception: str | None = None) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.message = message
         self.kind = kind
+        self.offset = offset
+        self.exception = exception
 
 
-def read(path: str) -> tuple[str, bool]:
+class Identity:
+    """What a file was when it was read, to notice that it changed since."""
+
+    __slots__ = ("bom", "digest", "size")
+
+    def __init__(self, data: bytes) -> None:
+        self.size = len(data)
+        self.digest = hash(data)
+        self.bom = data.startswith(BYTE_ORDER_MARK)
+
+    def same(self, data: bytes) -> bool:
+        """Whether these bytes are the ones that were read."""
+        return self.size == len(data) and self.digest == hash(data)
+
+
+def read(path: str) -> tuple[str, bool, Identity]:
+    """(text without byte order mark, whether it had one, identity); raises FileProblem.
+
+    Line breaks stay as they are. Only regular files of at most 5 MB in UTF-8 are read.
+    """
+    data = read_bytes(path)
+    return decode(path, data), data.startswith(BYTE_ORDER_MARK), Identity(data)
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a regular file; never waits for a pipe or device."""
     try:
-        data = open(path, "rb").read()
-        bom = data.startswith(b"\xef\xbb\xbf")
-        return data.decode("utf-8-sig"), bom
-    except OSError as wrong:
-        raise FileProblem(f"{path}: {wrong.strerror}") from wrong
-    except UnicodeDecodeError as wrong:
-        raise FileProblem(f"{path}: {wrong}", "encoding") from wrong
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise FileProblem(path, why(path, error)) from None
+    except ValueError as error:
+        raise FileProblem(path, str(error)) from None
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        for is_kind, what in KINDS:
+            if is_kind(status.st_mode):
+                raise FileProblem(path, what)
+        if status.st_size > MAX_SIZE:
+            raise FileProblem(path, f"has {status.st_size:,} bytes, the limit is {MAX_SIZE:,}", "too-large")
+        try:
+            return file.read(MAX_SIZE + 1)
+        except OSError as error:
+            raise FileProblem(path, why(path, error)) from None
 
 
-def walk(folder: str):
-    for root, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            yield os.path.join(root, name)
+def why(path: str, error: OSError) -> str:
+    """A system error in words that name the cause."""
+    if isinstance(error, FileNotFoundError):
+        return f"is a link to {os.readlink(path)}, which does not exist" if os.path.islink(path) else "does not exist"
+    if isinstance(error, PermissionError):
+        return "may not be read"
+    if isinstance(error, IsADirectoryError):
+        return "is a folder"
+    if os.path.islink(path) and error.strerror and "symbolic" in error.strerror:
+        return "is a link that leads back to itself"
+    return (error.strerror or str(error)).lower()
+
+
+def decode(path: str, data: bytes) -> str:
+    """UTF-8 as text, without the byte order mark; raises FileProblem."""
+    if len(data) > MAX_SIZE:
+        raise FileProblem(path, f"has more than {MAX_SIZE:,} bytes", "too-large")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        exception = f"UnicodeDecodeError: {error}"
+        if data.startswith(WIDE_MARKS):
+            raise FileProblem(path, "is in UTF-16, not in UTF-8", "encoding", 0, exception) from None
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not in UTF-8: byte {data[error.start]:#04x} at offset {error.start} (line {line})"
+        raise FileProblem(path, message, "encoding", error.start, exception) from None
+    if "\0" in text:
+        offset = data.index(b"\0")
+        raise FileProblem(path, f"has a NUL byte at offset {offset}", "control", offset)
+    return text.removeprefix("\ufeff")
+
+
+def write(path: str, identity: Identity, text: str) -> str | None:
+    """Put a text in the place of the one that was read, or leave the file as it is; raises FileProblem.
+
+    The new file is complete before it takes the old one's name. Links are followed to their target, mode and
+    owner stay, and so does the byte order mark. A file that changed since it was read, or that is read-only,
+    is left alone. Returns what a person should know about the write, None mostly.
+    """
+    target = os.path.realpath(path)
+    data = (BYTE_ORDER_MARK if identity.bom else b"") + text.encode("utf-8")
+    if identity.same(data):
+        return None
+    refuse_changed(path, target, identity)
+    if not os.access(target, os.W_OK):
+        raise FileProblem(path, "is read-only", "unwritable")
+    status = os.stat(target)
+    try:
+        temporary = sibling(target, data, status)
+    except OSError as error:
+        raise FileProblem(path, f"cannot be written: {(error.strerror or str(error)).lower()}", "unwritable") from None
+    try:
+        refuse_changed(path, target, identity)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    sync_folder(os.path.dirname(target))
+    if status.st_nlink > 1:
+        return f"{path} had {status.st_nlink} names; the others keep the old text"
+    return None
+
+
+def refuse_changed(path: str, target: str, identity: Identity) -> None:
+    """Refuse when the file is no longer what was read."""
+    if not identity.same(read_bytes(target)):
+        raise FileProblem(path, "changed since it was read", "unwritable")
+
+
+def sibling(target: str, data: bytes, status: os.stat_result) -> str:
+    """The path of a new file next to the target, with its mode and owner, whose bytes are on the disk."""
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".cfglint-{os.getpid()}-{status.st_ino}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+            keep_owner(descriptor, status)
+        os.chmod(temporary, stat.S_IMODE(status.st_mode))
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return temporary
+
+
+def keep_owner(descriptor: int, status: os.stat_result) -> None:
+    """Give a new file the old one's owner and group, as far as the system lets us."""
+    own = os.fstat(descriptor)
+    if hasattr(os, "fchown") and (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
+        try:
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        except PermissionError:
+            return
+
+
+def sync_folder(folder: str) -> None:
+    """Put a renaming on the disk, where folders can be opened."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def walk(folder: str) -> Iterator[str]:
+    """The files below a folder in a fixed order, without what `.gitignore` files leave out and without `.git`.
+
+    Links to files are given, links to folders are not entered. Folders that cannot be read are skipped.
+    """
+    yield from walk_folder(folder, inherited(folder))
+
+
+def walk_folder(folder: str, rules: list[Ignore]) -> Iterator[str]:
+    """The files below a folder under the ignore rules of those above it."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    if any(entry.name == ".gitignore" and entry.is_file() for entry in entries):
+        rules = [Ignore(folder), *rules]
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if entry.name == ".git" or ignored(rules, entry.path, is_folder):
+            continue
+        if is_folder:
+            yield from walk_folder(entry.path, rules)
+        elif is_regular(entry):
+            yield entry.path
+
+
+def is_regular(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file or a link to one."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+class Ignore:
+    """The rules of one `.gitignore`."""
+
+    __slots__ = ("folder", "spec")
+
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.abspath(folder)
+        self.spec = read_rules(os.path.join(folder, ".gitignore"))
+
+    def decides(self, path: str, is_folder: bool) -> bool | None:
+        """True to leave a path out, False to keep it, None when no rule speaks of it."""
+        relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/")
+        included = self.spec.check_file(relative + "/" if is_folder else relative).include
+        return None if included is None else bool(included)
+
+
+def read_rules(path: str) -> Any:
+    """The patterns of a `.gitignore`; those that are no patterns are passed over, as git does."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        lines = read_bytes(path).decode("utf-8", "surrogateescape").splitlines()
+    except FileProblem:
+        lines = []
+    good = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue
+        good.append(line)
+    return GitIgnoreSpec.from_lines(good)
+
+
+def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:
+    """Whether a path is left out; the nearest file that speaks of it decides."""
+    for rule in rules:
+        decision = rule.decides(path, is_folder)
+        if decision is not None:
+            return decision
+    return False
+
+
+def inherited(folder: str) -> list[Ignore]:
+    """The rules of the folders above, up to the repository's, that do not leave out the folder itself."""
+    rules: list[Ignore] = []
+    below, above = "", os.path.abspath(folder)
+    while above != below:
+        if below and os.path.isfile(os.path.join(above, ".gitignore")):
+            rule = Ignore(above)
+            if not rule.decides(folder, is_folder=True):
+                rules.append(rule)
+        if os.path.exists(os.path.join(above, ".git")):
+            return rules
+        below, above = above, os.path.dirname(above)
+    return []
