@@ -12,6 +12,7 @@ import pytest
 
 from cfglint import __version__
 
+pytestmark = pytest.mark.xdist_group("package")  # one worker, so that the environment is made once
 BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
 
 
@@ -30,7 +31,7 @@ def python(wheel, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder, with_pip=False, symlinks=True)
     interpreter = folder / "bin" / "python"
-    run(sys.executable, "-m", "pip", "--quiet", "--python", interpreter, "install", wheel)
+    run(sys.executable, "-m", "pip", "--quiet", "--python", interpreter, "install", "--no-compile", wheel)
     return interpreter
 
 
@@ -65,6 +66,6 @@ def test_installed_package_finds_its_schemas(python, root, tmp_path):
     (tmp_path / "ds_config.json").write_text('{"train_batch_size": 8, "zero_optimization": {"stage": 7}}\n')
     done = subprocess.run([python, "-m", "cfglint", "check", "ds_config.json"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "/zero_optimization/stage" in done.stdout or "stage" in done.stdout
+    assert "stage" in done.stdout
     where = run(python, "-c", "import cfglint, os; print(sorted(os.listdir(os.path.join(os.path.dirname(cfglint.__file__), 'schemas'))))")
     assert where.stdout.strip() == str(sorted(path.name for path in (root / "schemas").glob("*.json")))

@@ -27,7 +27,10 @@ CONFIG = """repos:
         stages: [manual]
 """
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.xdist_group("pre-commit"),  # one worker, so that the hooks are installed once
+]
 
 
 class Repository:
@@ -40,9 +43,8 @@ class Repository:
         self.git("init", "--quiet")
 
     def run(self, *command):
-        return subprocess.run(
-            [str(part) for part in command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        command = [str(part) for part in command]
+        return subprocess.run(command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def git(self, *arguments):
         done = self.run("git", *arguments)
@@ -63,9 +65,11 @@ class Repository:
 @pytest.fixture(scope="module")
 def plain(environment, tmp_path_factory):
     """An environment in which git and pre-commit see nothing of the user."""
-    names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.invalid", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.invalid"}
     kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-    return {**kept, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(tmp_path_factory.mktemp("hooks"))}
+    for role in ("AUTHOR", "COMMITTER"):
+        kept |= {f"GIT_{role}_NAME": "nobody", f"GIT_{role}_EMAIL": "nobody@example.invalid"}
+    home = tmp_path_factory.mktemp("hooks")
+    return {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(home)}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,483 @@
+"""`cfglint check`: exit statuses, streams, declared runs, standard input, and files that are in the way."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from cfglint.cli import main
+
+GOOD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n'
+BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n"
+WARNED = "output_dir: out\nper_device_train_batch_size: 4\nseed: 1\nseed: 2\n"
+BROKEN = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "zero_optimization": {'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def check(folder, capsys):
+    """Run `cfglint check`: (exit status, standard output, standard error)."""
+
+    def run(*arguments):
+        status = main(["check", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def report(check):
+    """Run `cfglint check --format json`: (exit status, the report)."""
+
+    def run(*arguments):
+        status, out, _ = check(*arguments, "--format", "json")
+        return status, json.loads(out)
+
+    return run
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
+
+
+class TestStatus:
+    def test_clean(self, folder, check):
+        write(folder, ds_config__json=GOOD)
+        status, out, err = check("ds_config.json", "--gpus", "8")
+        assert (status, out) == (0, "")
+        assert err == "cfglint: 1 file in 1 run checked; nothing found\n"
+
+    def test_findings(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        status, out, err = check("ds_config.json", "--gpus", "8")
+        assert status == 1
+        assert out.startswith("ds_config.json:1:22: error BAT001 batch-mismatch: ")
+        assert "1 error" in err
+
+    def test_the_same_file_on_another_gpu_count(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        assert check("ds_config.json", "--gpus", "16")[0] == 0
+
+    def test_a_warning_fails_only_when_asked(self, folder, check):
+        write(folder, train__yaml=WARNED)
+        assert check("train.yaml")[0] == 0
+        assert check("train.yaml", "--fail-on", "warning")[0] == 1
+
+    def test_a_missing_path(self, folder, check):
+        status, _, err = check("no-such.json")
+        assert status == 2
+        assert "no-such.json" in err
+
+    def test_a_missing_path_does_not_hide_the_others(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        status, out, err = check("no-such.json", "ds_config.json", "--gpus", "8")
+        assert status == 2
+        assert "BAT001" in out
+        assert "no-such.json" in err
+
+    def test_a_file_that_does_not_parse_is_a_finding(self, folder, check):
+        write(folder, ds_config__json=BROKEN)
+        status, out, _ = check("ds_config.json")
+        assert status == 1
+        assert "SRC002" in out
+
+    def test_a_file_that_does_not_parse_does_not_hide_the_others(self, folder, check):
+        write(folder, a__json=BROKEN, b__json=BAD)
+        status, out, _ = check("a.json", "b.json", "--gpus", "8")
+        assert status == 1
+        assert out.index("a.json:1:") < out.index("b.json:1:")
+        assert "SRC002" in out
+        assert "BAT001" in out
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+    def test_a_file_without_permission(self, folder, check):
+        write(folder, ds_config__json=GOOD)
+        (folder / "ds_config.json").chmod(0)
+        assert check("ds_config.json")[0] == 2
+
+    def test_link_loops_and_empty_folders(self, folder, check):
+        (folder / "a.json").symlink_to("b.json")
+        (folder / "b.json").symlink_to("a.json")
+        (folder / "empty").mkdir()
+        assert check("a.json")[0] == 2
+        assert check("empty")[0] == 0
+
+    def test_bad_target(self, folder, check):
+        write(folder, ds_config__json=GOOD)
+        status, out, err = check("ds_config.json", "--target", "deepspeed")
+        assert (status, out) == (2, "")
+        assert "NAME==VERSION" in err
+
+    def test_a_run_whose_kind_nobody_can_tell(self, folder, check):
+        write(folder, x__yaml="a: 1\n")
+        status, out, err = check("x.yaml", "--run")
+        assert (status, out) == (2, "")
+        assert "--kind" in err
+
+
+class TestStrangers:
+    def test_a_folder_of_unrelated_files_gives_no_noise(self, folder, check):
+        write(folder, package__json='{"name": "x", "version": "1.0.0"}\n', compose__yaml="services: {web: {image: nginx}}\n")
+        write(folder, list__json="[1, 2, 3]\n", empty__yaml="", broken__json='{"a": ', notes__txt="train_batch_size")
+        status, out, err = check(".")
+        assert (status, out) == (0, "")
+        assert err == "cfglint: 0 files in 0 runs checked; nothing found; 5 files not ours\n"
+
+    def test_relatives_are_named_and_left_alone(self, folder, check):
+        write(folder, axolotl__yaml="base_model: x\nmicro_batch_size: 2\nadapter: lora\ndatasets: [{path: a, type: alpaca}]\nlora_r: 8\n")
+        write(folder, llama__yaml="model_name_or_path: x\nstage: sft\nfinetuning_type: lora\ntemplate: qwen\ndataset: a\ncutoff_len: 512\n")
+        status, out, err = check(".")
+        assert (status, out) == (0, "")
+        assert "1 axolotl file left alone" in err
+        assert "1 LLaMA-Factory file left alone" in err
+
+    def test_walked_without_paths(self, folder, check):
+        (folder / "deep" / "er").mkdir(parents=True)
+        (folder / "deep" / "er" / "ds_config.json").write_text(BAD)
+        status, out, _ = check("--gpus", "8")
+        assert status == 1
+        assert os.path.join("deep", "er", "ds_config.json:1:22") in out
+
+    def test_gitignored_files_are_skipped(self, folder, check):
+        (folder / "out").mkdir()
+        (folder / "out" / "ds_config.json").write_text(BAD)
+        (folder / ".gitignore").write_text("out/\n")
+        assert check("--gpus", "8")[0] == 0
+
+    def test_a_named_file_is_checked_although_ignored(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        (folder / ".gitignore").write_text("*.json\n")
+        assert check("ds_config.json", "--gpus", "8")[0] == 1
+
+
+class TestJson:
+    """The report, key by key as it is promised."""
+
+    def test_keys(self, folder, report):
+        write(folder, ds_config__json=BAD)
+        status, found = report("ds_config.json", "--gpus", "8")
+        assert status == 1
+        assert list(found) == ["cfglint", "runs", "diagnostics"]
+        (run,) = found["runs"]
+        assert list(run) == ["files", "kinds", "target", "gpus", "verdict", "fails_at", "resolved"]
+        assert run["files"] == ["ds_config.json"]
+        assert run["kinds"] == ["deepspeed"]
+        assert run["target"] == {"deepspeed": "0.19.8"}
+        assert (run["gpus"], run["verdict"], run["fails_at"]) == (8, "reject", "config")
+        assert list(run["resolved"]) == [
+            "micro_batch",
+            "accumulation",
+            "data_parallel",
+            "tensor_parallel",
+            "pipeline_parallel",
+            "context_parallel",
+            "sequence_parallel",
+            "global_batch",
+            "consumed_batch",
+            "seq_length",
+            "tokens_per_step",
+            "steps_per_epoch",
+            "total_steps",
+            "warmup_steps",
+        ]
+
+    def test_a_diagnostic(self, folder, report):
+        write(folder, ds_config__json=BAD)
+        (found,) = report("ds_config.json", "--gpus", "8")[1]["diagnostics"]
+        message = found.pop("message")
+        exception = found.pop("exception")
+        assert "256" in message
+        assert exception.startswith("AssertionError: Check batch related parameters")
+        start = BAD.index("4}")
+        assert found == {
+            "file": "ds_config.json",
+            "line": 1,
+            "column": 22,
+            "end_line": 1,
+            "end_column": 25,
+            "code": "BAT001",
+            "name": "batch-mismatch",
+            "severity": "error",
+            "key": "/train_batch_size",
+            "fails_at": "config",
+            "related": [
+                {"file": "ds_config.json", "line": 1, "column": 61, "message": "train_micro_batch_size_per_gpu 4"},
+                {"file": "ds_config.json", "line": 1, "column": 95, "message": "gradient_accumulation_steps 4"},
+            ],
+            "fix": {
+                "title": "set gradient_accumulation_steps to 8",
+                "safe": True,
+                "edits": [{"file": "ds_config.json", "start": start, "end": start + 1, "text": "8"}],
+            },
+        }
+
+    def test_numbers_of_an_accepted_run(self, folder, report):
+        write(folder, ds_config__json=GOOD)
+        status, found = report("ds_config.json", "--gpus", "8")
+        assert status == 0
+        (run,) = found["runs"]
+        assert (run["verdict"], run["fails_at"], found["diagnostics"]) == ("accept", None, [])
+        numbers = {
+            name: run["resolved"][name] for name in ("micro_batch", "accumulation", "data_parallel", "global_batch", "consumed_batch")
+        }
+        assert numbers == {"micro_batch": 4, "accumulation": 8, "data_parallel": 8, "global_batch": 256, "consumed_batch": 256}
+
+    def test_columns_count_characters_and_offsets_fit_the_text(self, folder, report):
+        text = "# größe 🚀\noutput_dir: 'ö🚀'\nper_device_train_batch_size: 010\n"
+        write(folder, train__yaml=text)
+        (found,) = [each for each in report("train.yaml")[1]["diagnostics"] if each["code"] == "TYP001"]
+        assert (found["line"], found["column"], found["end_column"]) == (3, 30, 33)
+
+    def test_runs_keep_the_order_of_the_arguments(self, folder, report):
+        names = ["c.json", "a.json", "b.json"]
+        for name, text in zip(names, (GOOD, BROKEN, BAD), strict=True):
+            (folder / name).write_text(text)
+        _, found = report(*names, "--kind", "deepspeed", "--gpus", "8")
+        assert [run["files"] for run in found["runs"]] == [[name] for name in names]
+        assert [run["verdict"] for run in found["runs"]] == ["accept", "reject", "reject"]
+        assert [run["fails_at"] for run in found["runs"]] == [None, "load", "config"]
+
+    def test_a_named_file_is_in_the_run_of_the_file_that_names_it(self, folder, report):
+        write(folder, train__yaml=TRAINER + "deepspeed: ds.json\n", ds__json='{"train_batch_size": "auto", "bf16": {"enabled": "auto"}}\n')
+        _, found = report("ds.json", "train.yaml", "--gpus", "8")
+        (run,) = found["runs"]
+        assert run["files"] == ["train.yaml", "ds.json"]
+        assert run["kinds"] == ["huggingface", "deepspeed"]
+        assert set(run["target"]) == {"transformers", "deepspeed"}
+
+    def test_silenced_findings_do_not_change_the_verdict(self, folder, report):
+        write(folder, ds_config__json=BAD)
+        status, found = report("ds_config.json", "--gpus", "8", "--ignore", "BAT")
+        assert (status, found["diagnostics"], found["runs"][0]["verdict"]) == (0, [], "reject")
+
+    def test_output_file(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        status, out, _ = check("ds_config.json", "--gpus", "8", "--format", "json", "--output", "report.json")
+        assert (status, out) == (1, "")
+        assert json.loads((folder / "report.json").read_text())["diagnostics"]
+
+    def test_two_formats_at_once(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        status, out, _ = check("ds_config.json", "--gpus", "8", "--format", "json", "--output", "report.json", "--format", "text")
+        assert status == 1
+        assert out.startswith("ds_config.json:1:22")
+        assert json.loads((folder / "report.json").read_text())["runs"]
+
+    def test_output_that_cannot_be_written(self, folder, check):
+        write(folder, ds_config__json=GOOD)
+        status, _, err = check("ds_config.json", "--output", "no/such/folder/report")
+        assert status == 2
+        assert "no/such/folder/report" in err
+
+
+class TestSelection:
+    def test_select_and_ignore(self, folder, check):
+        write(folder, train__yaml=WARNED)
+        assert check("train.yaml", "--fail-on", "warning", "--select", "KEY")[0] == 1
+        assert check("train.yaml", "--fail-on", "warning", "--select", "BAT")[0] == 0
+        status, out, err = check("train.yaml", "--fail-on", "warning", "--ignore", "KEY001")
+        assert (status, out) == (0, "")
+        assert "1 silenced" in err
+
+    def test_an_unknown_code_is_said_on_standard_error(self, folder, check):
+        write(folder, train__yaml=TRAINER)
+        status, out, err = check("train.yaml", "--ignore", "XYZ9")
+        assert (status, out) == (0, "")
+        assert "XYZ9" in err
+
+
+class TestStandardInput:
+    @pytest.fixture
+    def typed(self, monkeypatch):
+        def type_in(text):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8"))))
+
+        return type_in
+
+    def test_under_its_name(self, typed, check):
+        typed(BAD)
+        status, out, _ = check("-", "--stdin-filename", "conf/ds_config.json", "--gpus", "8")
+        assert status == 1
+        assert out.startswith("conf/ds_config.json:1:22: error BAT001")
+
+    def test_the_text_counts_and_not_the_file_of_that_name(self, folder, typed, check):
+        write(folder, ds_config__json=BAD)
+        typed(GOOD)
+        assert check("-", "--stdin-filename", "ds_config.json", "--gpus", "8")[0] == 0
+
+    def test_with_run(self, typed, check):
+        typed(BAD)
+        assert check("-", "--run", "--stdin-filename", "ds_config.json", "--gpus", "8")[0] == 1
+
+    def test_needs_a_name(self, typed, check):
+        typed(BAD)
+        status, out, err = check("-")
+        assert (status, out) == (2, "")
+        assert "--stdin-filename" in err
+
+
+class TestSection:
+    TEXT = "model: x\ntraining_args:\n  output_dir: out\n  per_device_train_batch_size: 010\n"
+
+    def test_a_mapping_inside_a_file(self, folder, check):
+        write(folder, experiment__yaml=self.TEXT)
+        _, out, _ = check("experiment.yaml", "--section", "training_args", "--kind", "huggingface")
+        assert "experiment.yaml:4:32: warning TYP001" in out
+
+    def test_without_it_the_file_is_not_ours(self, folder, check):
+        write(folder, experiment__yaml=self.TEXT)
+        status, out, err = check("experiment.yaml")
+        assert (status, out) == (0, "")
+        assert "1 file not ours" in err
+
+    def test_a_section_that_is_not_there(self, folder, check):
+        write(folder, experiment__yaml=self.TEXT)
+        status, out, _ = check("experiment.yaml", "--section", "trainer", "--kind", "huggingface")
+        assert status == 1
+        assert "`trainer`" in out
+
+
+class TestDeclaredRuns:
+    RUN = '[[{prefix}run]]\nfiles = ["ds_config.json"]\ngpus = {gpus}\n'
+
+    def declare(self, folder, gpus, name="cfglint.toml"):
+        prefix = "tool.cfglint." if name == "pyproject.toml" else ""
+        (folder / name).write_text(self.RUN.format(prefix=prefix, gpus=gpus))
+
+    @pytest.mark.parametrize("name", ["cfglint.toml", "pyproject.toml"])
+    def test_checked_when_no_path_is_given(self, folder, report, name):
+        write(folder, ds_config__json=BAD)
+        self.declare(folder, 8, name)
+        status, found = report()
+        assert status == 1
+        assert [(run["files"], run["gpus"]) for run in found["runs"]] == [(["ds_config.json"], 8)]
+
+    def test_flags_win(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        self.declare(folder, 8)
+        assert check("--gpus", "16")[0] == 0
+
+    def test_found_from_a_folder_below_and_relative_to_the_configuration(self, folder, report, monkeypatch):
+        write(folder, ds_config__json=BAD)
+        self.declare(folder, 8)
+        (folder / "src").mkdir()
+        monkeypatch.chdir(folder / "src")
+        status, found = report()
+        assert status == 1
+        assert os.path.realpath(found["runs"][0]["files"][0]) == os.path.realpath(folder / "ds_config.json")
+
+    def test_a_named_configuration(self, folder, check):
+        (folder / "ci").mkdir()
+        (folder / "ci" / "ds_config.json").write_text(BAD)
+        self.declare(folder / "ci", 8)
+        assert check("--config", "ci/cfglint.toml")[0] == 1
+
+    def test_declared_means_whole(self, folder, check):
+        """What is missing in a declared run is missing; in a file that is only named it may be elsewhere."""
+        write(folder, ds_config__json='{"gradient_accumulation_steps": 4, "zero_optimization": {"stage": 1}}\n')
+        assert check("ds_config.json", "--gpus", "8")[0] == 0
+        self.declare(folder, 8)
+        status, out, _ = check()
+        assert status == 1
+        assert "BAT002" in out
+
+    def test_the_projects_gpu_count_holds_for_named_files(self, folder, check):
+        write(folder, ds_config__json=BAD, cfglint__toml="gpus = 8\n")
+        assert check("ds_config.json")[0] == 1
+
+    def test_per_file_ignores(self, folder, check):
+        write(folder, ds_config__json=BAD, cfglint__toml='gpus = 8\n[per-file-ignores]\n"ds_*.json" = ["BAT001"]\n')
+        status, out, _ = check("ds_config.json")
+        assert (status, out) == (0, "")
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("gpus = 8\ngpu = 9\n", "`gpu`"),
+            ('gpus = "8"\n', "`gpus`"),
+            ("[[run]]\ngpus = 8\n", "`files`"),
+            ('[[run]]\nfiles = ["a"]\nkindd = "neox"\n', "`kindd`"),
+            ("gpus = \n", "cfglint.toml"),
+            ('target = {deepspeed = "newest"}\n', "`deepspeed`"),
+        ],
+    )
+    def test_a_configuration_that_cannot_be_used(self, folder, check, text, said):
+        write(folder, cfglint__toml=text, ds_config__json=GOOD)
+        status, out, err = check()
+        assert (status, out) == (2, "")
+        assert said in err
+
+    def test_thousands_in_one_process(self, folder, report):
+        lines = []
+        for number in range(3000):
+            (folder / f"{number}.json").write_text(BAD if number % 1000 == 0 else GOOD)
+            lines.append(f'[[run]]\nfiles = ["{number}.json"]\nkind = "deepspeed"\ngpus = 8\n')
+        write(folder, cfglint__toml="".join(lines))
+        status, found = report()
+        assert status == 1
+        assert [run["files"][0] for run in found["runs"]] == [f"{number}.json" for number in range(3000)]
+        assert [number for number, run in enumerate(found["runs"]) if run["verdict"] == "reject"] == [0, 1000, 2000]
+
+
+class TestTerminal:
+    """Colour on a terminal only, and never with NO_COLOR."""
+
+    def on_terminal(self, folder, **environment):
+        write(folder, ds_config__json=BAD)
+        controller, terminal = pty.openpty()
+        variables = {**os.environ, "TERM": "xterm-256color", **environment}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cfglint", "check", "ds_config.json", "--gpus", "8"],
+            cwd=folder,
+            env={name: value for name, value in variables.items() if value},
+            stdin=subprocess.DEVNULL,
+            stdout=terminal,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(terminal)
+        written = bytearray()
+        while True:
+            try:
+                chunk = os.read(controller, 65536)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not chunk:
+                break
+            written += chunk
+        os.close(controller)
+        assert process.wait() == 1
+        return written.decode("utf-8").replace("\r\n", "\n")
+
+    def test_colour(self, folder):
+        assert "\x1b[1;31merror BAT001\x1b[0m" in self.on_terminal(folder, NO_COLOR="")
+
+    @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"NO_COLOR": "", "TERM": "dumb"}])
+    def test_no_colour(self, folder, environment):
+        assert "\x1b" not in self.on_terminal(folder, **environment)
+
+    def test_the_same_text_with_and_without(self, folder, check):
+        import re
+
+        coloured = self.on_terminal(folder, NO_COLOR="")
+        assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == check("ds_config.json", "--gpus", "8")[1]
+
+    def test_escape_sequences_of_a_file_do_not_reach_the_terminal(self, folder, check):
+        write(folder, ds_config__json='{"train_batch_size": "\\u001b[31m8", "train_micro_batch_size_per_gpu": "\u202e2"}\n')
+        status, out, _ = check("ds_config.json", "--gpus", "8")
+        assert status == 1
+        assert "\x1b" not in out
+        assert "\u202e" not in out

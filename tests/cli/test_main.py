@@ -1,0 +1,107 @@
+"""The command as such: usage, version, unknown commands, exit statuses, and what it imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from cfglint import __version__
+from cfglint.cli import COMMANDS, main
+
+HEAVY = {
+    "dataclasses",
+    "importlib.metadata",
+    "importlib.resources",
+    "inspect",
+    "jsonschema",
+    "logging",
+    "omegaconf",
+    "pathlib",
+    "rich",
+    "ruamel",
+    "ruamel.yaml",
+    "subprocess",
+    "tomllib",
+    "typing",
+}
+
+
+def test_help_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+
+
+def test_no_command_is_bad_usage(capsys):
+    assert main([]) == 2
+    assert "usage" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"cfglint {__version__}\n"
+
+
+def test_unknown_command(capsys):
+    assert main(["chekc"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "'chekc'" in printed.err
+    assert "check" in printed.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--gpus", "0"],
+        ["check", "--gpus", "eight"],
+        ["check", "--num-examples", "-1"],
+        ["check", "--kind", "keras"],
+        ["check", "--format", "yaml"],
+        ["check", "--fail-on", "never"],
+        ["check", "--no-such-option"],
+        ["fix", "--global-batch", "1.5"],
+        ["fix", "--max-micro-batch", "0"],
+    ],
+)
+def test_bad_arguments_end_in_status_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ds_config.json", '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4}\n'),
+        ("train.yaml", "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\n"),
+    ],
+)
+def test_a_check_of_one_file_imports_nothing_heavy(tmp_path, name, text):
+    """What a clean file costs is what is imported for it; a time limit would be flaky, the list is exact."""
+    (tmp_path / name).write_text(text)
+    code = (
+        "import sys; before = set(sys.modules); from cfglint.cli import main; "
+        f"status = main(['check', {name!r}, '--gpus', '8']); "
+        "print(*sorted(set(sys.modules) - before)); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    imported = set(done.stdout.split())
+    assert imported & HEAVY == set()
+    assert "cfglint.cli.check" in imported
+    assert ("yaml" in imported) == name.endswith(".yaml")
+
+
+def test_a_closed_pipe_is_no_traceback(tmp_path):
+    for number in range(400):
+        (tmp_path / f"{number}-ds_config.json").write_text('{"train_batch_size": "8", "train_micro_batch_size_per_gpu": "2"}\n')
+    command = f"{sys.executable} -m cfglint check . | head -n 1"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
