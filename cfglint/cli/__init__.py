@@ -34,6 +34,10 @@ def main(argv: list[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"cfglint: no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return BAD_ARGUMENTS
+    if argv is None:
+        from cfglint.source import libyaml
+
+        libyaml.OWNED = True  # the process is ours alone
     from argparse import ArgumentParser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])

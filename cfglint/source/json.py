@@ -134,7 +134,7 @@ class Parser:
     def run(self) -> None:
         """Read the root: an object with or without braces, an array, or a lone value."""
         char = self.skip()
-        if char == "{" or char == "[":
+        if char in ("{", "["):
             self.document.roots.append(self.value())
             self.collections()
         elif not char and not self.document.bom:
@@ -228,7 +228,7 @@ class Parser:
     def key(self) -> Node:
         """A key in quotes or bare; the position is behind it."""
         char = self.text[self.position : self.position + 1]
-        if char == '"' or char == "'":
+        if char in ('"', "'"):
             return self.string(char)
         return self.bare_key()
 
@@ -260,7 +260,7 @@ class Parser:
         char = self.text[start : start + 1]
         if char == '"':
             return self.string(char)
-        if char == "{" or char == "[":
+        if char in ("{", "["):
             if len(self.open) >= MAX_DEPTH:
                 raise TooDeep
             node = Node(MAPPING if char == "{" else SEQUENCE, start, start, "", "flow")
@@ -431,7 +431,7 @@ class Parser:
             while char and char in BLANKS:
                 position += 1
                 char = text[position : position + 1]
-            if char != "#" and char != "/":
+            if char not in ("#", "/"):
                 break
             end = self.comment_end(position)
             if end == position:

@@ -121,7 +121,7 @@ class YamlReader(Reader):
             return YAML_WORDS[raw]
         if raw[0] in NUMERIC:
             return self.number(node)
-        if raw == "<<" or raw == "=":
+        if raw in ("<<", "="):
             tag = "merge" if raw == "<<" else "value"
             raise refused(node, constructor_error(f"could not determine a constructor for the tag 'tag:yaml.org,2002:{tag}'"))
         return raw
@@ -160,8 +160,7 @@ class OmegaConfReader(YamlReader):
 
     def check_keys(self, node: Node) -> None:
         seen = set()
-        for key, _ in node.children:
-            key = key.resolved()
+        for key in (pair[0].resolved() for pair in node.children):
             if key.kind != SCALAR or key.raw not in seen:
                 seen.add(key.raw if key.kind == SCALAR else None)
             elif is_text(self, key):
@@ -450,8 +449,8 @@ class StrictJsonReader(Reader):
             json.loads(mark + document.text)
         except json.JSONDecodeError as error:
             start = max(error.pos - len(mark), 0)
-            exception = f"json.decoder.JSONDecodeError: {error}"
-            return [Problem(start, min(start + 1, len(document.text)), f"not JSON: {json_reason(document, start, error.msg)}", "syntax", exception)]
+            message = f"not JSON: {json_reason(document, start, error.msg)}"
+            return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
         except ValueError:
             return []  # a number with too many digits, which construct() finds at its place
         return document.problems

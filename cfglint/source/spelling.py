@@ -59,9 +59,9 @@ def spell_number(value: float, document: Document, bare: str) -> str:
 
 def spell_float(value: float, document: Document) -> str:
     """The shortest form of a float; in YAML 1.1 with the point and the sign of the exponent that it needs."""
-    if value != value or value in (float("inf"), float("-inf")):
-        words = (".nan", ".inf", "-.inf") if document.syntax == "yaml" else ("NaN", "Infinity", "-Infinity")
-        return words[0] if value != value else words[1] if value > 0 else words[2]
+    special = {"nan": (".nan", "NaN"), "inf": (".inf", "Infinity"), "-inf": ("-.inf", "-Infinity")}.get(repr(value))
+    if special is not None:
+        return special[document.syntax == "json"]
     mantissa, mark, exponent = repr(value).partition("e")
     if not mark:
         return mantissa

@@ -142,13 +142,13 @@ def timestamp(node: Node, forced: bool = False) -> Any:
     if matched is None:
         raise refused(node, "AttributeError: 'NoneType' object has no attribute 'groupdict'")
     found = matched.groupdict()
-    date = [int(found[name]) for name in ("year", "month", "day")]
+    year, month, day = (int(found[name]) for name in ("year", "month", "day"))
     try:
         if not found["hour"]:
-            return datetime.date(*date)
-        time = [int(found[name]) for name in ("hour", "minute", "second")]
+            return datetime.date(year, month, day)
+        hour, minute, second = (int(found[name]) for name in ("hour", "minute", "second"))
         fraction = int((found["fraction"] or "0")[:6].ljust(6, "0"))
-        return datetime.datetime(*date, *time, fraction, tzinfo=zone(found))
+        return datetime.datetime(year, month, day, hour, minute, second, fraction, tzinfo=zone(found))
     except ValueError as error:
         raise refused(node, f"ValueError: {error}") from None
 

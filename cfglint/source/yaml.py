@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from cfglint.source import libyaml
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> D
     """
     document = Document(path, text, "yaml", bom)
     builder = Builder(document)
-    fast = libyaml() if only != PYTHON else None
+    fast = libyaml.parser() if only != PYTHON else None
     parsed = fast is not None and builder.run(fast)
     if not parsed and not (only == LIBYAML and fast):
         complaint = builder.problem
@@ -51,22 +52,14 @@ def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> D
     return document
 
 
-def libyaml() -> Callable[[str], Any] | None:
-    """libyaml's parser class, or None where PyYAML was built without it."""
-    try:
-        from yaml._yaml import CParser
-    except ImportError:
-        return None
-    return CParser  # type: ignore[no-any-return]
-
-
 def pure_parser() -> Callable[[str], Any]:
     """PyYAML's parser in Python, as a class that takes the text."""
+    libyaml.complete()
     from yaml.parser import Parser
     from yaml.reader import Reader
     from yaml.scanner import Scanner
 
-    class PureParser(Reader, Scanner, Parser):  # type: ignore[misc]
+    class PureParser(Reader, Scanner, Parser):
         def __init__(self, text: str) -> None:
             Reader.__init__(self, text)
             Scanner.__init__(self)
@@ -112,7 +105,7 @@ class Builder:
         name = type(event).__name__
         if name == "ScalarEvent":
             self.scalar(event)
-        elif name == "MappingEndEvent" or name == "SequenceEndEvent":
+        elif name in ("MappingEndEvent", "SequenceEndEvent"):
             self.close(event)
         elif name == "MappingStartEvent":
             self.collection(MAPPING, event)
@@ -180,7 +173,8 @@ class Builder:
         node.tag, node.anchor = event.tag, event.anchor
         if node.anchor is not None:
             if node.anchor in self.anchors:
-                self.refuse(node, f"the anchor &{node.anchor} is there twice", f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence")
+                reason = f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence"
+                self.refuse(node, f"the anchor &{node.anchor} is there twice", reason)
             self.anchors[node.anchor] = node
         # An empty scalar and a block collection end or begin with their properties.
         end = skip_properties(self.text, node.head, self.properties)

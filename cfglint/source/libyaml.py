@@ -1,0 +1,76 @@
+"""libyaml's parser without the rest of PyYAML.
+
+`import yaml` compiles the regular expressions of loaders and dumpers that a span tree does not need, which
+takes ten times as long as the parser itself. In a process of our own the binding is loaded alone, with
+stand-ins for what it asks of the package. A process that others share gets the package as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+OWNED = False  # set by the command line: nobody else in this process uses PyYAML
+ERRORS = {
+    "reader": "ReaderError",
+    "scanner": "ScannerError",
+    "parser": "ParserError",
+    "composer": "ComposerError",
+    "constructor": "ConstructorError",
+    "emitter": "EmitterError",
+    "serializer": "SerializerError",
+    "representer": "RepresenterError",
+}
+
+
+def parser() -> Callable[[str], Any] | None:
+    """libyaml's parser class, or None where PyYAML was built without it."""
+    if OWNED and "yaml" not in sys.modules and "yaml._yaml" not in sys.modules:
+        load_alone()
+    binding = sys.modules.get("yaml._yaml")
+    if binding is None:
+        try:
+            import yaml._yaml as binding
+        except ImportError:
+            return None
+    return binding.CParser  # type: ignore[no-any-return]
+
+
+def load_alone() -> None:
+    """Load the binding in a package that has no more than it needs; leave no trace where that fails."""
+    spec = next((spec for finder in sys.meta_path if (spec := finder.find_spec("yaml", None)) is not None), None)
+    if spec is None or spec.submodule_search_locations is None:
+        return
+    module = type(sys)
+    package = module("yaml")
+    package.__path__ = spec.submodule_search_locations
+    sys.modules["yaml"] = package
+    try:
+        import yaml.error
+        import yaml.events
+        import yaml.nodes
+        import yaml.tokens
+
+        for name, error in ERRORS.items():
+            stand_in = module(f"yaml.{name}")
+            setattr(stand_in, error, type(error, (yaml.error.MarkedYAMLError,), {}))
+            setattr(package, name, stand_in)
+        import yaml._yaml
+    except (ImportError, AttributeError):
+        sys.modules.pop("yaml._yaml", None)
+    finally:
+        del sys.modules["yaml"]
+
+
+def complete() -> None:
+    """Import the whole package, and let the binding raise its exceptions from then on."""
+    import yaml
+
+    binding = sys.modules.get("yaml._yaml")
+    if binding is not None:
+        for name, error in ERRORS.items():
+            setattr(binding, error, getattr(getattr(yaml, name), error))
