@@ -7,9 +7,11 @@ import sys
 
 from cfglint.cli.common import (
     UsageError,
+    add_baseline_options,
     add_finding_options,
     add_output_options,
     add_run_options,
+    baseline_of,
     fail,
     load_configuration,
     runs_of,
@@ -22,8 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from cfglint.baseline import Baseline
     from cfglint.diagnostic import Outcome
-
 
 UNUSED_IGNORE = "SUP001"
 
@@ -33,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
     add_finding_options(parser)
+    add_baseline_options(parser)
     add_output_options(parser, FORMATS)
 
 
@@ -42,17 +45,15 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+        accepted = baseline_of(arguments, project)
         outcomes = [(index, each.outcome()) for index, each in runs_of(arguments, project, tally)]
+        outcomes.sort(key=lambda pair: pair[0])
+        found = [outcome for _, outcome in outcomes]
+        silence(found, selection)
+        if accepted:
+            accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
-    outcomes.sort(key=lambda pair: pair[0])
-    found = [outcome for _, outcome in outcomes]
-    if any(each.code == UNUSED_IGNORE for outcome in found for each in outcome.diagnostics):
-        from cfglint.suppression import settle
-
-        settle(found)
-    for outcome in found:
-        selection.apply(outcome)
     written = write(arguments, found)
     for code in selection.unknown():
         print(f"cfglint: no rule has the code {code}", file=sys.stderr)
@@ -62,10 +63,21 @@ def run(arguments: Namespace) -> int:
     return selection.status(found)
 
 
+def silence(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark what comments, flags and the configuration silence."""
+    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
+        from cfglint.suppression import settle
+
+        settle(outcomes)
+    for outcome in outcomes:
+        selection.apply(outcome)
+
+
 def write(arguments: Namespace, outcomes: list[Outcome]) -> bool:
     """Every asked format to its file, the one without a file to standard output; False when a file could not be written."""
-    forms = arguments.format or ["text"]
-    outputs = [*arguments.output, *[None] * len(forms)][: len(forms)]
+    reports = max(len(arguments.format), len(arguments.output), 1)
+    forms = [*arguments.format, *["text"] * reports][:reports]
+    outputs = [*arguments.output, *[None] * reports][:reports]
     done = True
     for form, output in zip(forms, outputs, strict=True):
         if output is None:
@@ -78,6 +90,19 @@ def write(arguments: Namespace, outcomes: list[Outcome]) -> bool:
             fail(f"--output {output}: {wrong.strerror or wrong}")
             done = False
     return done
+
+
+def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
+    """Silence what the baseline accepts, after writing it when that was asked for."""
+    if write_new:
+        accepted = accepted.of(accepted.path, outcomes)
+        try:
+            accepted.write()
+        except OSError as wrong:
+            raise UsageError(f"baseline {accepted.path}: {wrong.strerror or wrong}") from wrong
+    gone = accepted.apply(outcomes)
+    if gone:
+        print(f"cfglint: {count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}", file=sys.stderr)
 
 
 def in_colour() -> bool:

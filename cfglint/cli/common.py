@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Action
 
 from cfglint import configuration
 from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
@@ -15,7 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
+    from typing import Any
 
+    from cfglint.baseline import Baseline
     from cfglint.house import House
     from cfglint.run import Run
 
@@ -49,7 +52,22 @@ def add_finding_options(parser: ArgumentParser) -> None:
 def add_output_options(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
     """How the result is printed; a format and a file can be given several times, in pairs."""
     parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
-    parser.add_argument("--output", action="append", default=[], metavar="FILE", help="write there instead of to standard output")
+    parser.add_argument("--output", action=Paired, default=[], metavar="FILE", help="write there instead of to standard output")
+
+
+def add_baseline_options(parser: ArgumentParser) -> None:
+    """Findings that are accepted."""
+    parser.add_argument("--baseline", metavar="FILE", help="findings that are accepted already")
+    parser.add_argument("--write-baseline", action="store_true", help="accept what is found now: write it to the baseline")
+
+
+class Paired(Action):
+    """Gives a file to the --format before it; formats before that one go to standard output."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+        others: list[str | None] = getattr(namespace, self.dest)
+        unpaired = len(namespace.format) - 1 - len(others)
+        setattr(namespace, self.dest, [*others, *[None] * unpaired, values])
 
 
 def positive(text: str) -> int:
@@ -137,6 +155,23 @@ def house_of(project: Configuration) -> House | None:
 
     try:
         return house.load(project)
+    except ConfigurationError as wrong:
+        raise UsageError(str(wrong)) from wrong
+
+
+def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
+    """The accepted findings that hold here, none yet when they are to be written; UsageError when they cannot be used."""
+    path = arguments.baseline or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+    if path is None:
+        if arguments.write_baseline:
+            raise UsageError("--write-baseline: say where with --baseline FILE, or with `baseline` in the configuration")
+        return None
+    from cfglint import baseline
+
+    if arguments.write_baseline:
+        return baseline.Baseline(path, {})
+    try:
+        return baseline.read(path)
     except ConfigurationError as wrong:
         raise UsageError(str(wrong)) from wrong
 
