@@ -49,7 +49,6 @@ SUSPECTS: dict[str, Types] = {  # the types whose values a keyword can refuse
     "items": frozenset((list,)),
     "properties": frozenset((dict,)),
     "additionalProperties": frozenset((dict,)),
-    "required": frozenset((dict,)),
 }
 BOUNDS = (
     ("minimum", "below the minimum"),
@@ -425,9 +424,6 @@ class Schema:
             kind = type(value)
             if kind not in safe and (kind is not str or value not in safe):
                 self._violations(properties[key], value, (*path, key), stage, found)
-        for key in raw.get("required", ()):
-            if key not in values:
-                found.append(Violation(path, "required", f"{key} is missing", stage))
 
     def _safe(self, raw: Raw) -> frozenset[Any]:
         """Types of which every value is allowed, and allowed texts, so that one look is enough."""
@@ -528,8 +524,11 @@ def shown(value: Any) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """`4.57.1` as a tuple that compares as versions do."""
-    return tuple(int(part) for part in version.replace("-", ".").split("."))
+    """`4.57.1` as a tuple that compares as versions do; a release's zeros at the end do not count, so that 5.0 is 5.0.0."""
+    parts = [int(part) for part in version.replace("-", ".").split(".")]
+    while parts and not parts[-1]:
+        parts.pop()
+    return tuple(parts)
 
 
 def plain(key: str) -> str:
@@ -541,7 +540,8 @@ def distance(written: str, meant: str) -> int | None:
     """How many slips lead from one key to another; None when too many to guess.
 
     A slip is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
-    an exchanged order of words. A cut or added end, or a word too few or too many, counts as two.
+    an exchanged order of words. A cut or added end, a word too few or too many, and abbreviated words count
+    as two.
     """
     one, other = plain(written), plain(meant)
     if one == other:
@@ -552,13 +552,20 @@ def distance(written: str, meant: str) -> int | None:
         return 1
     if len(short) >= 4 and 5 * len(short) >= 3 * len(long) and (long.startswith(short) or is_part(words, more)):
         return min(2, len(long) - len(short))
+    if len(words) == len(more) > 1 and all(is_short_for(word, full) for word, full in zip(words, more, strict=True)):
+        return 2
     limit = 1 + len(meant) // 6
     slips = edits(one, other, limit)
     return slips if slips <= limit and slips < len(short) // 2 + 1 else None
 
 
+def is_short_for(word: str, full: str) -> bool:
+    """Whether a word is another one or an abbreviation of it."""
+    return word == full or (len(word) > 1 and word[0] == full[0] and is_part(list(word), list(full)))
+
+
 def is_part(words: list[str], more: list[str]) -> bool:
-    """Whether some words occur among others in the same order."""
+    """Whether some words, or letters, occur among others in the same order."""
     rest = iter(more)
     return all(word in rest for word in words)
 

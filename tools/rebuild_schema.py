@@ -16,18 +16,18 @@ import sys
 from pathlib import Path
 
 import schema_merge
-from schema_source import NotUnderstood, Tree
+from schema_source import SourceError, Tree
 
 KINDS = ("deepspeed", "huggingface", "neox")
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
-    """The text of a kind's schema by a source tree; NotUnderstood when it cannot be had."""
+    """The text of a kind's schema by a source tree; SourceError when it cannot be had."""
     source = importlib.import_module(f"schema_{kind}")
     tree: Tree = source.find(path)
     version = release or source.version(tree)
     if version is None:
-        raise NotUnderstood(f"{path}: the source does not name its release, say --release")
+        raise SourceError(f"{path}: the source does not name its release, say --release")
     return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key))
 
 
@@ -41,7 +41,7 @@ def main() -> int:
     target = schema_merge.SCHEMAS / f"{options.kind}.json"
     try:
         text = rebuilt(options.kind, options.path, options.release)
-    except NotUnderstood as problem:
+    except SourceError as problem:
         print(problem, file=sys.stderr)
         return 2
     if target.exists() and target.read_text(encoding="utf-8") == text:

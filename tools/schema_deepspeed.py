@@ -10,17 +10,19 @@ new validator of a model are refused, for any of them may hide a key or a rule.
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from schema_source import Definition, Module, NotUnderstood, Tree
+from schema_source import Definition, Module, SourceError, Tree, pairs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Raw = dict[str, Any]
 KeyPath = tuple[str, ...]
 
 START = ("runtime/config.py", "DeepSpeedConfig")
 MODEL = "DeepSpeedConfigModel"
-REMOVED = (("runtime/config.py", "_REMOVED_TOP_LEVEL_CONFIG_KEYS", ()), ("runtime/config.py", "_REMOVED_ZERO_CONFIG_KEYS", ("zero_optimization",)))
+REMOVED: dict[str, KeyPath] = {"_REMOVED_TOP_LEVEL_CONFIG_KEYS": (), "_REMOVED_ZERO_CONFIG_KEYS": ("zero_optimization",)}
 NOT_FOLLOWED = {"_reject_removed_config_keys"}  # read from its tables, REMOVED
 HARMLESS = {  # callees outside the package that look up no key
     "base64.urlsafe_b64decode",
@@ -39,7 +41,6 @@ HARMLESS = {  # callees outside the package that look up no key
 SAME_VALUE = {"copy.copy", "copy.deepcopy", "bool", "int", "str", "float", "list", "dict"}
 BUILTINS = {"all", "any", "bool", "dict", "float", "int", "isinstance", "len", "list", "map", "repr", "sorted", "str", "type"}
 NO_LOOK_UP = {"copy", "decode", "format", "isdigit", "keys", "lower", "strip", "upper", "values"}  # methods of a value or mapping
-UNREAD = {"__repr__", "repr", "print_user_config", "print"}
 
 VALIDATORS = {  # checks within models that the rules of this kind know
     "_coerce_container_types",
@@ -114,7 +115,7 @@ def find(path: Path) -> Tree:
     for folder in (path / "deepspeed", path):
         if (folder / START[0]).exists():
             return Tree(folder)
-    raise NotUnderstood(f"{path}: no DeepSpeed source ({START[0]})")
+    raise SourceError(f"{path}: no DeepSpeed source ({START[0]})")
 
 
 def version(tree: Tree) -> str | None:
@@ -127,18 +128,18 @@ def facts(tree: Tree) -> dict[str, Raw]:
     module = tree.file(START[0])
     definition = module.definitions.get(START[1])
     if not isinstance(definition, ast.ClassDef):
-        raise NotUnderstood(f"{module.path}: class {START[1]} is missing")
+        raise SourceError(f"{module.path}: class {START[1]} is missing")
     followed = Following(tree)
     followed.construct(module, definition, [[Section(())]])
-    for file, name, section in REMOVED:
-        for key in _table(tree.file(file), name):
+    for name, section in REMOVED.items():
+        for key in _table(module, name):
             followed.keys.setdefault((*section, key), {"not": {}})
     return followed.nested()
 
 
 def _table(module: Module, name: str) -> list[str]:
     if name not in module.assigned:
-        raise NotUnderstood(f"{module.path}: {name} is missing")
+        raise SourceError(f"{module.path}: {name} is missing")
     return module.keys_of(module.assigned[name])
 
 
@@ -183,8 +184,8 @@ class Following:
     ) -> Values:
         """What a call returns, following the body unless it runs already with the same sections."""
         names = [argument.arg for argument in definition.args.args]
-        scope: dict[str, Values] = dict(zip(names, arguments))
-        for name, default in zip(reversed(names), reversed(definition.args.defaults)):
+        scope: dict[str, Values] = dict(zip(names, arguments, strict=False))
+        for name, default in zip(reversed(names), reversed(definition.args.defaults), strict=False):
             scope.setdefault(name, self._value(Scope(module, {}, instance), default))
         scope.update({name: values for name, values in named.items() if name in names})
         sections = tuple(value.path for values in scope.values() for value in values if isinstance(value, Section))
@@ -243,7 +244,7 @@ class Following:
         for value in over:
             if isinstance(value, Constant) and isinstance(value.value, dict):
                 for key, default in value.value.items():
-                    for name, bound in zip(names, (key, default)):
+                    for name, bound in zip(names, (key, default), strict=False):
                         scope.names[name] = [Constant(bound)]
                     self._block(scope, statement.body, returned, certain=False)
         if any(isinstance(value, Section) for value in over):
@@ -295,7 +296,7 @@ class Following:
     def _constant(self, scope: Scope, node: ast.expr) -> Values:
         try:
             return [Constant(scope.module.constant(node))]
-        except NotUnderstood:
+        except SourceError:
             return []
 
     def _name(self, scope: Scope, node: ast.Name) -> Values:
@@ -320,7 +321,7 @@ class Following:
 
     def _compare(self, scope: Scope, node: ast.Compare) -> Values:
         left = self._value(scope, node.left)
-        for operation, right in zip(node.ops, node.comparators):
+        for operation, right in zip(node.ops, node.comparators, strict=True):
             values = self._value(scope, right)
             if isinstance(operation, (ast.In, ast.NotIn)):
                 for section in values:
@@ -441,7 +442,8 @@ class Following:
             self._submodel(home, statement.annotation, (*path, key), raw)
             if key != name:
                 target = "/".join(step for part in (*path, key) for step in ("properties", part))
-                self.keys[(*path, name)] = {"$ref": f"#/{target}", "x-alias-of": key, "description": f"Another spelling of {key}; not beside it."}
+                said = f"Another spelling of {key}; not beside it."
+                self.keys[(*path, name)] = {"$ref": f"#/{target}", "x-alias-of": key, "description": said}
                 raw["x-aliases"] = [name]
 
     def _submodel(self, module: Module, annotation: ast.expr, path: KeyPath, raw: Raw) -> None:
@@ -487,13 +489,12 @@ def _fields(module: Module, definition: ast.ClassDef) -> list[tuple[str, Module,
     for base in definition.bases:
         found = module.definition_of(base)
         if found is not None and isinstance(found[1], ast.ClassDef) and found[1].name != MODEL and MODEL in found[0].bases(found[1]):
-            fields.update({name: (name, home, statement) for name, home, statement in _fields(*found)})
+            fields.update({name: (name, home, statement) for name, home, statement in _fields(found[0], found[1])})
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             fields[statement.target.id] = (statement.target.id, module, statement)
-        elif isinstance(statement, ast.FunctionDef) and statement.decorator_list and _is_validator(statement):
-            if statement.name not in VALIDATORS:
-                raise module.refuse(statement, "a validator that no rule knows")
+        elif isinstance(statement, ast.FunctionDef) and _is_validator(statement) and statement.name not in VALIDATORS:
+            raise module.refuse(statement, "a validator that no rule knows")
     return list(fields.values())
 
 
@@ -541,7 +542,7 @@ def _default_of(module: Module, value: ast.expr) -> Any:
 def _deprecation(module: Module, extra: ast.expr) -> Raw:
     if not isinstance(extra, ast.Dict):
         raise module.refuse(extra, "not a dict")
-    options = {module.constant(key): value for key, value in zip(extra.keys, extra.values) if key is not None}
+    options = {module.constant(key): value for key, value in pairs(extra)}
     moves = "new_param_fn" not in options and not ("set_new_param" in options and module.constant(options["set_new_param"]) is False)
     raw: Raw = {"deprecated": bool(module.constant(options["deprecated"]))}
     if "new_param" in options:
@@ -556,7 +557,7 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
     if text in PLAIN:
         raw = dict(PLAIN[text])
     elif isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "Literal":
-        raw = {"enum": [*_literal(module, inner), "auto"]}
+        raw = {"enum": [*module.literal_values(inner), "auto"]}
     elif isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "List":
         raw = {"type": ["array", "string"], "items": {"enum": _literal_named(module, inner.slice)}, **AUTO}
     else:
@@ -573,16 +574,11 @@ def _or_null(raw: Raw) -> Raw:
     return raw
 
 
-def _literal(module: Module, literal: ast.Subscript) -> list[Any]:
-    parts = literal.slice.elts if isinstance(literal.slice, ast.Tuple) else [literal.slice]
-    return [module.constant(part) for part in parts]
-
-
 def _literal_named(module: Module, node: ast.expr) -> list[Any]:
     found = module.find(node.id) if isinstance(node, ast.Name) else None
     if found is None or not isinstance(found[1], ast.Subscript):
         raise module.refuse(node, "an annotation without a rule")
-    return _literal(found[0], found[1])
+    return found[0].literal_values(found[1])
 
 
 def _by_class(module: Module, node: ast.expr) -> Raw:
@@ -597,5 +593,5 @@ def _by_class(module: Module, node: ast.expr) -> Raw:
         if all(isinstance(value, str) for value in values):
             return {"enum": [*values, "auto"]}
         digits = "".join(map(str, values))
-        return {"anyOf": [{"enum": values}, {"type": "boolean"}, {"type": "string", "pattern": f"^[{digits}]$"}, {"const": "auto"}]}
+        return {"anyOf": [{"enum": values}, {"type": "boolean"}, {"type": "string", "pattern": rf"^\s*\+?[{digits}]\s*$"}, {"const": "auto"}]}
     raise module.refuse(node, "an annotation without a rule")

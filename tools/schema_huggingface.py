@@ -8,10 +8,12 @@ had which fields and defaults no single tree can tell: that stands in the notes.
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from schema_source import Module, NotUnderstood, Tree
+from schema_source import Module, SourceError, Tree, pairs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Raw = dict[str, Any]
 
@@ -34,7 +36,7 @@ def find(path: Path) -> Tree:
     for folder in (path / "transformers", path / "src" / "transformers", path):
         if (folder / MODULE).exists():
             return Tree(folder)
-    raise NotUnderstood(f"{path}: no transformers source ({MODULE})")
+    raise SourceError(f"{path}: no transformers source ({MODULE})")
 
 
 def version(tree: Tree) -> str | None:
@@ -47,7 +49,7 @@ def facts(tree: Tree) -> dict[str, Raw]:
     module = tree.file(MODULE)
     definition = module.definitions.get("TrainingArguments")
     if not isinstance(definition, ast.ClassDef):
-        raise NotUnderstood(f"{module.path}: class TrainingArguments is missing")
+        raise SourceError(f"{module.path}: class TrainingArguments is missing")
     fields: dict[str, Raw] = {}
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -87,7 +89,7 @@ def _made(module: Module, factory: ast.expr) -> Any:
 def _choices(module: Module, metadata: ast.expr | None) -> list[Any] | None:
     if not isinstance(metadata, ast.Dict):
         return None
-    for key, value in zip(metadata.keys, metadata.values):
+    for key, value in pairs(metadata):
         if isinstance(key, ast.Constant) and key.value == "choices":
             if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "keys":
                 return module.keys_of(value.func.value)
@@ -114,10 +116,8 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
     for part in _alternatives(annotation):
         if isinstance(part, ast.Name) and part.id not in PLAIN:
             return {"enum": _enum(module, part), "x-checked-at": "config"}
-        if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            part = ast.parse(part.value, mode="eval").body
         if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "Literal":
-            values += [module.constant(one) for one in (part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice])]
+            values += module.literal_values(part)
             continue
         types.append(_json_type(module, part))
         if types[-1] == "array" and isinstance(part, ast.Subscript):
@@ -127,7 +127,9 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
 
 
 def _alternatives(annotation: ast.expr) -> list[ast.expr]:
-    """The members of `A | B`, `Optional[A]` and `Union[A, B]`."""
+    """The members of `A | B`, `Optional[A]` and `Union[A, B]`, out of quotes where they stand in some."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return _alternatives(ast.parse(annotation.value, mode="eval").body)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         return [*_alternatives(annotation.left), *_alternatives(annotation.right)]
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name):

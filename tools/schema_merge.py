@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from schema_source import NotUnderstood
+from schema_source import SourceError
 
 Raw = dict[str, Any]
 
@@ -44,7 +44,7 @@ LAST = ("$defs", "properties", "patternProperties", "additionalProperties", "req
 def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any) -> str:
     """The schema's text. `mentioned(file, key)` tells whether a source file has a key as a text.
 
-    NotUnderstood when notes and facts do not fit: a key without description or type, a note on a key that
+    SourceError when notes and facts do not fit: a key without description or type, a note on a key that
     the source no longer has, a key read elsewhere that is not there any more.
     """
     notes = json.loads((NOTES / f"{kind}.json").read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any) -> str
         problems += _apply(properties, path.split("."), note, mentioned)
     problems += _incomplete(properties, "")
     if problems:
-        raise NotUnderstood("\n".join(problems))
+        raise SourceError("\n".join(problems))
     head = {
         "$schema": DIALECT,
         "$id": f"https://cfglint.dev/schemas/{kind}.json",

@@ -1,17 +1,20 @@
 """GPT-NeoX's arguments from `megatron/neox_arguments` of its source tree.
 
-Every argument is an annotated field of one of the dataclasses that `NeoXArgs` (`arguments.py`) inherits. What a file may hold follows from `validate_types` there: null
-always, an int where a float is meant, and otherwise the very type of the annotation.
+Every argument is an annotated field of one of the dataclasses that `NeoXArgs` (`arguments.py`) inherits.
+What a file may hold follows from `validate_types` there: null always, an int where a float is meant, and
+otherwise the very type of the annotation.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from schema_source import Module, NotUnderstood, Tree
+from schema_source import Module, SourceError, Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Raw = dict[str, Any]
 
@@ -24,14 +27,14 @@ def find(path: Path) -> Tree:
     for folder in (path / "megatron" / "neox_arguments", path):
         if (folder / "arguments.py").exists():
             return Tree(folder)
-    raise NotUnderstood(f"{path}: no GPT-NeoX source (megatron/neox_arguments/arguments.py)")
+    raise SourceError(f"{path}: no GPT-NeoX source (megatron/neox_arguments/arguments.py)")
 
 
 def facts(tree: Tree) -> dict[str, Raw]:
     """Argument -> what the sources say of it, in the order of the classes that NeoXArgs inherits."""
     module = tree.file("arguments.py")
     if "BASE_CLASSES" not in module.assigned:
-        raise NotUnderstood(f"{module.path}: BASE_CLASSES, what NeoXArgs inherits, is missing")
+        raise SourceError(f"{module.path}: BASE_CLASSES, what NeoXArgs inherits, is missing")
     bases = module.assigned["BASE_CLASSES"]
     if not isinstance(bases, ast.List):
         raise module.refuse(bases, "not a list of classes")
@@ -67,16 +70,11 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
     if text in PLAIN:
         return {"type": [PLAIN[text], "null"]}
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
-        return {"enum": [*_members(module, annotation), None], "x-enum-case": "unchecked"}
+        return {"enum": [*module.literal_values(annotation), None], "x-enum-case": "unchecked"}
     found = re.fullmatch(r"(Optional|Union)\[(.*)\]", text)
     if found and isinstance(annotation, ast.Subscript):
         return _union(module, annotation)
     raise module.refuse(annotation, "an annotation without a rule")
-
-
-def _members(module: Module, literal: ast.Subscript) -> list[Any]:
-    parts = literal.slice.elts if isinstance(literal.slice, ast.Tuple) else [literal.slice]
-    return [module.constant(part) for part in parts]
 
 
 def _union(module: Module, annotation: ast.Subscript) -> Raw:

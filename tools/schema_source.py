@@ -1,6 +1,6 @@
 """Read facts out of Python sources by their syntax trees, importing nothing.
 
-What these helpers do not understand they refuse with `NotUnderstood`, naming the file and line: a schema
+What these helpers do not understand they refuse with `SourceError`, naming the file and line: a schema
 that is silently incomplete would be worse than none.
 """
 
@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 import operator
 import sys
-from pathlib import Path
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPERATORS: dict[type, Any] = {
     ast.Mult: operator.mul,
@@ -20,11 +22,16 @@ OPERATORS: dict[type, Any] = {
     ast.Div: operator.truediv,
     ast.USub: operator.neg,
 }
-Definition = Union[ast.FunctionDef, ast.ClassDef]
+Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
-class NotUnderstood(Exception):
+class SourceError(Exception):
     """A source says something that the rebuilding of a schema has no rule for."""
+
+
+def pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
+    """The key and value expressions of a dict display, without what `**` spreads into it."""
+    return [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
 
 
 class Module:
@@ -98,9 +105,9 @@ class Module:
         """`config.py:12`, for messages."""
         return f"{self.path}:{getattr(node, 'lineno', 0)}"
 
-    def refuse(self, node: ast.AST, what: str) -> NotUnderstood:
+    def refuse(self, node: ast.AST, what: str) -> SourceError:
         """The error for a piece of source without a rule."""
-        return NotUnderstood(f"{self.place(node)}: {what}: {ast.unparse(node)[:120]}")
+        return SourceError(f"{self.place(node)}: {what}: {ast.unparse(node)[:120]}")
 
     def definition_of(self, node: ast.expr) -> tuple[Module, Definition] | None:
         """The function or class that `name` or `module.name` stands for; None for what lies outside the tree."""
@@ -115,13 +122,13 @@ class Module:
         return found[0], found[1]
 
     def constant(self, node: ast.expr) -> Any:
-        """The value of a constant expression; NotUnderstood when it is none."""
+        """The value of a constant expression; SourceError when it is none."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.List, ast.Tuple)):
             return [self.constant(item) for item in node.elts]
         if isinstance(node, ast.Dict):
-            return {self.constant(key): self.constant(value) for key, value in zip(node.keys, node.values) if key is not None}
+            return {self.constant(key): self.constant(value) for key, value in pairs(node)}
         if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
             return OPERATORS[type(node.op)](self.constant(node.operand))
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
@@ -148,10 +155,9 @@ class Module:
                 return sys.maxsize
             found = self.find(node.value.id)
             if found is not None and isinstance(found[1], ast.ClassDef):
-                module, owner = found
-                for statement in owner.body:
+                for statement in found[1].body:
                     if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.attr for t in statement.targets):
-                        return module.constant(statement.value)
+                        return found[0].constant(statement.value)
         raise self.refuse(node, "not a constant")
 
     def keys_of(self, node: ast.expr) -> list[str]:
@@ -167,8 +173,9 @@ class Module:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
             return self.keys_of(node.func.value)
         called = self.definition_of(node.func) if isinstance(node, ast.Call) else None
-        if called is not None and isinstance(called[1].body[-1], ast.Return) and called[1].body[-1].value is not None:
-            return called[0].keys_of(called[1].body[-1].value)
+        last = called[1].body[-1] if called is not None else None
+        if called is not None and isinstance(last, ast.Return) and last.value is not None:
+            return called[0].keys_of(last.value)
         raise self.refuse(node, "not a mapping with constant keys")
 
     def bases(self, definition: ast.ClassDef) -> list[str]:
@@ -181,6 +188,10 @@ class Module:
             if found is not None and isinstance(found[1], ast.ClassDef):
                 names += found[0].bases(found[1])
         return names
+
+    def literal_values(self, node: ast.Subscript) -> list[Any]:
+        """The values of `Literal[...]`."""
+        return [self.constant(part) for part in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
 
     def enum_values(self, definition: ast.ClassDef) -> list[Any]:
         """The values of an Enum class without repeats; for several values to a member all of them."""
@@ -216,7 +227,7 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         if not (root / "__init__.py").exists():
-            raise NotUnderstood(f"{root}: no package (no __init__.py)")
+            raise SourceError(f"{root}: no package (no __init__.py)")
         self.root = root
         self.package = root.name
         self._modules: dict[str, Module | None] = {}
@@ -235,16 +246,16 @@ class Tree:
         return self._modules[name]
 
     def file(self, path: str) -> Module:
-        """A module by its path within the package; NotUnderstood when there is none."""
+        """A module by its path within the package; SourceError when there is none."""
         name = ".".join([self.package, *path.removesuffix(".py").removesuffix("__init__").rstrip("/").split("/")]).rstrip(".")
         module = self.module(name)
         if module is None:
-            raise NotUnderstood(f"{self.root / path}: the file is missing")
+            raise SourceError(f"{self.root / path}: the file is missing")
         return module
 
     def version(self, path: str, name: str = "__version__") -> str:
         """The package's version from a module that states it."""
         module = self.file(path)
         if name not in module.assigned:
-            raise NotUnderstood(f"{module.path}: {name} is missing")
+            raise SourceError(f"{module.path}: {name} is missing")
         return str(module.constant(module.assigned[name]))

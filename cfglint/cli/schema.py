@@ -1,0 +1,29 @@
+"""`cfglint schema`: the JSON Schema of a kind, for editors and other tools."""
+
+from __future__ import annotations
+
+import sys
+
+from cfglint.cli.common import fail
+from cfglint.schema import file_of, kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `schema`."""
+    parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())}; else the list")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the schema as it lies in its file, or the kinds that have one."""
+    if arguments.kind is None:
+        print("\n".join(kinds()))
+        return 0
+    if arguments.kind not in kinds():
+        return fail(f"no schema for {arguments.kind!r}; there are: {', '.join(kinds())}")
+    with open(file_of(arguments.kind), encoding="utf-8") as file:
+        sys.stdout.write(file.read())
+    return 0
