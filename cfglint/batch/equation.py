@@ -19,7 +19,7 @@ def product(micro_batch: int, accumulation: int, data_parallel: int) -> int:
 def data_parallel(gpus: int, *sizes: int) -> int | None:
     """Replicas on `gpus` GPUs when one replica spans `sizes` (tensor, pipeline, ...); None when they do not fit."""
     replica = prod(sizes)
-    if replica < 1 or gpus < replica or gpus % replica:
+    if min(gpus, *sizes, 1) < 1 or gpus % replica:
         return None
     return gpus // replica
 
@@ -27,7 +27,7 @@ def data_parallel(gpus: int, *sizes: int) -> int | None:
 def implied_gpus(global_batch: int, micro_batch: int, accumulation: int, *sizes: int) -> int | None:
     """The one GPU count on which the three written numbers multiply up; None when no count does."""
     per_replica = micro_batch * accumulation
-    if per_replica < 1 or global_batch < 1 or global_batch % per_replica:
+    if min(global_batch, micro_batch, accumulation, *sizes) < 1 or global_batch % per_replica:
         return None
     return global_batch // per_replica * prod(sizes)
 

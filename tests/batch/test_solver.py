@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfglint.batch.solver import (
+    BATCH_INFEASIBLE,
+    LAYOUT_INFEASIBLE,
+    NO_CHANGE,
+    OK,
+    SCHEDULE_INFEASIBLE,
+    SHRUNK,
+    UNDERFILLED,
+    Problem,
+    Solution,
+    Split,
+    allowed,
+    bubble,
+    filled,
+    plan,
+    solve,
+    working_gpu_counts,
+)
+
+RECORDED = Path(__file__).parents[3] / "shared" / "cases" / "solver.jsonl"
+
+
+def triple(split: Split | None) -> tuple[int, int, int] | None:
+    return None if split is None else (split.global_batch, *split.pair)
+
+
+def test_a_right_config_is_left_alone() -> None:
+    solution = solve(Problem(8, 128, 4, 4))
+    assert (solution.status, solution.changed, str(solution.chosen)) == (NO_CHANGE, [], "4 x 4 x 8 = 128")
+    assert solution.reasons == ["4 x 4 x 8 = 128 stands already"]
+
+
+def test_it_stays_even_when_a_larger_micro_batch_may_be_had() -> None:
+    assert triple(solve(Problem(8, 128, 4, 4, max_micro_batch=16)).chosen) == (128, 4, 4)
+
+
+def test_micro_batch_stays_and_accumulation_follows_the_gpus() -> None:
+    solution = solve(Problem(2, 128, 4, 4))
+    assert triple(solution.chosen) == (128, 4, 16)
+    assert solution.changed == ["accumulation", "global_batch"]
+    assert [split.pair for split in solution.options] == [(1, 64), (2, 32), (4, 16)]
+
+
+def test_micro_batch_never_grows_unasked() -> None:
+    assert triple(solve(Problem(8, 104, 8, 1)).chosen) == (104, 1, 13)
+    assert triple(solve(Problem(8, 104, 8, 1, max_micro_batch=16)).chosen) == (104, 13, 1)
+
+
+def test_a_cap_below_the_current_micro_batch_lowers_it() -> None:
+    solution = solve(Problem(8, 128, 4, 4, max_micro_batch=2))
+    assert triple(solution.chosen) == (128, 2, 8)
+    assert solution.changed == ["micro_batch", "accumulation"]
+    assert solution.warnings == []
+
+
+def test_a_shrunken_micro_batch_comes_with_an_offer_that_keeps_it() -> None:
+    solution = solve(Problem(8, 104, 8, 1))
+    assert solution.warnings == [SHRUNK]
+    assert (triple(solution.keep_below), triple(solution.keep_above)) == ((64, 8, 1), (128, 8, 2))
+
+
+def test_powers_of_two_only_when_asked_for() -> None:
+    assert triple(solve(Problem(8, 48, 4, 1)).chosen) == (48, 3, 2)
+    assert triple(solve(Problem(8, 48, 4, 1, power_of_two=True)).chosen) == (48, 2, 3)
+
+
+def test_what_is_near_when_the_gpus_do_not_divide_the_batch() -> None:
+    solution = solve(Problem(6, 128, 4, 4))
+    assert solution.status == BATCH_INFEASIBLE
+    assert (triple(solution.below), triple(solution.above)) == ((126, 3, 7), (132, 2, 11))
+    assert (triple(solution.keep_below), triple(solution.keep_above)) == ((120, 4, 5), (144, 4, 6))
+    assert solution.gpu_counts == [4, 8]
+    assert solution.reasons == ["128 is not a multiple of the data-parallel size 6"]
+
+
+def test_node_aligned_counts_fill_nodes_or_an_even_part_of_one() -> None:
+    solution = solve(Problem(7, 60, 1, 1))
+    assert (solution.gpus_below, solution.gpus_above) == (6, 10)
+    assert (solution.node_gpus_below, solution.node_gpus_above) == (4, None)
+
+
+def test_a_batch_smaller_than_the_data_parallel_size() -> None:
+    solution = solve(Problem(8, 3, 1, 1))
+    assert (solution.status, solution.below, triple(solution.above)) == (BATCH_INFEASIBLE, None, (8, 1, 1))
+
+
+def test_a_layout_that_does_not_fit_names_the_gpu_counts_that_do() -> None:
+    solution = solve(Problem(50, 48, 2, 2, tensor_parallel=2, pipeline_parallel=2))
+    assert (solution.status, solution.data_parallel, solution.gpu_counts) == (LAYOUT_INFEASIBLE, None, [48, 52])
+    assert solution.reasons == ["50 GPUs do not divide into replicas of 4 (tensor 2 x pipeline 2)"]
+    assert solve(Problem(3, 48, 2, 2, tensor_parallel=4)).gpu_counts == [4]
+
+
+def test_a_full_pipeline_comes_before_the_micro_batch() -> None:
+    solution = solve(Problem(4, 12, 6, 1, pipeline_parallel=4))
+    assert triple(solution.chosen) == (12, 3, 4)
+    assert solution.reasons[-1] == "4 micro batches in 4 pipeline stages: 43% bubble"
+
+
+def test_a_pipeline_that_cannot_be_filled_is_a_warning() -> None:
+    solution = solve(Problem(16, 8, 2, 1, pipeline_parallel=4))
+    assert (solution.status, solution.warnings) == (NO_CHANGE, [UNDERFILLED])
+    assert solution.bubble == pytest.approx(3 / 4)
+
+
+def test_interleaved_pipelines_refuse_some_accumulations() -> None:
+    problem = Problem(64, 22, 1, 8, tensor_parallel=4, pipeline_parallel=8, virtual_stages=2)
+    solution = solve(problem)
+    assert solution.status == SCHEDULE_INFEASIBLE
+    assert (triple(solution.below), triple(solution.above)) == ((16, 1, 8), (32, 1, 16))
+    assert "groups of 8" in solution.reasons[0]
+    grouped = problem.but(micro_batch_group=10, global_batch=2 * 19)
+    assert [accumulation for accumulation in (9, 10, 13, 18, 19, 20) if allowed(grouped, (1, accumulation))] == [10, 18, 19, 20]
+
+
+def test_a_group_smaller_than_the_pipeline_never_works() -> None:
+    solution = solve(Problem(8, 64, 1, 8, pipeline_parallel=8, virtual_stages=2, micro_batch_group=4))
+    assert (solution.status, solution.below, solution.above, solution.gpu_counts) == (SCHEDULE_INFEASIBLE, None, None, [])
+
+
+def test_a_pipeline_that_splits_the_local_batch() -> None:
+    problem = Problem(64, 64, 8, 1, tensor_parallel=8, pipeline_parallel=2, pipeline_micro_batch=3)
+    solution = solve(problem)
+    assert solution.status == SCHEDULE_INFEASIBLE
+    assert (triple(solution.below), triple(solution.above), solution.keep_below) == ((60, 3, 5), (72, 6, 3), None)
+    assert triple(solve(problem.but(global_batch=96, max_micro_batch=24)).chosen) == (96, 24, 1)
+
+
+def test_accumulation_does_not_fill_a_pipeline_that_splits_the_local_batch() -> None:
+    problem = Problem(8, 64, 2, 32, pipeline_parallel=8, pipeline_micro_batch=1)
+    assert not filled(problem, (2, 32))
+    assert filled(problem, (8, 8))
+    assert bubble(problem, (8, 8)) == pytest.approx(7 / 15)
+
+
+def test_virtual_stages_shrink_the_bubble() -> None:
+    assert bubble(Problem(4, 8, 1, 8, pipeline_parallel=4), (1, 8)) == pytest.approx(3 / 11)
+    assert bubble(Problem(4, 8, 1, 8, pipeline_parallel=4, virtual_stages=3), (1, 8)) == pytest.approx(1 / 9)
+    assert bubble(Problem(4, 8, 1, 8), (1, 8)) == 0
+
+
+@pytest.mark.parametrize("unknown", [None, 0, -4])
+def test_an_unknown_micro_batch_needs_a_cap(unknown: int | None) -> None:
+    with pytest.raises(ValueError, match="cap"):
+        Problem(8, 128, unknown, 4)
+    solution = solve(Problem(8, 128, unknown, unknown, max_micro_batch=8))
+    assert triple(solution.chosen) == (128, 8, 2)
+    assert solution.changed == ["micro_batch", "accumulation", "global_batch"]
+    assert solution.warnings == []
+
+
+@pytest.mark.parametrize("numbers", [{"gpus": 0}, {"global_batch": 0}, {"tensor_parallel": 0}, {"max_micro_batch": 0}])
+def test_numbers_that_make_no_problem(numbers: dict[str, int]) -> None:
+    problem = Problem(8, 128, 4, 4)
+    with pytest.raises(ValueError, match=r"at least 1|positive"):
+        problem.but(**numbers)
+
+
+def test_plan_and_the_gpu_counts_that_keep_a_batch() -> None:
+    problem = Problem(8, 96, 4, 3, tensor_parallel=2)
+    assert [solution.feasible for solution in plan(problem, (2, 3, 8, 10, 12))] == [True, False, True, False, True]
+    assert working_gpu_counts(problem, 40) == [2, 4, 6, 8, 12, 16, 24, 32]
+
+
+def test_large_numbers_are_no_search() -> None:
+    started = time.perf_counter()
+    solve(Problem(99_991, 10_000_000, 8, 4))
+    solve(Problem(96_000, 8_648_640, 8, 4, max_micro_batch=1_000_000))
+    solve(Problem(65_536, 9_979_200, 8, 4, pipeline_parallel=64, virtual_stages=4))
+    assert time.perf_counter() - started < 1
+
+
+# ---- against a search over everything
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    size = st.sampled_from([1, 1, 2, 3, 4])
+    shape = draw(st.sampled_from(["plain", "interleaved", "split"]))
+    stages = draw(size)
+    return Problem(
+        draw(st.integers(1, 48)),
+        draw(st.integers(1, 160)),
+        draw(st.integers(1, 12)),
+        draw(st.integers(1, 12)),
+        max_micro_batch=draw(st.none() | st.integers(1, 24)),
+        tensor_parallel=draw(st.sampled_from([1, 1, 2])),
+        pipeline_parallel=stages,
+        context_parallel=draw(st.sampled_from([1, 1, 2])),
+        virtual_stages=2 if shape == "interleaved" else 1,
+        micro_batch_group=draw(st.none() | st.integers(stages, stages + 3)) if shape == "interleaved" else None,
+        pipeline_micro_batch=draw(st.integers(1, 4)) if shape == "split" else None,
+        power_of_two=draw(st.booleans()),
+        gpus_per_node=draw(st.sampled_from([4, 8])),
+    )
+
+
+def searched(problem: Problem, target: int, gpus: int) -> list[tuple[int, int]]:
+    if gpus % problem.replica:
+        return []
+    replicas = gpus // problem.replica
+    return [
+        (micro, accumulation)
+        for micro in range(1, problem.cap + 1)
+        for accumulation in range(1, target // (micro * replicas) + 1)
+        if micro * accumulation * replicas == target and allowed(problem, (micro, accumulation))
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems())
+def test_the_solver_finds_what_a_search_finds(problem: Problem) -> None:
+    solution = solve(problem)
+    pairs = searched(problem, problem.global_batch, problem.gpus)
+    assert [split.pair for split in solution.options] == pairs
+    assert solution.feasible == bool(pairs)
+    if solution.chosen is not None:
+        assert_preferred(problem, solution, pairs)
+    elif solution.status != LAYOUT_INFEASIBLE:
+        assert_nearest(problem, solution)
+
+
+def assert_preferred(problem: Problem, solution: Solution, pairs: list[tuple[int, int]]) -> None:
+    assert solution.chosen is not None
+    chosen = solution.chosen.pair
+    today = (problem.micro_batch, problem.accumulation)
+    assert chosen == today or today not in pairs
+    assert solution.status == (NO_CHANGE if chosen == today else OK)
+    full = [pair for pair in pairs if filled(problem, pair)] or pairs
+    if chosen != today:
+        same = [pair for pair in full if pair[0] == problem.micro_batch]
+        powers = [pair for pair in full if problem.power_of_two and pair[0].bit_count() == 1]
+        assert chosen == (same or [max(powers or full)])[0]
+
+
+def assert_nearest(problem: Problem, solution: Solution) -> None:
+    target, gpus = problem.global_batch, problem.gpus
+    reachable = [total for total in range(1, target + 40 * gpus) if searched(problem, total, gpus)]
+    assert (solution.below.global_batch if solution.below else None) == max((n for n in reachable if n < target), default=None)
+    assert (solution.above.global_batch if solution.above else None) == min((n for n in reachable if n > target), default=None)
+    counts = [count for count in range(1, 2 * gpus + 1) if searched(problem, target, count)]
+    assert solution.gpus_below == max((n for n in counts if n < gpus), default=None)
+    assert solution.gpus_above == min((n for n in counts if n > gpus), default=None)
+
+
+# ---- recorded cases, where they are at hand
+
+
+def recorded_problem(case: dict[str, Any]) -> Problem:
+    framework = case["framework"]
+    return Problem(
+        case["gpus"],
+        case["target_global"],
+        case["cur_micro"],
+        case["cur_accum"],
+        max_micro_batch=case["max_micro"],
+        tensor_parallel=case["tp"],
+        pipeline_parallel=case["pp"],
+        context_parallel=case["cp"],
+        sequence_parallel=case["sp"],
+        virtual_stages=case["vpp"] if framework in ("megatron", "torchtitan") else 1,
+        micro_batch_group=case["mb_group"],
+        pipeline_micro_batch=case["pp_inner"] if framework == "torchtitan" else None,
+        power_of_two=case["policy"] == "pow2",
+        gpus_per_node=case["node"],
+    )
+
+
+def named(split: Split | None) -> dict[str, int] | None:
+    if split is None:
+        return None
+    return {"global": split.global_batch, "micro": split.micro_batch, "accum": split.accumulation}
+
+
+def recorded_answer(case: dict[str, Any]) -> dict[str, Any]:
+    solution = solve(recorded_problem(case))
+    answer: dict[str, Any] = {"model_size": solution.problem.replica, "status": solution.status}
+    if solution.status == LAYOUT_INFEASIBLE:
+        return {**answer, "gpus_below": solution.gpus_below, "gpus_above": solution.gpus_above}
+    answer["dp"] = solution.data_parallel
+    if not solution.feasible or SHRUNK in solution.warnings:
+        answer["nearest_below_keep_micro"] = named(solution.keep_below)
+        answer["nearest_above_keep_micro"] = named(solution.keep_above)
+    if solution.chosen is None:
+        answer["nearest_below"], answer["nearest_above"] = named(solution.below), named(solution.above)
+        answer["gpu_alternatives"] = {
+            "below": solution.gpus_below,
+            "above": solution.gpus_above,
+            "below_node_aligned": solution.node_gpus_below,
+            "above_node_aligned": solution.node_gpus_above,
+        }
+        return answer
+    short = {"micro_batch": "micro", "accumulation": "accum", "global_batch": "global"}
+    answer["feasible"] = [list(split.pair) for split in solution.options]
+    answer["chosen"] = named(solution.chosen)
+    answer["changed"] = [short[name] for name in solution.changed]
+    answer["warnings"] = solution.warnings
+    if case["framework"] == "deepspeed_autotp":
+        # DeepSpeed compares train_batch_size with the product over all GPUs, tensor-parallel ones included
+        answer["config_train_batch_size"] = solution.chosen.micro_batch * solution.chosen.accumulation * case["gpus"]
+    return answer
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded solver cases are not beside the repository")
+def test_recorded_cases() -> None:
+    cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+    wrong = {case["id"]: recorded_answer(case) for case in cases if recorded_answer(case) != case["expected"]}
+    assert cases
+    assert not wrong
