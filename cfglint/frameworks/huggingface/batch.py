@@ -1,0 +1,262 @@
+"""The trainer's batch and step arithmetic, from a configuration and the facts of its launch.
+
+`per_device_train_batch_size` x `gradient_accumulation_steps` x data-parallel size, where the data-parallel
+size is the number of processes, divided by what shares a batch from 4.53.0 on (tensor parallelism) and
+5.0.0 on (context and sequence parallelism): transformers 5.23.0 trainer.py:2557-2573.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+TENSOR_DIVIDES = (4, 53)
+MESH_SHARES = (4, 46)  # of the releases that run with an accelerate which gives tensor-parallel ranks the same samples
+NUM_STEPS_REPLACES = (5,)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
+PER_EPOCH_LOOP = (4, 47)  # the training loop counts updates with range() from here on
+REBALANCE = (5, 17)
+
+MICRO = "per_device_train_batch_size"
+ACCUMULATION = "gradient_accumulation_steps"
+
+
+def resolve(config: TrainerConfig) -> Batch:
+    """The batch, or the first reason for which there is none."""
+    micro = micro_batch(config)
+    accumulation = accumulation_steps(config)
+    tensor = tensor_parallel(config)
+    layout = Layout(config.world_size, tensor_parallel=tensor)
+    parallel = data_parallel(config, tensor)
+    size = product(micro.value, accumulation.value, parallel)
+    global_batch = Setting(("train_batch_size",), size, DERIVED, because=f"{MICRO} x {ACCUMULATION} x data-parallel size")
+    problem = problem_of(config, micro, accumulation) if config.whole else None
+    return Batch(
+        layout,
+        micro,
+        accumulation,
+        Setting(("data_parallel",), parallel, DERIVED, because="processes that take different samples"),
+        global_batch,
+        consumed(config, micro.value, accumulation.value, tensor),
+        problem,
+    )
+
+
+def micro_batch(config: TrainerConfig) -> Setting:
+    """The samples that one process takes at a time; all processes together under `split_batches`."""
+    return of(config, MICRO)
+
+
+def of(config: TrainerConfig, name: str) -> Setting:
+    """A field as a setting, under the key that the file uses for it."""
+    return config.setting(config.arguments.written(name), value=config.arguments[name])
+
+
+def accumulation_steps(config: TrainerConfig) -> Setting:
+    """The micro batches of one optimizer step."""
+    kwargs = config.accumulation_kwargs
+    own = of(config, ACCUMULATION)
+    if "num_steps" in kwargs and config.version >= NUM_STEPS_REPLACES and not above_one(own.value):
+        path = ("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
+        return config.setting(*path) if config.has(*path) else Setting(path, kwargs["num_steps"], DEFAULT, because="accelerator_config")
+    return own
+
+
+def above_one(value: Any) -> bool:
+    """Whether a value is a number above 1."""
+    return isinstance(value, (int, float)) and value > 1
+
+
+def tensor_parallel(config: TrainerConfig) -> int:
+    """The size of DeepSpeed's automatic tensor parallelism; 1 without it."""
+    launch = config.deepspeed
+    return launch.tensor_parallel if launch is not None else 1
+
+
+def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
+    """The trainer's own divisor; None where the number of processes is unknown."""
+    world = config.world_size
+    if world is None:
+        return None
+    return world // tensor if config.version >= TENSOR_DIVIDES else world
+
+
+def product(*factors: Any) -> Any:
+    """The product of numbers; None when one of them is none."""
+    size = 1
+    for factor in factors:
+        if not isinstance(factor, (int, float)):
+            return None
+        size *= factor
+    return size
+
+
+def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) -> int | None:
+    """The samples that one optimizer step takes."""
+    world = config.world_size
+    if config.accelerator.get("split_batches"):
+        size = product(micro, accumulation)
+    else:
+        size = product(micro, accumulation, shards(config, world, tensor) if world is not None else None)
+    return size if isinstance(size, int) else None
+
+
+def shards(config: TrainerConfig, world: int, tensor: int) -> int:
+    """The parts that the samples of an epoch are dealt out in."""
+    return max(world // tensor, 1) if config.version >= MESH_SHARES else world
+
+
+def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
+    """Why the trainer would refuse the batch."""
+    return _micro_problem(config, micro) or _accumulation_problem(config, accumulation) or _split_problem(config, micro)
+
+
+def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
+    value = micro.value
+    early = "config" if config.uses_deepspeed else "init"
+    if value is None or isinstance(value, dict):
+        kind = type(value).__name__
+        text = f"TypeError: unsupported operand type(s) for *: '{kind}' and 'int'"
+        return BatchProblem("type", micro, f"{micro.name} is {spelled(value)}, not a number", text, early)
+    text = f"ValueError: batch_size should be a positive integer value, but got batch_size={value}"
+    if not isinstance(value, int):
+        return BatchProblem("type", micro, f"{micro.name} is {spelled(value)}, not a whole number", text, "init")
+    if value <= 0:
+        return BatchProblem("not-positive", micro, f"{micro.name} is {value}", text, "init")
+    return None
+
+
+def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> BatchProblem | None:
+    value = accumulation.value
+    name = accumulation.name
+    if value is None or isinstance(value, dict):
+        kind = type(value).__name__
+        early = "config" if config.uses_deepspeed else "init"
+        text = f"TypeError: unsupported operand type(s) for *: 'int' and '{kind}'"
+        return BatchProblem("type", accumulation, f"{name} is {spelled(value)}, not a number", text, early)
+    if not isinstance(value, (int, float)):
+        text = f"TypeError: unsupported operand type(s) for //: 'int' and '{type(value).__name__}'"
+        return BatchProblem("type", accumulation, f"{name} is {spelled(value)}, not a number", text, "init")
+    if value == 0:
+        text = "ZeroDivisionError: integer division or modulo by zero"
+        return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
+    if isinstance(value, float) and (config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])):
+        text = "TypeError: 'float' object cannot be interpreted as an integer"
+        return BatchProblem("type", accumulation, f"{name} is {value}, a float: the loop over updates needs a whole number", text, "first-step")
+    return None
+
+
+def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
+    """accelerate 1.15.0 data_loader.py:1183 and :159: a batch that is split must split evenly."""
+    world = config.world_size
+    if not world or world == 1 or not config.accelerator.get("split_batches"):
+        return None
+    parts = shards(config, world, tensor_parallel(config))
+    if micro.value % parts == 0 or (micro.value == 1 and config.accelerator.get("dispatch_batches")):
+        return None
+    label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
+    text = (
+        f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
+        f"needs to be a round multiple of the number of processes ({parts})."
+    )
+    message = f"with split_batches, {micro.name} {micro.value} is split over {parts} processes, and that leaves a remainder"
+    return BatchProblem("layout", micro, message, text, "init")
+
+
+def above_zero(value: Any) -> bool:
+    """Whether a value is a positive number."""
+    return isinstance(value, (int, float)) and value > 0
+
+
+def spelled(value: Any) -> str:
+    """A value as a message shows it."""
+    return "null" if value is None else repr(value)
+
+
+class Steps:
+    """What an epoch and the whole run come to; a number that cannot be known is None.
+
+    `batches` are those of one process in an epoch, `updates` the optimizer steps of an epoch, `total` those
+    of the run, `warmup` those of the warm-up.
+    """
+
+    __slots__ = ("batches", "total", "updates", "warmup")
+
+    def __init__(self, batches: int | None = None, updates: int | None = None, total: int | None = None, warmup: int | None = None) -> None:
+        self.batches = batches
+        self.updates = updates
+        self.total = total
+        self.warmup = warmup
+
+    def numbers(self) -> dict[str, int | None]:
+        """As the report names them."""
+        return {"steps_per_epoch": self.updates, "total_steps": self.total, "warmup_steps": self.warmup}
+
+
+UNKNOWN = Steps()
+
+
+def steps(config: TrainerConfig) -> Steps:
+    """What the run comes to, by its release's arithmetic (cfglint.batch.steps)."""
+    from cfglint.batch.steps import training_length
+
+    args = config.arguments
+    batch = config.batch
+    limit, epochs = args["max_steps"], args["num_train_epochs"]
+    if not config.whole or batch.problem is not None or not isinstance(limit, int) or not isinstance(epochs, (int, float)):
+        return UNKNOWN
+    batches = batches_of_rank(config)
+    if batches is None:
+        total = limit if limit > 0 else None
+        return Steps(None, None, total, warmup(config, total))
+    try:
+        length = training_length(batches, batch.accumulation.value, epochs=epochs, max_steps=limit, version=config.version)
+    except (ValueError, OverflowError):
+        return Steps(batches)
+    return Steps(batches, whole(length.updates_per_epoch), length.total_steps, warmup(config, length.total_steps))
+
+
+def batches_of_rank(config: TrainerConfig) -> int | None:
+    """Batches that one process takes in an epoch; None without the number of samples or processes."""
+    from cfglint.batch.steps import batches_per_rank, rebalanced_batches
+
+    examples, world = config.facts.num_examples, config.world_size
+    if examples is None or not world:
+        return None
+    micro = config.batch.micro_batch.value
+    drop = bool(config.arguments["dataloader_drop_last"])
+    if config.arguments["train_sampling_strategy"] == "batch_rebalance" and config.version >= REBALANCE:
+        return rebalanced_batches(examples, micro, config.batch.accumulation.value, world, drop_last=drop)
+    accelerator = config.accelerator
+    return batches_per_rank(
+        examples,
+        micro,
+        shards(config, world, tensor_parallel(config)),
+        drop_last=drop,
+        split_batches=bool(accelerator.get("split_batches")),
+        even_batches=bool(accelerator.get("even_batches", True)),
+        dispatch_batches=bool(accelerator.get("dispatch_batches")),
+        processes=world,
+    )
+
+
+def warmup(config: TrainerConfig, total: int | None) -> int | None:
+    """Steps of warm-up; None where it is a share of an unknown total or no number."""
+    from cfglint.batch.steps import warmup_steps
+
+    given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
+    if not isinstance(given, (int, float)) or (ratio is not None and not isinstance(ratio, (int, float))):
+        return None
+    shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)
+    if total is None and shared:
+        return None
+    return whole(warmup_steps(total or 0, given, ratio, config.version))
+
+
+def whole(value: Any) -> int | None:
+    """A number as an int where it is one."""
+    return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None

@@ -1,0 +1,143 @@
+"""A trainer's configuration: its file, the files that it names, and what they come to."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface import FRAMEWORK, KIND, NEWEST, PACKAGE
+from cfglint.frameworks.huggingface.arguments import Arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Batch, Facts
+    from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
+    from cfglint.source.document import Document
+
+
+class TrainerConfig(Config):
+    """What `HfArgumentParser` and a `Trainer` make of a file.
+
+    `whole` is false where the file is no mapping or could not be read; `arguments` are then the defaults.
+    `files` maps a key that names a file to that file.
+    """
+
+    kind = KIND
+    package = PACKAGE
+    newest = NEWEST
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
+        super().__init__(documents, facts)
+        self.files = attach(documents, kinds)
+        self.root: Any = self._read(documents[0])
+        self.readable = not self.load_problems
+        self.whole = self.readable and isinstance(self.root, dict)
+        if isinstance(self.root, dict):
+            self.values = self.root
+        self.arguments = Arguments(self.values, self.version)
+        if "deepspeed" in self.files:
+            self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
+        self._sections: dict[str, Any] = {}
+        self._deepspeed: DeepSpeedLaunch | None = None
+        for name in self.files:
+            self.section(name)
+
+    def _read(self, document: Document) -> Any:
+        if document is self.documents[0]:
+            reader = FRAMEWORK.reader(document, self.facts)
+        else:
+            from cfglint.source.readers import STRICT_JSON as reader
+        reading = reader.read(document)
+        self.load_problems.extend((document, problem) for problem in reading.problems)
+        return reading.value
+
+    def section(self, name: str) -> Any:
+        """The mapping that a field gives, written in place or in a file that it names; None where nothing is known of it."""
+        if name not in self._sections:
+            value = self.arguments[name]
+            if isinstance(value, str) and name in self.files:
+                value = self._read(self.files[name])
+            self._sections[name] = value if isinstance(value, dict) else None
+        return self._sections[name]
+
+    @property
+    def accelerator(self) -> dict[Any, Any]:
+        """`accelerator_config` with the old top-level names laid over it."""
+        merged = self.arguments.accelerator
+        return merged or self.section("accelerator_config") or {}
+
+    @property
+    def accumulation_kwargs(self) -> dict[Any, Any]:
+        """`accelerator_config.gradient_accumulation_kwargs`."""
+        section = self.accelerator.get("gradient_accumulation_kwargs")
+        return section if isinstance(section, dict) else {}
+
+    @property
+    def uses_deepspeed(self) -> bool:
+        """Whether the run is a DeepSpeed run; `deepspeed: {}` leaves it off, as does null."""
+        return bool(self.arguments["deepspeed"])
+
+    @property
+    def uses_fsdp(self) -> bool:
+        """Whether the run is an FSDP run."""
+        return bool(self.arguments["fsdp"])
+
+    @property
+    def world_size(self) -> int | None:
+        """Processes of the launch, one GPU each."""
+        return self.facts.gpus
+
+    @property
+    def launched(self) -> bool | None:
+        """Whether a launcher starts the processes: with more than one, or for DeepSpeed. None when that is unknown."""
+        if self.uses_deepspeed:
+            return True
+        return None if self.world_size is None else self.world_size > 1
+
+    @property
+    def deepspeed(self) -> DeepSpeedLaunch | None:
+        """The DeepSpeed file or section as the trainer fills it in; None without one, or where it cannot be seen."""
+        if self._deepspeed is None and self.uses_deepspeed and self.whole:
+            from cfglint.frameworks.huggingface.deepspeed import launch
+
+            self._deepspeed = launch(self)
+            if self._deepspeed is not None:
+                self._deepspeed.run()
+        return self._deepspeed
+
+    def resolve_batch(self) -> Batch:
+        """The trainer's batch: per-device size x accumulation x data-parallel size."""
+        from cfglint.frameworks.huggingface.batch import resolve
+
+        return resolve(self)
+
+    def numbers(self) -> dict[str, int | None]:
+        """Steps per epoch, total steps and warm-up steps."""
+        from cfglint.frameworks.huggingface.batch import steps
+
+        return steps(self).numbers()
+
+    def others(self) -> list[Config]:
+        """The DeepSpeed configuration that the engine gets."""
+        if self.deepspeed is None:
+            return []
+        engine = self.deepspeed.engine()
+        return [engine] if engine is not None else []
+
+
+def attach(documents: list[Document], kinds: list[str]) -> dict[str, Document]:
+    """The files of a run by the key of the trainer's file that names them.
+
+    A DeepSpeed file that the trainer's does not name is taken as given on the launch line.
+    """
+    from os.path import basename
+
+    files: dict[str, Document] = {}
+    names = {str(path[0]): name for path, name, _ in FRAMEWORK.references(documents[0])}
+    for document, kind in zip(documents[1:], kinds[1:], strict=False):
+        named = [key for key, name in names.items() if basename(name) == basename(document.path)]
+        if not named and kind == "deepspeed":
+            named = ["deepspeed"]
+        for key in named:
+            files.setdefault(key, document)
+    return files

@@ -1,0 +1,16 @@
+"""The rules of the Hugging Face trainer; importing this package registers them."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.rules import (  # noqa: F401
+    across,
+    arguments,
+    fsdp,
+    keys,
+    migrations,
+    precision,
+    schedule,
+    training,
+    traps,
+    types,
+)

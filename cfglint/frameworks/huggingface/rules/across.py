@@ -1,0 +1,307 @@
+"""A trainer and its DeepSpeed file: what is compared and refused, and what wins in silence."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.huggingface.batch import accumulation_steps, of
+from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch, Refusal
+
+DEFAULT_CLIPPING = 1.0  # of DeepSpeed, when the file has no gradient_clipping
+CLIPS_BY_DEFAULT = (0, 19, 3)
+DEEPSPEED_NEWEST = "0.19.8"
+# What the trainer would have made of a name in the file.
+SCHEDULES = {
+    "WarmupDecayLR": ("linear",),
+    "WarmupLR": ("constant_with_warmup",),
+    "WarmupCosineLR": ("cosine",),
+}
+OPTIMIZERS = {"adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf"), "adam": ("adamw_torch", "adamw_torch_fused", "adamw_hf")}
+TWO_FILES = "output_dir: out\ndeepspeed: ds.json\n"
+
+
+def refusal(config: TrainerConfig) -> Refusal | None:
+    """What stops the trainer between the DeepSpeed file and the engine."""
+    return config.deepspeed.refusal if config.deepspeed is not None else None
+
+
+@rule(
+    "RUN001",
+    "deepspeed-mismatch",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad={
+        "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}\n',
+    },
+    good={
+        "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    example={"gpus": 8, "at": "/train_micro_batch_size_per_gpu"},
+)
+def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
+    """The DeepSpeed file says something else than the trainer.
+
+    Batch sizes, accumulation, clipping, learning rate, betas, eps, weight decay, warm-up, total steps and half
+    precision are compared, as plain values: 64.0 is 64, the text "64" is not. All differences are raised
+    together, once training begins. `train_batch_size` must be that of the number of processes, so that a written
+    one ties the file to one size of cluster.
+
+    Run-time error: `ValueError: Please correct the following DeepSpeed config values that mismatch
+    TrainingArguments values: - ds train_micro_batch_size_per_gpu=8 vs hf per_device_train_batch_size=4. The easiest
+    method is to set these DeepSpeed config values to 'auto'.`
+
+    Fix: `"auto"` in the DeepSpeed file.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
+    """
+    from cfglint.fixes import replace
+
+    launch = config.deepspeed
+    if launch is None:
+        return
+    for each in launch.mismatches:
+        setting = launch.setting(each.path)
+        text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
+        yield Finding(
+            setting,
+            f"{each.path} is {shown(each.theirs)}, and the trainer's {each.label} is {shown(each.ours)}",
+            related=tuple(of(config, name) for name in each.fields),
+            exception=text,
+            fix=replace(setting, "auto", 'write "auto"', safe=True),
+        )
+
+
+@rule(
+    "RUN002",
+    "zero-section-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
+    bad={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto"}\n'},
+    good={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 0}}\n'},
+    example={"gpus": 8, "at": "/zero_optimization"},
+)
+def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
+    """Under a trainer a DeepSpeed file needs a `zero_optimization` section, stage 0 included.
+
+    Run-time error: `ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.`
+
+    Fix: add the section.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py:1276.
+    """
+    found, launch = refusal(config), config.deepspeed
+    if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
+        yield Finding(launch.setting("zero_optimization"), "the DeepSpeed file has no zero_optimization section, which a trainer wants", exception=found.exception)
+
+
+@rule(
+    "RUN003",
+    "auto-unfilled",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad={
+        "train.yaml": TWO_FILES,
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2, "allgather_bucket_size": "auto"}}\n',
+    },
+    good={
+        "train.yaml": TWO_FILES,
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2, "reduce_bucket_size": "auto"}}\n',
+    },
+    example={"gpus": 8, "at": "/zero_optimization/allgather_bucket_size"},
+)
+def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
+    """A key says "auto", and nothing fills it.
+
+    A trainer fills the batch keys, clipping, the optimizer's lr, betas, eps and weight decay, the scheduler's
+    warm-up and total steps, `fp16.enabled`, `bf16.enabled`, and with the model's hidden size `reduce_bucket_size`,
+    `stage3_prefetch_bucket_size` and `stage3_param_persistence_threshold`. accelerate adds the stage, the offload
+    devices and `stage3_gather_16bit_weights_on_model_save`. Everything else must be written.
+
+    Run-time error: ``ValueError: `zero_optimization.allgather_bucket_size` not found in kwargs. Please specify
+    `zero_optimization.allgather_bucket_size` without `auto` (set to correct value) in the DeepSpeed config file or
+    pass it in kwargs.``
+
+    Fix: a value, or leave the key out for DeepSpeed's default.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
+    """
+    from cfglint.fixes import remove
+
+    found, launch = refusal(config), config.deepspeed
+    if found is not None and launch is not None and "not found in kwargs" in found.exception:
+        setting = launch.setting(found.path)
+        fix = remove(setting, f"remove {found.path}", safe=True)
+        yield Finding(setting, f'nothing fills "auto" in {found.path}', exception=found.exception, fix=fix)
+
+
+@rule(
+    "RUN004",
+    "deepspeed-refused",
+    ERROR,
+    kinds=KINDS,
+    bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
+    good={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}\n'},
+    example={"gpus": 8, "at": "/fp16/enabled"},
+)
+def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
+    """The trainer, or accelerate, cannot work with what the DeepSpeed file holds.
+
+    Half precision of the other kind in the file, a section that is no mapping, a batch size that is no number.
+
+    Run-time error: ``ValueError: `--mixed_precision` arg cannot be set to `bf16` when `fp16` is set in the
+    DeepSpeed config file.``, `AttributeError: 'bool' object has no attribute 'get'`, `TypeError: unsupported operand
+    type(s) for //: 'str' and 'int'`.
+
+    Fix: what the message says; for half precision `"enabled": "auto"` in both sections.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234.
+    """
+    found, launch = refusal(config), config.deepspeed
+    if found is None or launch is None or "not found in kwargs" in found.exception:
+        return
+    if found.path == "zero_optimization" and "zero_optimization" not in launch.written:
+        return
+    _, _, reason = found.exception.partition(": ")
+    yield Finding(launch.setting(found.path), f"{found.path}: {reason}", exception=found.exception, fails_at=found.fails_at)
+
+
+@rule(
+    "RUN005",
+    "deepspeed-schedule-wins",
+    WARNING,
+    kinds=KINDS,
+    bad={
+        "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
+        "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
+    },
+    good={"train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
+    example={"gpus": 8, "at": "/lr_scheduler_type"},
+)
+def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
+    """The DeepSpeed file has a scheduler, so the trainer's `lr_scheduler_type` has no effect.
+
+    Nothing compares the two: a run that asks for cosine keeps a flat rate under WarmupLR.
+
+    Fix: take the scheduler out of the DeepSpeed file, or name the matching type in the trainer's.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
+    """
+    launch = config.deepspeed
+    if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" not in config.arguments:
+        return
+    theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
+    if ours not in SCHEDULES.get(str(theirs), ()):
+        related = (launch.setting("scheduler.type"),)
+        yield Finding(of(config, "lr_scheduler_type"), f"lr_scheduler_type has no effect: the DeepSpeed file's {theirs} is used", related=related)
+
+
+def _type(launch: DeepSpeedLaunch, section: str) -> object:
+    value = launch.written[section]
+    return value.get("type") if isinstance(value, dict) else value
+
+
+@rule(
+    "RUN006",
+    "deepspeed-optimizer-wins",
+    WARNING,
+    kinds=KINDS,
+    bad={
+        "train.yaml": TWO_FILES + "optim: adafactor\n",
+        "ds.json": '{"optimizer": {"type": "AdamW", "params": {"lr": "auto"}}, "zero_optimization": {"stage": 2}}\n',
+    },
+    good={"train.yaml": TWO_FILES + "optim: adafactor\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
+    example={"gpus": 8, "at": "/optim"},
+)
+def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
+    """The DeepSpeed file has an optimizer, so the trainer's `optim` has no effect.
+
+    Fix: take the optimizer out of the DeepSpeed file, or `optim` out of the trainer's.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py:566-585.
+    """
+    launch = config.deepspeed
+    if launch is None or "optimizer" not in launch.written or "optim" not in config.arguments:
+        return
+    theirs, ours = _type(launch, "optimizer"), config.arguments.optimizer
+    if ours not in OPTIMIZERS.get(str(theirs).lower(), ()):
+        related = (launch.setting("optimizer.type"),)
+        yield Finding(of(config, "optim"), f"optim has no effect: the DeepSpeed file's {theirs} is used", related=related)
+
+
+@rule(
+    "RUN007",
+    "clipping-replaced",
+    WARNING,
+    kinds=KINDS,
+    bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
+    good={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"gradient_clipping": "auto", "zero_optimization": {"stage": 2}}\n'},
+    example={"gpus": 8, "at": "/max_grad_norm"},
+)
+def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
+    """The DeepSpeed file has no `gradient_clipping`, so `max_grad_norm` has no effect.
+
+    The engine clips, and knows only its own key: at 1.0 by default from 0.19.3 on, not at all before.
+
+    Fix: `"gradient_clipping": "auto"` in the DeepSpeed file.
+
+    Source: accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py.
+    """
+    launch = config.deepspeed
+    norm = config.arguments["max_grad_norm"]
+    if launch is None or "gradient_clipping" in launch.written or not number(norm):
+        return
+    version = parse_version(config.facts.target.get("deepspeed", DEEPSPEED_NEWEST))
+    actual = DEFAULT_CLIPPING if version >= CLIPS_BY_DEFAULT else 0
+    if "max_grad_norm" in config.arguments and norm != actual:
+        clips = f"DeepSpeed clips at {actual}" if actual else "DeepSpeed does not clip"
+        setting = of(config, "max_grad_norm")
+        message = f"max_grad_norm {norm} has no effect: the DeepSpeed file has no gradient_clipping, and {clips}"
+        yield Finding(setting, message, related=(launch.setting("gradient_clipping"),))
+
+
+@rule(
+    "RUN008",
+    "accumulation-replaced",
+    WARNING,
+    kinds=KINDS,
+    bad={
+        "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    good={
+        "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
+        "ds.json": '{"gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    example={"gpus": 8, "at": "/gradient_accumulation_steps"},
+)
+def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
+    """The DeepSpeed file has no `gradient_accumulation_steps`, and accelerate writes 1.
+
+    With a written or automatic `train_batch_size` DeepSpeed then refuses the batch. Without one it takes an
+    optimizer step for every micro batch, whatever the trainer counts.
+
+    Fix: `"gradient_accumulation_steps": "auto"` in the DeepSpeed file.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py:1273.
+    """
+    launch = config.deepspeed
+    own = accumulation_steps(config)
+    if launch is None or "gradient_accumulation_steps" in launch.written or "train_batch_size" in launch.written:
+        return
+    if number(own.value) and own.value > 1:
+        message = f"the DeepSpeed file has no gradient_accumulation_steps, so that the engine takes 1, not {own.value}"
+        yield Finding(own, message, related=(launch.setting("gradient_accumulation_steps"),))

@@ -1,0 +1,403 @@
+"""Fully sharded data parallelism: its words, its section, and what excludes it."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
+WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
+STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
+FSDP2_STRATEGIES = ("full_shard", "shard_grad_op")
+POLICIES = ["TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP"]
+STATE_TYPES = ("FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT")
+PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH")
+TRUTHS = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
+SHARED_TRUTHS = {"cpu_ram_efficient_loading": "false", "activation_checkpointing": None}
+FSDP1_TRUTHS = {
+    "forward_prefetch": "false",
+    "use_orig_params": "true",
+    "sync_module_states": "true",
+    "limit_all_gathers": None,
+}
+KNOWN = frozenset(
+    (
+        "version",
+        "reshard_after_forward",
+        "cpu_offload",
+        "activation_checkpointing",
+        "cpu_ram_efficient_loading",
+        "state_dict_type",
+        "auto_wrap_policy",
+        "transformer_layer_cls_to_wrap",
+        "min_num_params",
+        "xla",
+        "xla_fsdp_settings",
+        "xla_fsdp_v2",
+        "xla_fsdp_grad_ckpt",
+        "forward_prefetch",
+        "backward_prefetch",
+        "use_orig_params",
+        "sync_module_states",
+        "limit_all_gathers",
+    )
+)
+
+
+class Section:
+    """`fsdp_config` with its `fsdp_` prefixes taken off; `place` leads back to the key as written."""
+
+    def __init__(self, config: TrainerConfig) -> None:
+        self.config = config
+        written = config.section("fsdp_config") or {}
+        self.values: dict[Any, Any] = {}
+        self.spelling: dict[Any, Any] = {}
+        strips = config.version >= SECTION_RULES or "fsdp_config" in config.files
+        for key, value in written.items():
+            name = key[5:] if strips and isinstance(key, str) and key.startswith("fsdp_") else key
+            self.values[name] = value
+            self.spelling[name] = key
+
+    def place(self, key: str) -> Setting:
+        """The setting of a key."""
+        return self.config.setting("fsdp_config", self.spelling.get(key, key))
+
+    @property
+    def version(self) -> int | None:
+        """FSDP 1 or 2; None where the value is no number."""
+        if self.config.version < SECTION_RULES:
+            return 1
+        try:
+            return int(self.values.get("version", 2))
+        except (TypeError, ValueError):
+            return None
+
+
+def words(config: TrainerConfig) -> list[Any]:
+    """The options of `fsdp`, where it is given as words."""
+    value = config.arguments["fsdp"]
+    return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+
+
+@rule(
+    "HFT020",
+    "fsdp-option",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\nfsdp: full-shard\n",
+    good="output_dir: out\nfsdp: full_shard\n",
+    example={"gpus": 8, "at": "/fsdp"},
+)
+def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
+    """`fsdp` holds a word that is no option, or one that FSDP2 does not have.
+
+    Options are full_shard, shard_grad_op, offload and auto_wrap; no_shard and hybrid_shard are for FSDP1, which
+    since 5.10 must be asked for with `fsdp_config: {version: 1}`. Up to 5.9 offload does not stand alone, and
+    full_shard excludes shard_grad_op.
+
+    Run-time error: ``ValueError: Unknown `fsdp` option: full-shard``, ``ValueError: `fsdp=hybrid_shard` is only
+    available with FSDP1``, ``ValueError: full-shard is not a valid FSDPOption``.
+
+    Fix: one of the options; from 5.10 on `fsdp: true` and the rest in `fsdp_config`.
+
+    Source: transformers 5.23.0 training_args.py:2896-2938, 4.42.4 training_args.py:1776-1796.
+    """
+    setting = of(config, "fsdp")
+    modern = config.version >= SECTION_RULES
+    value = config.arguments["fsdp"]
+    if not modern and (value is None or isinstance(value, (int, float)) and not isinstance(value, bool)) and "fsdp" in config.arguments:
+        text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
+        yield Finding(setting, f"fsdp is {shown(value)}, neither options nor a boolean", exception=text)
+    given = words(config)
+    for word in given:
+        if not isinstance(word, str):
+            text = f"AttributeError: '{type(word).__name__}' object has no attribute 'upper'"
+            yield Finding(setting, f"fsdp holds {shown(word)}, no option", exception=text)
+        elif word.lower() not in WORDS or (not modern and word not in WORDS):
+            text = f"Unknown `fsdp` option: {word}" if modern else f"{word} is not a valid FSDPOption"
+            yield Finding(setting, f"fsdp has no option {word}", exception=f"ValueError: {text}")
+        elif modern and Section(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
+            text = f"ValueError: `fsdp={word}` is only available with FSDP1."
+            yield Finding(setting, f"{word} needs FSDP1, and fsdp_config.version is 2", exception=text)
+    if not modern:
+        yield from _old_conflicts(given, setting)
+
+
+def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
+    if given == ["offload"]:
+        yield Finding(setting, "offload does not stand alone", exception="ValueError: `--fsdp offload` can't work on its own.")
+    elif "full_shard" in given and "shard_grad_op" in given:
+        text = "ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`."
+        yield Finding(setting, "full_shard and shard_grad_op exclude each other", exception=text)
+
+
+@rule(
+    "HFT021",
+    "fsdp-config-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
+    good="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: TRANSFORMER_BASED_WRAP}\n",
+    example={"gpus": 8, "at": "/fsdp_config/auto_wrap_policy"},
+)
+def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
+    """A value of `fsdp_config` is none that FSDP takes.
+
+    `auto_wrap_policy` counts letter by letter. Truth values are true, false, yes, no, on, off, 1 and 0, also as
+    text. With FSDP2 `reshard_after_forward` is one of them; with FSDP1 it names a strategy.
+
+    Run-time error: ``ValueError: `auto_wrap_policy` must be one of ['TRANSFORMER_BASED_WRAP', 'SIZE_BASED_WRAP',
+    'NO_WRAP']``, `ValueError: invalid truth value full_shard`, `KeyError: 'FULL'` (state_dict_type).
+
+    Fix: one of the values that the message lists.
+
+    Source: transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900,
+    accelerate 1.15.0 utils/dataclasses.py:1846-2010.
+    """
+    value = config.arguments["fsdp_config"]
+    on = config.uses_fsdp
+    if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
+        attribute = "get" if config.version < SECTION_RULES else "keys"
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
+        yield Finding(config.setting("fsdp_config"), f"fsdp_config is {shown(value)}, no mapping", exception=text)
+        return
+    section = Section(config)
+    if not on or section.values.get("xla"):
+        return
+    if config.version >= SECTION_RULES:
+        yield from _modern_values(section)
+    else:
+        yield from _old_values(section, words(config), config)
+
+
+def _modern_values(section: Section) -> Iterator[Finding]:
+    values = section.values
+    if section.version is None:
+        text = f"ValueError: invalid literal for int() with base 10: {values['version']!r}"
+        yield Finding(section.place("version"), f"fsdp_config.version is {shown(values['version'])}, no number", exception=text)
+    policy = values.get("auto_wrap_policy", POLICIES[0])
+    if policy not in POLICIES:
+        text = f"ValueError: `auto_wrap_policy` must be one of {POLICIES}, got {policy}."
+        yield Finding(section.place("auto_wrap_policy"), f"auto_wrap_policy is {shown(policy)}, none of {', '.join(POLICIES)}", exception=text)
+    truths = dict(SHARED_TRUTHS)
+    if section.version == 2:
+        truths["reshard_after_forward"] = "true"
+    else:
+        truths.update(FSDP1_TRUTHS)
+    for key in truths:
+        if key in values and str(values[key]).lower() not in TRUTHS:
+            text = f"ValueError: invalid truth value {str(values[key]).lower()}"
+            yield Finding(section.place(key), f"fsdp_config.{key} is {shown(values[key])}, no truth value", exception=text)
+    if section.version != 2:
+        yield from _named(section, "reshard_after_forward", STRATEGIES, "init")
+        yield from _named(section, "backward_prefetch", PREFETCHES, "init")
+    yield from _named(section, "state_dict_type", STATE_TYPES, "init")
+
+
+def _named(section: Section, key: str, names: tuple[str, ...], fails_at: str) -> Iterator[Finding]:
+    value = section.values.get(key)
+    if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
+        text = f"KeyError: {value.upper()!r}"
+        yield Finding(section.place(key), f"fsdp_config.{key} is {value}, none of {', '.join(names)}", exception=text, fails_at=fails_at)
+
+
+def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> Iterator[Finding]:
+    values = section.values
+    size, layers = values.get("min_num_params", 0), values.get("transformer_layer_cls_to_wrap")
+    least = config.arguments["fsdp_min_num_params"]
+    if isinstance(size, (int, float)) and isinstance(least, (int, float)):
+        size = max(size, least)
+    if isinstance(size, (int, float)) and size > 0 and (layers is not None or config.arguments["fsdp_transformer_layer_cls_to_wrap"] is not None):
+        text = "ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive."
+        yield Finding(section.place("min_num_params"), "min_num_params and transformer_layer_cls_to_wrap exclude each other", exception=text)
+    sync = str(values.get("sync_module_states", "true")).lower()
+    if sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
+        text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
+        yield Finding(section.place("sync_module_states"), "cpu_ram_efficient_loading needs sync_module_states", exception=text)
+    prefetch = values.get("backward_prefetch", "NO_PREFETCH")
+    if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
+        text = f"ValueError: {prefetch.upper()!r} is not in list"
+        yield Finding(section.place("backward_prefetch"), f"backward_prefetch is {prefetch}, none of {', '.join(PREFETCHES)}", exception=text, fails_at="init")
+    for key in ("forward_prefetch", "use_orig_params", "sync_module_states", "cpu_ram_efficient_loading"):
+        if key in values and str(values[key]).lower() not in TRUTHS:
+            text = f"ValueError: invalid truth value {str(values[key]).lower()}"
+            yield Finding(section.place(key), f"fsdp_config.{key} is {shown(values[key])}, no truth value", exception=text, fails_at="init")
+
+
+@rule(
+    "HFT022",
+    "fsdp-alone",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: Using fsdp only works in distributed training.",
+    bad="output_dir: out\nfsdp: full_shard\n",
+    good="output_dir: out\n",
+    example={"gpus": 1, "at": "/fsdp"},
+)
+def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
+    """FSDP on one GPU without a launcher.
+
+    Run-time error: `ValueError: Using fsdp only works in distributed training.`
+
+    Fix: more GPUs under torchrun or accelerate launch, or no `fsdp`.
+
+    Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
+    """
+    if config.uses_fsdp and config.launched is False and not Section(config).values.get("xla"):
+        yield Finding(of(config, "fsdp"), "fsdp needs several processes, and one GPU is started without a launcher")
+
+
+@rule(
+    "HFT023",
+    "fsdp-and-deepspeed",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
+    bad="output_dir: out\nfsdp: full_shard\ndeepspeed: ds.json\n",
+    good="output_dir: out\nfsdp: full_shard\n",
+    example={"gpus": 8, "at": "/fsdp"},
+)
+def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
+    """`fsdp` and `deepspeed` are both on; each shards the model in its own way.
+
+    Run-time error: `ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of
+    those flags.`
+
+    Fix: leave one out.
+
+    Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
+    """
+    if config.uses_fsdp and config.uses_deepspeed:
+        yield Finding(of(config, "fsdp"), "fsdp and deepspeed exclude each other", related=(of(config, "deepspeed"),))
+
+
+@rule(
+    "HFT024",
+    "checkpointing-twice",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
+    good="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\n",
+    example={"gpus": 8, "at": "/fsdp_config/activation_checkpointing"},
+)
+def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
+    """Activations would be recomputed twice: by FSDP and by the model.
+
+    Run-time error: ``ValueError: `fsdp_config['activation_checkpointing']` (FSDP's own activation checkpointing)
+    and the `activation_checkpointing` training argument can't both be set to True``; up to 5.22: `The
+    activation_checkpointing in FSDP config and the gradient_checkpointing in training arg can't be set to True
+    simultaneously`.
+
+    Fix: keep FSDP's own.
+
+    Source: transformers 5.23.0 trainer.py:878-884, 4.42.4 trainer.py:4622.
+    """
+    if not config.uses_fsdp or not config.arguments.checkpointing or config.launched is not True:
+        return
+    section = Section(config)
+    value = section.values.get("activation_checkpointing")
+    if value is True or (config.version < SECTION_RULES and value) or str(value).lower() in TRUTHS[:6]:
+        key = config.arguments.checkpointing_key
+        text = f"ValueError: `fsdp_config['activation_checkpointing']` and the `{key}` training argument can't both be set to True"
+        yield Finding(section.place("activation_checkpointing"), f"FSDP recomputes activations, and {key} does too", related=(config.setting(key),), exception=text)
+
+
+@rule(
+    "HFT025",
+    "model-only-checkpoints",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
+    good="output_dir: out\nfsdp: true\nsave_only_model: true\n",
+    example={"gpus": 8, "at": "/save_only_model"},
+)
+def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
+    """`save_only_model` under DeepSpeed or FSDP leaves nothing to load the best model from.
+
+    A sharded state dict cannot be saved without the optimizer either.
+
+    Run-time error: ``ValueError: DeepSpeed can't be used with `save_only_model` along with
+    `load_best_model_at_end`.``, `ValueError: save_only_model option is not compatible with FSDP state dict type
+    'SHARDED_STATE_DICT'`.
+
+    Fix: leave `save_only_model` out, or `load_best_model_at_end`.
+
+    Source: transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645.
+    """
+    args = config.arguments
+    sharded = config.uses_fsdp and config.launched is True
+    if not args["save_only_model"] or not (config.uses_deepspeed or sharded):
+        return
+    if args["load_best_model_at_end"]:
+        wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP"
+        text = f"ValueError: {wrapper} can't be used with `save_only_model` along with `load_best_model_at_end`."
+        message = f"checkpoints hold only the model, and {wrapper} cannot load the best one from that"
+        yield Finding(of(config, "save_only_model"), message, related=(of(config, "load_best_model_at_end"),), exception=text)
+    elif sharded and config.version >= SECTION_RULES and str(Section(config).values.get("state_dict_type")).upper() == "SHARDED_STATE_DICT":
+        text = "ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'"
+        yield Finding(of(config, "save_only_model"), "a sharded state dict is not saved without the optimizer", exception=text)
+
+
+@rule(
+    "HFT026",
+    "fsdp-config-unused",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
+    good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
+    example={"gpus": 8, "at": "/fsdp_config"},
+)
+def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
+    """`fsdp_config` is set, and `fsdp` is off: nothing is sharded.
+
+    Up to 5.9 a warning says so for a named file; since then nothing does.
+
+    Fix: `fsdp: true` (up to 5.9 `fsdp: full_shard`), or leave the section out.
+
+    Source: transformers 5.23.0 training_args.py:2775.
+    """
+    section = config.section("fsdp_config")
+    if section and not config.uses_fsdp:
+        yield Finding(config.setting("fsdp_config"), "fsdp_config does nothing while fsdp is off", on_key=True)
+
+
+@rule(
+    "KEY204",
+    "fsdp-config-key",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
+    good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",
+    example={"gpus": 8, "at": "/fsdp_config/sharding_strategy"},
+)
+def fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
+    """Nobody reads a key of `fsdp_config`.
+
+    Unknown keys are not refused, they do nothing. What the trainer reads is listed in the source below, each
+    also with the prefix `fsdp_`.
+
+    Fix: the key that was meant; `sharding_strategy` is `reshard_after_forward` (FSDP2) or a word of `fsdp`.
+
+    Source: transformers 5.23.0 training_args.py:2775-2888.
+    """
+    if not config.uses_fsdp:
+        return
+    section = Section(config)
+    for key in section.values:
+        if isinstance(key, str) and key not in KNOWN:
+            yield Finding(section.place(key), f"nobody reads fsdp_config.{key}", on_key=True)

@@ -1,0 +1,167 @@
+"""Keys that `TrainingArguments` does not take."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.huggingface.fields import FIELDS, has_field
+from cfglint.frameworks.huggingface.rules.common import KINDS
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.diagnostic import Fix
+    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.schema import Candidate
+
+SAFEST_LENGTH = 5  # of a name that one slip may turn into another one by chance
+ACCELERATOR_KEYS = {
+    "split_batches": (4, 38),
+    "dispatch_batches": (4, 38),
+    "even_batches": (4, 38),
+    "use_seedable_sampler": (4, 38),
+    "gradient_accumulation_kwargs": (4, 39),
+    "non_blocking": (4, 41),
+    "use_configured_state": (4, 42),
+}
+
+
+@rule(
+    "KEY200",
+    "unknown-argument",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\nlearning_rte: 1.0e-5\n",
+    good="output_dir: out\nlearning_rate: 1.0e-5\n",
+    fixed="output_dir: out\nlearning_rate: 1.0e-5\n",
+    example={"strict_keys": True, "at": "/learning_rte"},
+)
+def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
+    """`TrainingArguments` has no field of this name, in this or any other release.
+
+    A parser that holds only `TrainingArguments` refuses the file (`--strict-keys`, or `strict-keys = true` in a
+    declared run). A script may have dataclasses of its own, whose keys stand in the same file; then an unknown
+    key is only reported when it is one slip away from a field.
+
+    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['learning_rte']`.
+
+    Fix: the field's name, where one was meant; else the key belongs to the script.
+
+    Source: transformers 5.23.0 hf_argparser.py:382-383.
+    """
+    strict = config.facts.strict_keys
+    for key in config.values:
+        if key in FIELDS:
+            continue
+        setting = config.setting(key)
+        near = nearest(key, config) if isinstance(key, str) else None
+        if strict:
+            yield _unused(setting, key, f"TrainingArguments has no {key}" + (f"; {near} was meant?" if near else ""), near)
+        elif near:
+            message = f"{key} is one slip away from {near}, which is not set"
+            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near))
+
+
+def _unused(setting: Setting, key: Any, message: str, meant: str | None = None) -> Finding:
+    text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+    return Finding(setting, message, exception=text, on_key=True, fix=_renamed(setting, meant) if meant else None)
+
+
+def _renamed(setting: Setting, name: str) -> Fix | None:
+    from cfglint.fixes import rename
+
+    return rename(setting, name, f"write {name}", safe=False)
+
+
+def nearest(key: str, config: TrainerConfig) -> str | None:
+    """The field of this release that a key is one slip away from, and that the file does not set."""
+    if len(key) < SAFEST_LENGTH:
+        return None
+    from cfglint.schema import load
+
+    candidates: list[Candidate] = load(config.kind).nearest((), key)
+    for candidate in candidates:
+        name = candidate.path[0]
+        if len(candidate.path) == 1 and candidate.distance <= 1 and has_field(name, config.version) and name not in config.values:
+            return name
+    return None
+
+
+@rule(
+    "KEY201",
+    "argument-not-yet",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
+    good="output_dir: out\n",
+    example={"strict_keys": True, "target": {"transformers": "4.42.4"}, "at": "/torch_empty_cache_steps"},
+)
+def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
+    """A field of a later release than the one that the run uses.
+
+    To a parser that holds only `TrainingArguments` it is an unknown key. Where the script may have keys of its
+    own nothing is said.
+
+    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['torch_empty_cache_steps']`.
+
+    Fix: leave the key out, or run a release that has it.
+
+    Source: the first release of each field, read off the wheels of transformers 4.30.2 to 5.23.0;
+    5.23.0 hf_argparser.py:382-383.
+    """
+    if not config.facts.strict_keys:
+        return
+    for key in config.values:
+        if key in FIELDS and not has_field(key, config.version) and config.version < _release(FIELDS[key][2]):
+            yield _unused(config.setting(key), key, f"{key} came with transformers {FIELDS[key][2]}")
+
+
+def _release(text: str) -> tuple[int, ...]:
+    from cfglint.frameworks.base import parse_version
+
+    return parse_version(text)
+
+
+@rule(
+    "KEY203",
+    "accelerator-config-key",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\naccelerator_config: {split_batch: true}\n",
+    good="output_dir: out\naccelerator_config: {split_batches: false}\n",
+    example={"at": "/accelerator_config/split_batch"},
+)
+def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
+    """`accelerator_config` holds a key that it does not take, or is no mapping and no file.
+
+    Run-time error: `TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'`,
+    `ValueError: The config file at ... had unknown keys (['split_batch'])`.
+
+    Fix: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
+    gradient_accumulation_kwargs and use_configured_state are the keys that there are.
+
+    Source: transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560.
+    """
+    value = config.arguments["accelerator_config"]
+    if value is None or isinstance(value, str):
+        named = config.files.get("accelerator_config")
+        section = config.section("accelerator_config") if named is not None else None
+        for key in section or ():
+            if key not in ACCELERATOR_KEYS:
+                text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
+                yield Finding(config.setting("accelerator_config"), f"{value} has an unknown key {key}", exception=text)
+        return
+    if not isinstance(value, dict):
+        text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+        yield Finding(config.setting("accelerator_config"), "accelerator_config is neither a mapping nor the name of a file", exception=text)
+        return
+    for key in value:
+        if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
+            text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
+            yield Finding(config.setting("accelerator_config", key), f"accelerator_config takes no {key}", exception=text, on_key=True)

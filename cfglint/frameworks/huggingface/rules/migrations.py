@@ -1,0 +1,162 @@
+"""Fields that a release no longer has, and what takes their place."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.huggingface.fields import FIELDS, has_field
+from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.diagnostic import Fix
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+# The same value under another name.
+RENAMED = {
+    "evaluation_strategy": "eval_strategy",
+    "no_cuda": "use_cpu",
+    "per_gpu_train_batch_size": "per_device_train_batch_size",
+    "per_gpu_eval_batch_size": "per_device_eval_batch_size",
+    "push_to_hub_token": "hub_token",
+    "torchdynamo": "torch_compile_backend",
+    "xpu_backend": "ddp_backend",
+}
+# The same value inside a section.
+MOVED = {
+    "split_batches": ("accelerator_config", "split_batches"),
+    "dispatch_batches": ("accelerator_config", "dispatch_batches"),
+    "fsdp_min_num_params": ("fsdp_config", "min_num_params"),
+    "fsdp_transformer_layer_cls_to_wrap": ("fsdp_config", "transformer_layer_cls_to_wrap"),
+}
+# What true becomes; false goes.
+SWITCHES: dict[str, tuple[str, Any]] = {
+    "adafactor": ("optim", "adafactor"),
+    "group_by_length": ("train_sampling_strategy", "group_by_length"),
+    "include_inputs_for_metrics": ("include_for_metrics", ["inputs"]),
+    "include_tokens_per_second": ("include_num_input_tokens_seen", "all"),
+    "tpu_metrics_debug": ("debug", "tpu_metrics_debug"),
+}
+# What takes their place cannot be written for them.
+NAMED_ELSEWHERE = {
+    "push_to_hub_model_id": "hub_model_id, with the owner's name",
+    "push_to_hub_organization": "hub_model_id, with the owner's name",
+    "sharded_ddp": "fsdp",
+    "tp_size": "tensor parallelism of the model",
+    "logging_dir": "the environment variable TENSORBOARD_LOGGING_DIR",
+}
+CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
+
+
+@rule(
+    "KEY202",
+    "removed-argument",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\nevaluation_strategy: epoch\n",
+    good="output_dir: out\neval_strategy: epoch\n",
+    fixed="output_dir: out\neval_strategy: epoch\n",
+    example={"strict_keys": True, "at": "/evaluation_strategy"},
+)
+def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
+    """A field that the release no longer has.
+
+    A parser that holds only `TrainingArguments` refuses the file. Where the script has keys of its own the key is
+    left to it, and what it used to do is not done: a warning.
+
+    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']`,
+    `TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'` (in code).
+
+    Fix: what took its place. `evaluation_strategy` is `eval_strategy`; `warmup_ratio: 0.1` is `warmup_steps: 0.1`
+    from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
+    group_by_length`; others go without a successor.
+
+    Source: the fields of transformers 4.30.2 to 5.23.0, read off the wheels; 5.23.0 hf_argparser.py:382-383.
+    """
+    strict = config.facts.strict_keys
+    for key in config.values:
+        if key not in FIELDS or not FIELDS[key][3] or config.version < parse_version(FIELDS[key][3]):
+            continue
+        successor, fix = replacement(key, config)
+        message = f"transformers {FIELDS[key][3]} removed {key}" + (f": use {successor}" if successor else ", which has no successor")
+        text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+        severity = ERROR if strict else WARNING
+        yield Finding(config.setting(key), message, severity=severity, exception=text if strict else None, fix=fix, on_key=True)
+
+
+def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
+    """(what to use instead, the edit that does it) for a removed field."""
+    from cfglint.fixes import remove
+
+    setting = config.setting(key)
+    value = setting.value
+    if key in RENAMED:
+        return RENAMED[key], _renamed(config, key, RENAMED[key])
+    if key == "warmup_ratio":
+        return "warmup_steps", _ratio(config, value)
+    if key in MOVED:
+        return ".".join(MOVED[key]), _moved(config, key, MOVED[key], value)
+    if key in SWITCHES:
+        new, becomes = SWITCHES[key]
+        return f"{new}: {shown(becomes)}", _switched(config, key, new, becomes, value)
+    return NAMED_ELSEWHERE.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
+
+
+def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
+    """Under its new name; where both are there, the old one goes when they agree."""
+    from cfglint.fixes import remove, rename
+
+    setting = config.setting(old)
+    if new not in config.values:
+        return rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
+    agrees = config.values[new] == setting.value or setting.value is None
+    return remove(setting, f"remove {old}", safe=agrees)
+
+
+def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
+    """`warmup_ratio` as `warmup_steps`: a share only below 1, and beside positive steps it had no effect."""
+    from cfglint.fixes import remove, rename, replace, several
+
+    setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
+    written = "warmup_steps" in config.values
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or (written and isinstance(count, (int, float)) and count > 0):
+        return remove(setting, "remove warmup_ratio", safe=isinstance(count, (int, float)) and count > 0)
+    if value == 0:
+        return remove(setting, "remove warmup_ratio", safe=True)
+    if not 0 < value < 1:
+        return None
+    if not written:
+        return rename(setting, "warmup_steps", "rename to warmup_steps", safe=True)
+    change = replace(config.setting("warmup_steps"), value, "", safe=True)
+    return several([remove(setting, "", safe=True), change], "move to warmup_steps", safe=True)
+
+
+def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -> Fix | None:
+    from cfglint.fixes import insert, remove, several
+
+    section = config.values.get(path[0])
+    if value in (None, 0) and not isinstance(value, bool):
+        return remove(config.setting(key), f"remove {key}", safe=True)
+    if isinstance(section, dict) and path[1] in section:
+        return remove(config.setting(key), f"remove {key}", safe=section[path[1]] == value)
+    added = insert(config, path, value, "", safe=True) if isinstance(section, dict) else insert(config, path[:1], {path[1]: value}, "", safe=True)
+    if path[0] in config.values and not isinstance(section, dict):
+        return None
+    return several([remove(config.setting(key), "", safe=True), added], f"move to {'.'.join(path)}", safe=True)
+
+
+def _switched(config: TrainerConfig, key: str, new: str, becomes: Any, value: Any) -> Fix | None:
+    from cfglint.fixes import insert, remove, several
+
+    setting = config.setting(key)
+    if not value:
+        return remove(setting, f"remove {key}", safe=True)
+    if new in config.values:
+        return remove(setting, f"remove {key}", safe=config.values[new] == becomes)
+    added = insert(config, (new,), becomes, "", safe=True)
+    return several([remove(setting, "", safe=True), added], f"write {new}: {shown(becomes)}", safe=True)

@@ -1,0 +1,94 @@
+"""Half precision: what excludes what."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR
+from cfglint.frameworks.huggingface.rules.common import KINDS, of
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+APEX_UNTIL = (5,)
+
+
+@rule(
+    "PRC200",
+    "two-half-precisions",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: At most one of fp16 and bf16 can be True, but not both",
+    bad="output_dir: out\nbf16: true\nfp16: true\n",
+    good="output_dir: out\nbf16: true\nfp16: false\n",
+    example={"at": "/fp16"},
+)
+def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
+    """`fp16` and `bf16` are both on.
+
+    A quoted "false" is on too.
+
+    Run-time error: `ValueError: At most one of fp16 and bf16 can be True, but not both`.
+
+    Fix: turn one off; bf16 on Ampere GPUs and newer.
+
+    Source: transformers 5.23.0 training_args.py:1784.
+    """
+    if config.arguments["fp16"] and config.arguments["bf16"]:
+        yield Finding(of(config, "fp16"), "fp16 and bf16 are both on", related=(of(config, "bf16"),))
+
+
+@rule(
+    "PRC201",
+    "two-half-evaluations",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: At most one of fp16 and bf16 can be True for full eval, but not both",
+    bad="output_dir: out\nbf16_full_eval: true\nfp16_full_eval: true\n",
+    good="output_dir: out\nbf16_full_eval: true\n",
+    example={"at": "/fp16_full_eval"},
+)
+def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
+    """`fp16_full_eval` and `bf16_full_eval` are both on.
+
+    Run-time error: `ValueError: At most one of fp16 and bf16 can be True for full eval, but not both`.
+
+    Fix: turn one off.
+
+    Source: transformers 5.23.0 training_args.py:1787.
+    """
+    if config.arguments["fp16_full_eval"] and config.arguments["bf16_full_eval"]:
+        yield Finding(of(config, "fp16_full_eval"), "both full evaluations are on", related=(of(config, "bf16_full_eval"),))
+
+
+@rule(
+    "PRC202",
+    "bf16-with-apex",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError:  `--half_precision_backend apex`: GPU bf16 is not supported by apex.",
+    bad="output_dir: out\nbf16: true\nhalf_precision_backend: apex\n",
+    good="output_dir: out\nbf16: true\n",
+    example={"target": {"transformers": "4.42.4"}, "at": "/half_precision_backend"},
+)
+def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
+    """apex knows no bf16.
+
+    Run-time error: ``ValueError: `--half_precision_backend apex`: GPU bf16 is not supported by apex.``
+
+    Fix: leave `half_precision_backend` (and `fp16_backend`) out; 5.0.0 removed both.
+
+    Source: transformers 4.42.4 training_args.py:1616, 4.57.6 training_args.py:1757.
+    """
+    args = config.arguments
+    if config.version >= APEX_UNTIL or not args["bf16"]:
+        return
+    old = args["fp16_backend"]
+    name = "fp16_backend" if old and old != "auto" else "half_precision_backend"
+    if args[name] == "apex":
+        yield Finding(of(config, name), "apex knows no bf16", related=(of(config, "bf16"),))

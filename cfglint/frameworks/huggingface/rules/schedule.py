@@ -1,0 +1,415 @@
+"""Steps, warm-up and learning-rate schedules."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.huggingface.batch import ACCUMULATION, accumulation_steps, steps
+from cfglint.frameworks.huggingface.fields import choices
+from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+NAMED_REFUSAL = (4, 42)
+ONE_REFUSED_UNTIL = (4, 44)
+FLOATS_TAKEN = (5,)
+RATIO_GONE = (5, 15)
+ZERO_IS_ONE = (4, 49)
+COMMON = ("last_epoch",)
+# Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    "linear": COMMON,
+    "cosine": ("num_cycles", *COMMON),
+    "cosine_with_restarts": ("num_cycles", *COMMON),
+    "polynomial": ("lr_end", "power", *COMMON),
+    "inverse_sqrt": ("timescale", *COMMON),
+    "reduce_lr_on_plateau": ("mode", "factor", "patience", "threshold", "threshold_mode", "cooldown", "min_lr", "eps"),
+    "cosine_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", *COMMON),
+    "cosine_warmup_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", "warmup_lr_rate", *COMMON),
+    "warmup_stable_decay": (
+        "num_decay_steps",
+        "num_stable_steps",
+        "warmup_type",
+        "decay_type",
+        "min_lr_ratio",
+        "num_cycles",
+        *COMMON,
+    ),
+    "greedy": (
+        "mode",
+        "factor",
+        "patience",
+        "threshold",
+        "threshold_mode",
+        "cooldown",
+        "warmup",
+        "min_lr",
+        "max_lr",
+        "eps",
+        "verbose",
+        "smooth",
+        "window_size",
+        "reset_start",
+    ),
+}
+BUILDERS = {
+    "linear": "get_linear_schedule_with_warmup",
+    "cosine": "get_cosine_schedule_with_warmup",
+    "cosine_with_restarts": "get_cosine_with_hard_restarts_schedule_with_warmup",
+    "polynomial": "get_polynomial_decay_schedule_with_warmup",
+    "inverse_sqrt": "get_inverse_sqrt_schedule",
+    "reduce_lr_on_plateau": "ReduceLROnPlateau.__init__",
+    "cosine_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup",
+    "cosine_warmup_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup_lr_rate",
+    "warmup_stable_decay": "get_wsd_schedule",
+    "greedy": "GreedyLR.__init__",
+}
+SHAPES = ("linear", "cosine", "1-sqrt")
+OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
+WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
+
+
+@rule(
+    "STP001",
+    "warmup-steps-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\nwarmup_steps: -1\n",
+    good="output_dir: out\nwarmup_steps: 0.1\n",
+    example={"at": "/warmup_steps"},
+)
+def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
+    """`warmup_steps` is no number that the release takes.
+
+    5.x takes numbers from 0 on, below 1 a share of the run. 4.44 to 4.57 take whole numbers from 0 on, 4.42 and 4.43
+    not even 1.
+
+    Run-time error: `ValueError: Got warmup_steps = -1, Expected value warmup_steps >= 0`, `ValueError: warmup_steps
+    must be an integer or a float`, `ValueError: warmup_steps must be of type int and must be 0 or a positive integer.`,
+    `ValueError: warmup_steps must be either 0 or > 1`.
+
+    Fix: a number of steps; on 4.x a share is `warmup_ratio`.
+
+    Source: transformers 5.23.0 training_args.py:1800, 4.57.6 training_args.py:1913, 4.42.4 training_args.py:1783.
+    """
+    value, version = config.arguments["warmup_steps"], config.version
+    if version < NAMED_REFUSAL:
+        return
+    text = ""
+    if version >= (5, 23):
+        text = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0" if number(value) and value < 0 else ""
+    elif version >= FLOATS_TAKEN:
+        text = "warmup_steps must be an integer or a float" if not number(value) or value < 0 else ""
+    elif version >= ONE_REFUSED_UNTIL:
+        text = "warmup_steps must be of type int and must be 0 or a positive integer." if not isinstance(value, int) or value < 0 else ""
+    elif not isinstance(value, int) or value < 0 or value == 1:
+        text = "warmup_steps must be either 0 or > 1"
+    if text:
+        yield Finding(of(config, "warmup_steps"), f"warmup_steps is {shown(value)}, which this release does not take", exception=f"ValueError: {text}")
+
+
+@rule(
+    "STP002",
+    "warmup-ratio-range",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: warmup_ratio must lie in range [0,1]",
+    bad="output_dir: out\nwarmup_ratio: 3\n",
+    good="output_dir: out\nwarmup_ratio: 0.03\n",
+    example={"target": {"transformers": "4.42.4"}, "at": "/warmup_ratio"},
+)
+def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
+    """`warmup_ratio` is no share between 0 and 1.
+
+    Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`.
+
+    Fix: a share such as 0.03; steps are `warmup_steps`.
+
+    Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
+    """
+    value = config.arguments["warmup_ratio"]
+    if config.version < FLOATS_TAKEN and number(value) and not 0 <= value <= 1:
+        yield Finding(of(config, "warmup_ratio"), f"warmup_ratio is {value}, no share between 0 and 1")
+
+
+@rule(
+    "STP003",
+    "scheduler-arguments",
+    ERROR,
+    kinds=KINDS,
+    bad="output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
+    good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
+    example={"at": "/lr_scheduler_kwargs/min_lr"},
+)
+def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
+    """`lr_scheduler_kwargs` does not fit the schedule.
+
+    Each schedule has its own arguments; `cosine_with_min_lr` needs exactly one of `min_lr` and `min_lr_rate`,
+    `warmup_stable_decay` needs `num_decay_steps` (up to 4.4x also `num_stable_steps`). `constant` and
+    `constant_with_warmup` take none and ignore what is given.
+
+    Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
+    ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
+    get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
+
+    Fix: the arguments of the schedule that is named.
+
+    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556.
+    """
+    args = config.arguments
+    kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
+    launch = config.deepspeed
+    if not config.whole or (launch is not None and "scheduler" in launch.written) or kind not in choices("lr_scheduler_type", config.version)[1]:
+        return
+    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < FLOATS_TAKEN):
+        return
+    when = "first-step" if config.version >= FLOATS_TAKEN else "init"
+    setting = of(config, "lr_scheduler_kwargs")
+    if given is not None and not isinstance(given, dict):
+        text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
+        yield Finding(setting, f"lr_scheduler_kwargs is {shown(given)}, no mapping", exception=text, fails_at=when)
+        return
+    for key in given or {}:
+        if key in OWN or key not in KEYWORDS[kind]:
+            text = "got multiple values for keyword argument" if key in OWN else "got an unexpected keyword argument"
+            place = config.setting("lr_scheduler_kwargs", key)
+            message = f"{kind} takes no {key}; it takes {', '.join(KEYWORDS[kind])}"
+            yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
+    for message, text in _lacking(kind, given or {}, config):
+        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=certainty(config, "lr_scheduler_kwargs"))
+
+
+def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
+    if kind in ("cosine_with_min_lr", "cosine_warmup_with_min_lr"):
+        count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
+        if count == 0:
+            yield f"{kind} needs min_lr or min_lr_rate", "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
+        elif count == 2:
+            yield f"{kind} takes one of min_lr and min_lr_rate", "ValueError: Only one of min_lr or min_lr_rate should be set"
+    elif kind == "warmup_stable_decay":
+        needed = ["num_decay_steps"] if config.version >= FLOATS_TAKEN else ["num_stable_steps", "num_decay_steps"]
+        missing = [key for key in needed if key not in given]
+        if missing:
+            names = " and ".join(map(repr, missing))
+            count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
+            yield f"{kind} needs {', '.join(missing)} in lr_scheduler_kwargs", f"TypeError: get_wsd_schedule() missing {count_}: {names}"
+        for key in ("warmup_type", "decay_type"):
+            if config.version >= FLOATS_TAKEN and key in given and given[key] not in SHAPES:
+                label = key.replace("_", " ")
+                yield f"{key} is {shown(given[key])}, none of {', '.join(SHAPES)}", f"ValueError: Unknown {label}: {given[key]}"
+    elif kind == "polynomial":
+        rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
+        if number(rate) and number(end) and not rate > end:
+            yield f"the rate {rate} is not above its end {end}", f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
+
+
+@rule(
+    "STP004",
+    "warmup-longer-than-run",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nmax_steps: 100\nwarmup_steps: 500\n",
+    good="output_dir: out\nmax_steps: 10000\nwarmup_steps: 500\n",
+    example={"at": "/warmup_steps"},
+)
+def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
+    """The run is over before warm-up is: the learning rate never gets to what is written.
+
+    Fix: fewer warm-up steps, or a share of the run.
+
+    Source: transformers 5.23.0 training_args.py:2154, optimization.py:118.
+    """
+    args = config.arguments
+    if args["lr_scheduler_type"] in WITHOUT_WARMUP or not number(args["warmup_steps"]) or args["warmup_steps"] < 1:
+        return
+    run = steps(config)
+    if run.total and run.warmup and run.warmup >= run.total:
+        yield Finding(of(config, "warmup_steps"), f"warm-up takes {run.warmup} steps, and the run has {run.total}")
+
+
+@rule(
+    "STP005",
+    "epochs-overridden",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
+    good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
+    example={"at": "/num_train_epochs"},
+)
+def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
+    """`max_steps` is set, so `num_train_epochs` has no effect.
+
+    Fix: keep the one that is meant; `max_steps: -1` leaves the length to the epochs.
+
+    Source: transformers 5.23.0 trainer.py:2500-2532.
+    """
+    limit = config.arguments["max_steps"]
+    if "num_train_epochs" in config.arguments and number(limit) and limit > 0:
+        yield Finding(of(config, "num_train_epochs"), f"num_train_epochs has no effect: max_steps is {limit}", related=(of(config, "max_steps"),))
+
+
+@rule(
+    "STP006",
+    "interval-beyond-run",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
+    good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
+    example={"target": {"transformers": "5.3.0"}, "at": "/eval_steps"},
+)
+def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
+    """The run ends before its first evaluation, or before its first log line.
+
+    From 5.4.0 on the last step is evaluated all the same; the last step is always saved.
+
+    Fix: a shorter interval, or a share of the run such as 0.1.
+
+    Source: transformers 5.3.0 trainer_callback.py:575-601, 5.23.0 trainer_callback.py:584-604.
+    """
+    total = steps(config).total
+    if not total:
+        return
+    args = config.arguments
+    looked_at = [("logging_steps", args["logging_strategy"], "a log line")]
+    if config.version < (5, 4):
+        looked_at.append(("eval_steps", args.eval_strategy, "an evaluation"))
+    for name, unit, what in looked_at:
+        every = args[name]
+        if unit == "steps" and name in args and number(every) and every > total:
+            yield Finding(of(config, name), f"the run has {total} steps, and {what} comes every {every}")
+
+
+@rule(
+    "STP007",
+    "hardly-any-steps",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nmax_steps: 0\n",
+    good="output_dir: out\nmax_steps: -1\n",
+    example={"at": "/max_steps"},
+)
+def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
+    """The run takes no step, or one.
+
+    `max_steps: 0` means "unset" up to 4.48 and ends the run after one step since 4.49. `num_train_epochs` of 0 or less
+    trains nothing, and a negative `gradient_accumulation_steps` is taken without a word.
+
+    Fix: `max_steps: -1` leaves the length to the epochs.
+
+    Source: transformers 5.23.0 trainer.py:2500-2545, 4.49.0 trainer.py:5213.
+    """
+    args = config.arguments
+    limit, epochs = args["max_steps"], args["num_train_epochs"]
+    if type(limit) is int and limit == 0 and config.version >= ZERO_IS_ONE:
+        yield Finding(of(config, "max_steps"), "max_steps of 0 ends the run after one step; -1 leaves the length to the epochs")
+    if number(epochs) and epochs <= 0 and number(limit) and limit < 0:
+        yield Finding(of(config, "num_train_epochs"), f"num_train_epochs is {epochs}: no step is taken")
+    accumulation = accumulation_steps(config)
+    if number(accumulation.value) and accumulation.value < 0:
+        yield Finding(accumulation, f"{ACCUMULATION} is {accumulation.value}, which is taken without a word and trains nothing of use")
+
+
+@rule(
+    "STP008",
+    "no-checkpoints",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nsave_steps: 0\n",
+    good='output_dir: out\nsave_strategy: "no"\n',
+    example={"at": "/save_steps"},
+)
+def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
+    """`save_steps` of 0 or less saves nothing before the end.
+
+    Fix: a number of steps, or `save_strategy: "no"` where that is meant.
+
+    Source: transformers 5.23.0 trainer_callback.py:584-604.
+    """
+    value = config.arguments["save_steps"]
+    if config.arguments["save_strategy"] == "steps" and type(value) in (int, float) and value <= 0:
+        yield Finding(of(config, "save_steps"), f"save_steps is {value}: nothing is saved before the end")
+
+
+@rule(
+    "STP009",
+    "warmup-twice",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
+    good="output_dir: out\nwarmup_ratio: 0.1\n",
+    example={"target": {"transformers": "4.57.1"}, "at": "/warmup_ratio"},
+)
+def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
+    """`warmup_steps` and `warmup_ratio` are both set, and one of them has no effect.
+
+    In 4.x the steps win, in 5.0 to 5.14 the ratio does: an upgrade changes the schedule.
+
+    Fix: keep the one that is meant.
+
+    Source: transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489.
+    """
+    args = config.arguments
+    count, ratio = args["warmup_steps"], args["warmup_ratio"]
+    if config.version >= RATIO_GONE or not number(count) or not number(ratio) or count <= 0 or ratio <= 0:
+        return
+    loser, winner = ("warmup_ratio", "warmup_steps") if config.version < FLOATS_TAKEN else ("warmup_steps", "warmup_ratio")
+    yield Finding(of(config, loser), f"{loser} has no effect beside {winner} {args[winner]}", related=(of(config, winner),))
+
+
+@rule(
+    "STP010",
+    "warmup-of-one",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nwarmup_steps: 1.0\n",
+    good="output_dir: out\nwarmup_steps: 1\n",
+    example={"at": "/warmup_steps"},
+)
+def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
+    """`warmup_steps: 1.0` is one step, not the whole run.
+
+    Below 1 a float is a share; from 1 on it counts steps, and its fraction is cut.
+
+    Fix: `1` for a step, 0.99 for nearly all of the run.
+
+    Source: transformers 5.23.0 training_args.py:2158-2160.
+    """
+    value = config.arguments["warmup_steps"]
+    if config.version >= FLOATS_TAKEN and isinstance(value, float) and value >= 1 and (value == 1 or not value.is_integer()):
+        yield Finding(of(config, "warmup_steps"), f"warmup_steps of {value} is {int(value)} step{'s' * (int(value) > 1)}; only below 1 is it a share of the run")
+
+
+@rule(
+    "STP011",
+    "schedule-without-warmup",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
+    good="output_dir: out\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 100\n",
+    example={"at": "/warmup_steps"},
+)
+def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
+    """The schedule has no warm-up, or takes no arguments, and they are given.
+
+    `constant`, `reduce_lr_on_plateau` and `greedy` know no warm-up. `constant` and `constant_with_warmup` ignore
+    `lr_scheduler_kwargs`.
+
+    Fix: `constant_with_warmup`, or leave the key out.
+
+    Source: transformers 5.23.0 optimization.py:1018-1036.
+    """
+    args = config.arguments
+    kind = args["lr_scheduler_type"]
+    if kind in WITHOUT_WARMUP:
+        for name in ("warmup_steps", "warmup_ratio"):
+            if number(args[name]) and args[name] > 0:
+                yield Finding(of(config, name), f"{kind} has no warm-up: {name} has no effect", related=(of(config, "lr_scheduler_type"),))
+    if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
+        yield Finding(of(config, "lr_scheduler_kwargs"), f"{kind} ignores lr_scheduler_kwargs", related=(of(config, "lr_scheduler_type"),))

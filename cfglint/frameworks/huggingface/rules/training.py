@@ -1,0 +1,551 @@
+"""What a `Trainer` refuses when it is built, and when training begins."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR
+from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank
+from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.uses import ADAMS, TORCH_ADAMS, makes_optimizer
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+COMPILERS = (
+    "no",
+    "eager",
+    "aot_eager",
+    "inductor",
+    "aot_ts_nvfuser",
+    "nvprims_nvfuser",
+    "cudagraphs",
+    "ofi",
+    "fx2trt",
+    "onnxrt",
+    "tensorrt",
+    "aot_torchxla_trace_once",
+    "torchxla_trace_once",
+    "ipex",
+    "tvm",
+    "hpu_backend",
+    "neuron",
+)
+TRACKERS = {  # name: (first release, first release without it)
+    "azure_ml": ("", ""),
+    "comet_ml": ("", ""),
+    "mlflow": ("", ""),
+    "neptune": ("", ""),
+    "tensorboard": ("", ""),
+    "wandb": ("", ""),
+    "codecarbon": ("", ""),
+    "clearml": ("", ""),
+    "dagshub": ("", ""),
+    "flyte": ("", ""),
+    "dvclive": ("", ""),
+    "swanlab": ("4.49.0", ""),
+    "trackio": ("4.56.0", ""),
+    "kubeflow": ("5.2.0", ""),
+}
+SEEDS = 2**32
+LENGTH_NEEDED = (4, 49)
+LOW_RANK = ("galore", "apollo")
+ONLY_ZERO3 = (5,)  # auto_find_batch_size excludes any DeepSpeed before, ZeRO-3 from here on
+
+
+@rule(
+    "HFT040",
+    "best-checkpoint-metric",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy or if "
+    "`args.load_best_model_at_end` is set to `True`.",
+    bad="output_dir: out\nsave_strategy: best\neval_strategy: epoch\n",
+    good="output_dir: out\nsave_strategy: best\neval_strategy: epoch\nmetric_for_best_model: loss\n",
+    example={"at": "/save_strategy"},
+)
+def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
+    """`save_strategy: best` does not say by which metric.
+
+    Only `load_best_model_at_end` and the schedulers that follow evaluations make it the loss by themselves.
+
+    Run-time error: ``ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy``.
+
+    Fix: set `metric_for_best_model`.
+
+    Source: transformers 5.23.0 trainer.py:686-691, training_args.py:1586-1593 (from 4.47.0).
+    """
+    args = config.arguments
+    follows = args["load_best_model_at_end"] or args["lr_scheduler_type"] in ("reduce_lr_on_plateau", "greedy")
+    if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and config.version >= (4, 47):
+        yield Finding(
+            of(config, "save_strategy"),
+            "the best checkpoint is to be kept, and metric_for_best_model does not say by what",
+            severity=certainty(config, "metric_for_best_model"),
+        )
+
+
+@rule(
+    "HFT041",
+    "accumulation-twice",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps` is greater than 1",
+    bad="output_dir: out\ngradient_accumulation_steps: 4\naccelerator_config: {gradient_accumulation_kwargs: {num_steps: 2}}\n",
+    good="output_dir: out\ngradient_accumulation_steps: 4\n",
+    example={"at": "/accelerator_config/gradient_accumulation_kwargs/num_steps"},
+)
+def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
+    """Accumulation is given to the trainer and to accelerate.
+
+    With a `gradient_accumulation_steps` of 1, `num_steps` takes its place from 5.0 on.
+
+    Run-time error: ``ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps`
+    is greater than 1 in the passed `TrainingArguments` ``.
+
+    Fix: keep `gradient_accumulation_steps`.
+
+    Source: transformers 5.23.0 trainer.py:813-823, 4.42.4 trainer.py:4556.
+    """
+    own = config.arguments["gradient_accumulation_steps"]
+    if "num_steps" in config.accumulation_kwargs and number(own) and own > 1:
+        setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
+        yield Finding(setting, f"num_steps is set beside gradient_accumulation_steps {own}", related=(of(config, "gradient_accumulation_steps"),))
+
+
+@rule(
+    "HFT042",
+    "batch-size-search",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
+    good={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 2}}\n"},
+    example={"gpus": 8, "at": "/auto_find_batch_size"},
+)
+def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
+    """`auto_find_batch_size` does not go with ZeRO-3; before 5.0 with no DeepSpeed and no FSDP at all.
+
+    Run-time error: ``ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3.``,
+    ``NotImplementedError: `DeepSpeed` doesn't support `auto_find_batch_size`.``
+
+    Fix: set the batch size, or use ZeRO-2.
+
+    Source: transformers 5.23.0 trainer.py:899-908, 4.42.4 trainer.py:4642-4644.
+    """
+    if not config.arguments["auto_find_batch_size"]:
+        return
+    setting = of(config, "auto_find_batch_size")
+    if config.version < ONLY_ZERO3:
+        wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
+        if wrapper and config.version < (4, 43):
+            text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
+            yield Finding(setting, f"auto_find_batch_size does not go with {wrapper}", exception=text)
+            return
+    launch = config.deepspeed
+    section = launch.written.get("zero_optimization") if launch is not None else None
+    if isinstance(section, dict) and section.get("stage") == 3:
+        text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
+        yield Finding(setting, "auto_find_batch_size does not go with ZeRO-3", exception=text)
+
+
+@rule(
+    "HFT043",
+    "compile-backend",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\ntorch_compile_backend: inductr\n",
+    good="output_dir: out\ntorch_compile_backend: inductor\n",
+    example={"at": "/torch_compile_backend"},
+)
+def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
+    """`torch_compile_backend` is no backend that accelerate knows.
+
+    Naming a backend or a mode turns `torch_compile` on.
+
+    Run-time error: `ValueError: INDUCTR is not a valid DynamoBackend`.
+
+    Fix: inductor is the usual one.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py:708-742, 1096; transformers 5.23.0 trainer.py:799-805.
+    """
+    value = config.arguments["torch_compile_backend"]
+    if value is None:
+        return
+    setting = of(config, "torch_compile_backend")
+    if not isinstance(value, str):
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
+        yield Finding(setting, f"torch_compile_backend is {shown(value)}, no name", exception=text)
+    elif value.lower() not in COMPILERS:
+        text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
+        yield Finding(setting, f"accelerate knows no compiler {value}", exception=text)
+
+
+@rule(
+    "HFT044",
+    "unknown-tracker",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nreport_to: wandbb\n",
+    good="output_dir: out\nreport_to: wandb\n",
+    example={"at": "/report_to"},
+)
+def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
+    """`report_to` names a tracker that the release does not know.
+
+    Run-time error: `ValueError: wandbb is not supported, only azure_ml, comet_ml, mlflow, ... are supported.`
+
+    Fix: one of the names in the exception, "none" or "all".
+
+    Source: transformers 5.23.0 integrations/integration_utils.py:2643-2679.
+    """
+    known = [name for name, (since, until) in TRACKERS.items() if _within(since, until, config.version)]
+    for name in config.arguments.trackers:
+        if not isinstance(name, str) or name not in known:
+            text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."
+            yield Finding(of(config, "report_to"), f"report_to knows no {shown(name)}", exception=text)
+
+
+def _within(since: str, until: str, version: Version) -> bool:
+    from cfglint.frameworks.huggingface.fields import within
+
+    return within(since, until, version)
+
+
+@rule(
+    "HFT045",
+    "seed-range",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nseed: -1\n",
+    good="output_dir: out\nseed: 42\n",
+    example={"at": "/seed"},
+)
+def seed_range(config: TrainerConfig) -> Iterator[Finding]:
+    """`seed` is no number that numpy takes.
+
+    Run-time error: `ValueError: Seed must be between 0 and 2**32 - 1`.
+
+    Fix: a number from 0 to 4294967295.
+
+    Source: transformers 5.23.0 trainer_utils.py:191.
+    """
+    value = config.arguments["seed"]
+    if isinstance(value, int) and not 0 <= value < SEEDS:
+        yield Finding(of(config, "seed"), f"seed is {value}, outside 0 to {SEEDS - 1}", exception="ValueError: Seed must be between 0 and 2**32 - 1")
+
+
+@rule(
+    "HFT046",
+    "parallelism-in-file",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
+    good="output_dir: out\n",
+    example={"gpus": 8, "at": "/parallelism_config"},
+)
+def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
+    """`parallelism_config` cannot be written in a file: it stays a mapping, and the trainer needs an object.
+
+    Run-time error: `AttributeError: 'dict' object has no attribute 'get_device_mesh'`, `... 'cp_enabled'`.
+
+    Fix: give it in code, or in the `parallelism_config` block of the file for `accelerate launch`.
+
+    Source: transformers 5.23.0 trainer.py:766, accelerate 1.15.0 accelerator.py:476 (from 4.56.0).
+    """
+    value = config.arguments["parallelism_config"]
+    if value is not None:
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
+        yield Finding(config.setting("parallelism_config"), "parallelism_config from a file stays a mapping, which the trainer cannot use", exception=text)
+
+
+@rule(
+    "HFT047",
+    "no-batches",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
+    good="output_dir: out\nper_device_train_batch_size: 8\ndataloader_drop_last: true\n",
+    example={"gpus": 1, "num_examples": 10, "at": "/dataloader_drop_last"},
+)
+def no_batches(config: TrainerConfig) -> Iterator[Finding]:
+    """The data does not fill one batch, or there is none.
+
+    With `dataloader_drop_last`, fewer samples than a batch on each process leave nothing to train on. With
+    `max_steps` the run then starts and takes no step.
+
+    Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a
+    length, was -1`, `ValueError: num_samples should be a positive integer value, but got num_samples=0`; up to 4.48
+    on one GPU: `TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'` or the like, after no step.
+
+    Fix: a smaller batch, or no `dataloader_drop_last`.
+
+    Source: transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254.
+    """
+    examples = config.facts.num_examples
+    if examples is None or not config.whole or config.batch.problem is not None:
+        return
+    if examples == 0:
+        if config.arguments["train_sampling_strategy"] in (None, "random") and not config.arguments["group_by_length"]:
+            text = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
+            yield Finding(of(config, "per_device_train_batch_size"), "there are no samples", exception=text)
+        return
+    limit = config.arguments["max_steps"]
+    if batches_of_rank(config) != 0 or not number(limit):
+        return
+    setting = of(config, "dataloader_drop_last")
+    size = config.batch.micro_batch
+    if config.version >= LENGTH_NEEDED and limit <= 0:
+        text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
+        yield Finding(setting, f"{examples} samples do not fill one batch on each process, and incomplete ones are dropped", related=(size,), exception=text)
+    elif config.version < LENGTH_NEEDED and config.launched is False:
+        text = "TypeError: 'NoneType' object is not subscriptable"
+        message = f"{examples} samples do not fill one batch, and incomplete ones are dropped"
+        yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step")
+
+
+@rule(
+    "HFT048",
+    "workers-needed",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\ndataloader_persistent_workers: true\n",
+    good="output_dir: out\ndataloader_persistent_workers: true\ndataloader_num_workers: 2\n",
+    example={"at": "/dataloader_persistent_workers"},
+)
+def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
+    """An option of the data loader is for worker processes, and there are none, or fewer.
+
+    Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
+    multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
+    num_workers option should be non-negative`.
+
+    Fix: set `dataloader_num_workers`.
+
+    Source: torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051.
+    """
+    args = config.arguments
+    workers = args["dataloader_num_workers"]
+    if not number(workers):
+        return
+    if workers < 0:
+        text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+        yield Finding(of(config, "dataloader_num_workers"), f"dataloader_num_workers is {workers}", exception=text)
+        return
+    context = args["dataloader_multiprocessing_context"]
+    for name, wanted, text in (
+        ("dataloader_persistent_workers", bool(args["dataloader_persistent_workers"]), "persistent_workers option needs num_workers > 0"),
+        (
+            "dataloader_multiprocessing_context",
+            context is not None,
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0",
+        ),
+    ):
+        if wanted and workers == 0:
+            severity = certainty(config, "dataloader_num_workers")
+            message = f"{name} is for worker processes, and dataloader_num_workers is 0"
+            yield Finding(of(config, name), message, exception=f"ValueError: {text}", severity=severity)
+    if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
+        text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
+        yield Finding(of(config, "dataloader_multiprocessing_context"), f"no processes are started by {shown(context)}", exception=text)
+
+
+@rule(
+    "HFT049",
+    "prefetch-negative",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
+    good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",
+    example={"at": "/dataloader_prefetch_factor"},
+)
+def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
+    """`dataloader_prefetch_factor` is below 0.
+
+    Run-time error: `ValueError: prefetch_factor option should be non-negative`.
+
+    Fix: a number of batches for each worker, 2 by default.
+
+    Source: torch 2.13 utils/data/dataloader.py.
+    """
+    value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
+    if number(value) and value < 0 and number(workers) and workers > 0:
+        yield Finding(of(config, "dataloader_prefetch_factor"), f"dataloader_prefetch_factor is {value}", exception="ValueError: prefetch_factor option should be non-negative")
+
+
+@rule(
+    "HFT050",
+    "optimizer-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\nadam_beta2: 1.0\n",
+    good="output_dir: out\nadam_beta2: 0.999\n",
+    example={"at": "/adam_beta2"},
+)
+def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
+    """A value lies outside what the optimizer takes.
+
+    `learning_rate` and `adam_epsilon` are not negative, the betas are at least 0 and below 1. AdamW of torch also
+    wants both betas as floats: write `0.0`, not `0`.
+
+    Run-time error: `ValueError: Invalid learning rate: -1`, `ValueError: Invalid beta parameter at index 1: 1.0`,
+    `ValueError: Invalid epsilon value: -1`, `ValueError: betas must be either both floats or both Tensors`.
+
+    Fix: a value in the range. Where a DeepSpeed file brings its own optimizer these fields are only compared.
+
+    Source: torch 2.13 optim/adam.py:58-72.
+    """
+    args = config.arguments
+    if not config.whole or not makes_optimizer(config):
+        return
+    optimizer = args.optimizer
+    rate = args["learning_rate"]
+    if number(rate) and rate < 0 and optimizer not in ("adafactor",):
+        yield Finding(of(config, "learning_rate"), f"learning_rate is {rate}", exception=f"ValueError: Invalid learning rate: {rate}")
+    if optimizer not in ADAMS:
+        return
+    if number(args["adam_epsilon"]) and args["adam_epsilon"] < 0:
+        text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
+        yield Finding(of(config, "adam_epsilon"), f"adam_epsilon is {args['adam_epsilon']}", exception=text)
+    for index, name in enumerate(("adam_beta1", "adam_beta2")):
+        value = args[name]
+        if number(value) and not 0 <= value < 1:
+            text = f"ValueError: Invalid beta parameter at index {index}: {value}"
+            yield Finding(of(config, name), f"{name} is {value}, not at least 0 and below 1", exception=text)
+        elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
+            text = "ValueError: betas must be either both floats or both Tensors"
+            yield Finding(of(config, name), f"{name} is {shown(value)}, no float: write {float(value)}", exception=text)
+
+
+@rule(
+    "HFT051",
+    "optimizer-arguments",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\noptim_args: momentum\n",
+    good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
+    example={"at": "/optim_args"},
+)
+def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
+    """`optim_args` is no list of `name=value`.
+
+    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
+
+    Fix: `name=value`, several with commas between them.
+
+    Source: transformers 5.23.0 trainer_optimizer.py:65-73.
+    """
+    value = config.arguments["optim_args"]
+    if not isinstance(value, str) or not value or not config.whole or not makes_optimizer(config):
+        return
+    for part in value.replace(" ", "").split(","):
+        count = part.count("=")
+        if count != 1:
+            text = "ValueError: not enough values to unpack (expected 2, got 1)" if not count else "ValueError: too many values to unpack (expected 2)"
+            yield Finding(of(config, "optim_args"), f"optim_args holds {part!r}, not name=value", exception=text)
+            return
+
+
+@rule(
+    "HFT052",
+    "target-modules",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\noptim: galore_adamw\n",
+    good="output_dir: out\noptim: galore_adamw\noptim_target_modules: [attn, mlp]\n",
+    example={"at": "/optim"},
+)
+def target_modules(config: TrainerConfig) -> Iterator[Finding]:
+    """GaLore and APOLLO need to know which modules they project; the layer-wise ones take no accumulation.
+
+    Run-time error: ``ValueError: You need to define `optim_target_modules` to use galore_adamw optimizers``,
+    `ValueError: Layerwise galore_adamw_layerwise does not support gradient accumulation!`, `NotImplementedError:
+    Layer-wise galore_adamw_layerwise does not support DDP at this time`.
+
+    Fix: set `optim_target_modules`, "all-linear" for all.
+
+    Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
+    """
+    optimizer = config.arguments.optimizer
+    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.whole or not makes_optimizer(config):
+        return
+    setting = of(config, "optim")
+    if optimizer.endswith("layerwise") and config.launched:
+        text = f"NotImplementedError: Layer-wise {optimizer} does not support DDP at this time"
+        yield Finding(setting, f"{optimizer} does not work in several processes", exception=text)
+    if config.arguments["optim_target_modules"] is None:
+        text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
+        severity = certainty(config, "optim_target_modules")
+        yield Finding(setting, f"{optimizer} needs optim_target_modules", exception=text, severity=severity)
+    accumulation = accumulation_steps(config).value
+    if optimizer.endswith("layerwise") and accumulation != 1:
+        text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
+        yield Finding(setting, f"{optimizer} takes no accumulation, and it is {shown(accumulation)}", exception=text)
+
+
+@rule(
+    "HFT053",
+    "noise-negative",
+    ERROR,
+    kinds=KINDS,
+    fails_at="first-step",
+    bad="output_dir: out\nneftune_noise_alpha: -5\n",
+    good="output_dir: out\nneftune_noise_alpha: 5\n",
+    example={"at": "/neftune_noise_alpha"},
+)
+def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
+    """`neftune_noise_alpha` is below 0.
+
+    Run-time error: `RuntimeError: uniform_ expects to return a [from, to) range, but found from=0.25 > to=-0.25`.
+
+    Fix: a positive number, or leave the key out.
+
+    Source: transformers 5.23.0 integrations/neftune.py:49.
+    """
+    value = config.arguments["neftune_noise_alpha"]
+    if number(value) and value < 0:
+        text = "RuntimeError: uniform_ expects to return a [from, to) range"
+        yield Finding(of(config, "neftune_noise_alpha"), f"neftune_noise_alpha is {value}: noise has no negative width", exception=text)
+
+
+@rule(
+    "HFT054",
+    "deepspeed-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\nlocal_rank: 0\ndeepspeed: true\n",
+    good="output_dir: out\nlocal_rank: 0\n",
+    example={"gpus": 8, "at": "/deepspeed"},
+)
+def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
+    """`deepspeed` is neither a mapping nor the name of a file.
+
+    Run-time error: `OSError: [Errno 9] Bad file descriptor`, `TypeError: stat: path should be string, bytes,
+    os.PathLike or integer, not list`.
+
+    Fix: the path of a DeepSpeed JSON file, or its contents as a mapping.
+
+    Source: accelerate 1.15.0 utils/deepspeed.py:136-158.
+    """
+    value: Any = config.arguments["deepspeed"]
+    if value and not isinstance(value, (str, dict)):
+        odd = "OSError: [Errno 9] Bad file descriptor"
+        text = odd if isinstance(value, int) else f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+        yield Finding(of(config, "deepspeed"), f"deepspeed is {shown(value)}, neither a mapping nor a file's name", exception=text)
