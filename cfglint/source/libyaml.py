@@ -31,12 +31,12 @@ def parser() -> Callable[[str], Any] | None:
     """libyaml's parser class, or None where PyYAML was built without it."""
     if OWNED and "yaml" not in sys.modules and "yaml._yaml" not in sys.modules:
         load_alone()
-    binding = sys.modules.get("yaml._yaml")
-    if binding is None:
+    if "yaml._yaml" not in sys.modules:
         try:
-            import yaml._yaml as binding
+            import yaml._yaml
         except ImportError:
             return None
+    binding: Any = sys.modules["yaml._yaml"]
     return binding.CParser  # type: ignore[no-any-return]
 
 

@@ -71,7 +71,7 @@ def pure_parser() -> Callable[[str], Any]:
 class Builder:
     """Builds the nodes of one document from parser events, without recursion."""
 
-    __slots__ = ("anchors", "composer_problem", "document", "keys", "leaves", "open", "problem", "properties", "roots", "text")
+    __slots__ = ("anchors", "composer_problem", "document", "keys", "leaves", "open", "problem", "roots", "tags", "text")
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -80,7 +80,7 @@ class Builder:
         self.open: list[Node] = []
         self.keys: list[Node | None] = []  # the key that waits for its value, one for each open collection
         self.leaves: list[Node] = []
-        self.properties: list[tuple[int, int]] = []
+        self.tags: list[int] = []
         self.anchors: dict[str, Node] = {}
         self.problem: Problem | None = None
         self.composer_problem: Problem | None = None
@@ -120,8 +120,16 @@ class Builder:
         node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value, event.style or "")
         if event.tag is not None or event.anchor is not None:
             self.read_properties(node, event)
+        elif node.start == node.end:
+            node.head = node.start = node.end = self.behind(node.start)
         self.leaves.append(node)
         self.place(node)
+
+    def behind(self, place: int) -> int:
+        """Where an empty value is: behind the sign that promises it, which the two parsers do not agree on."""
+        while place > 0 and self.text[place - 1] in " \t":
+            place -= 1
+        return place
 
     def collection(self, kind: str, event: Any) -> None:
         start = event.start_mark.index
@@ -176,8 +184,9 @@ class Builder:
                 reason = f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence"
                 self.refuse(node, f"the anchor &{node.anchor} is there twice", reason)
             self.anchors[node.anchor] = node
-        # An empty scalar and a block collection end or begin with their properties.
-        end = skip_properties(self.text, node.head, self.properties)
+        if node.tag is not None:
+            self.tags.append(node.head)
+        end = skip_properties(self.text, node.head)
         node.start = min(end, node.end) if node.kind == SCALAR else end
         node.end = max(node.start, node.end)
 
@@ -202,7 +211,7 @@ class Builder:
             document.comments.extend(self.comments(limit))
 
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
-        """Spans of the comments, which events do not tell: every `#` outside scalars, anchors and tags."""
+        """Spans of the comments, which events do not tell: every `#` outside scalars."""
         text = self.text
         taken = self.taken()
         starts = [start for start, _ in taken]
@@ -217,15 +226,13 @@ class Builder:
             found = text.find("#", end)
 
     def taken(self) -> list[tuple[int, int]]:
-        """Spans in which a `#` or a tab is not syntax; of a block scalar the part below its header."""
-        spans = list(self.properties)
+        """Spans in which a `#` is text; of a block scalar the part below its header."""
+        spans: list[tuple[int, int]] = []
         for leaf in self.leaves:
             if leaf.style and leaf.style in "|>":
-                spans.append((leaf.start, leaf.start + 1))
                 spans.append((line_end(self.text, leaf.start), leaf.end))
             elif leaf.end > leaf.start:
                 spans.append((leaf.start, leaf.end))
-        spans.sort()
         return spans
 
     def differences(self) -> None:
@@ -246,7 +253,7 @@ class Builder:
         if "\ufeff" in text:
             place = text.index("\ufeff")
             relaxations.append((place, place + 1, MARK))
-        relaxations.extend((start, end, TAG) for start, end in self.properties if text[start] == "!")
+        relaxations.extend((place, place + 1, TAG) for place in self.tags)
 
     def tabs(self) -> Iterator[int]:
         """Places of the tabs that separate or indent, or stand in a bare scalar: Python's scanner refuses them."""
@@ -285,16 +292,11 @@ def line_end(text: str, start: int) -> int:
     return end
 
 
-def skip_properties(text: str, start: int, spans: list[tuple[int, int]]) -> int:
-    """The offset of the first character after a node's anchor and tag and the blanks behind them.
-
-    Each property's own span is added to `spans`.
-    """
+def skip_properties(text: str, start: int) -> int:
+    """The offset of the first character after a node's anchor and tag and the blanks behind them."""
     position = start
     while text[position : position + 1] in ("&", "!"):
-        end = property_end(text, position)
-        spans.append((position, end))
-        position = skip_blanks(text, end)
+        position = skip_blanks(text, property_end(text, position))
     return position
 
 
@@ -302,11 +304,9 @@ def property_end(text: str, start: int) -> int:
     """Where an anchor or tag ends."""
     if text.startswith("!<", start):
         return text.index(">", start) + 1
+    stops = " \t,[]{}" if text[start] == "&" else " \t,"
     end = start + 1
-    anchor = text[start] == "&"
-    while end < len(text) and not (text[end] in " \t" or text[end] in BREAKS or (text[end] in ",[]{}" if anchor else text[end] == ",")):
-        if anchor and not (text[end].isalnum() or text[end] in "-_"):
-            break
+    while end < len(text) and text[end] not in stops and text[end] not in BREAKS:
         end += 1
     return end
 
