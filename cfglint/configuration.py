@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.house import House
+
 RUN_KEYS = frozenset(
     ("files", "kind", "gpus", "num-examples", "global-batch", "total-steps", "tokens-per-step", "strict-keys", "target", "args", "set", "name")
 )
@@ -66,6 +68,7 @@ class Configuration:
         self.baseline: str | None = expect(table, "baseline", str, where)
         house = table.get("house-schema")
         self.house_schema: dict[str, str] = {"": house} if isinstance(house, str) else expect(table, "house-schema", dict, where) or {}
+        self.house: House | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` has to be a list of tables: [[run]]")

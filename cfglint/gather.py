@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.base import Facts
+    from cfglint.versions import Found
 
 EXTENSIONS = (".yaml", ".yml", ".json", ".jsonc", ".hjson")
 
@@ -23,7 +24,7 @@ EXTENSIONS = (".yaml", ".yml", ".json", ".jsonc", ".hjson")
 class Tally:
     """What became of the files that were looked at."""
 
-    __slots__ = ("checked", "relatives", "strangers", "unclear", "unreadable")
+    __slots__ = ("checked", "relatives", "strangers", "targets", "unclear", "unreadable")
 
     def __init__(self) -> None:
         self.checked = 0
@@ -31,6 +32,7 @@ class Tally:
         self.unclear: list[str] = []
         self.relatives: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
+        self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
 
 def load(path: str, syntax: str | None = None, text: str | None = None) -> Document:
@@ -39,7 +41,7 @@ def load(path: str, syntax: str | None = None, text: str | None = None) -> Docum
     syntax = syntax or ("json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml")
     if text is None:
         try:
-            text, bom = files.read(path)
+            text, bom, _ = files.read(path)
         except files.FileProblem as problem:
             document = Document(path, "", syntax)
             document.problems.append(Problem(0, 0, str(problem), problem.kind))
@@ -60,6 +62,7 @@ class Gathering:
         self.kind = kind
         self.section = section
         self.tally = Tally()
+        self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
 
     def one(self, paths: list[str], texts: dict[str, str] | None = None) -> Run:
         """All the paths as one run."""
@@ -167,7 +170,19 @@ class Gathering:
 
     def _run(self, documents: list[Document], kinds: list[str]) -> Run:
         self.tally.checked += len(documents)
-        return Run(documents, kinds, self.facts)
+        return Run(documents, kinds, self._facts(documents[0], kinds))
+
+    def _facts(self, document: Document, kinds: list[str]) -> Facts:
+        """The facts with the versions that the file's repository tells, where nobody named a target."""
+        packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
+        if all(package in self.facts.target for package in packages):
+            return self.facts
+        from cfglint.versions import Repositories
+
+        facts = Repositories(self.folders).complete(self.facts, document.path, packages)
+        for package, said_by in facts.target_from.items():
+            self.tally.targets[f"{package} {facts.target[package]} ({said_by})"] = None
+        return facts
 
 
 class UnknownKind(Exception):

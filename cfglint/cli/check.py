@@ -102,7 +102,8 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
             raise UsageError(f"baseline {accepted.path}: {wrong.strerror or wrong}") from wrong
     gone = accepted.apply(outcomes)
     if gone:
-        print(f"cfglint: {count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}", file=sys.stderr)
+        text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
+        print(f"cfglint: {text}", file=sys.stderr)
 
 
 def in_colour() -> bool:
@@ -125,6 +126,8 @@ def summary(outcomes: list[Outcome], tally: Tally) -> str:
     parts.append(", ".join(found) or "nothing found")
     if silenced:
         parts.append(f"{silenced} silenced")
+    if tally.targets:
+        parts.append("for " + ", ".join([*tally.targets][:3]) + (", ..." if len(tally.targets) > 3 else ""))
     for name, number in sorted(tally.relatives.items()):
         parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
     if tally.strangers:

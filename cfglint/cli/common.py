@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.baseline import Baseline
-    from cfglint.house import House
     from cfglint.run import Run
+    from cfglint.versions import Found
 
 
 class UsageError(Exception):
@@ -86,10 +86,13 @@ def codes(text: str) -> list[str]:
 def load_configuration(arguments: Namespace) -> Configuration:
     """The configuration that holds here: of --config, else the nearest one. UsageError when it cannot be used."""
     try:
-        if arguments.config:
-            return configuration.read(arguments.config)
-        path = configuration.find(os.getcwd())
-        return configuration.read(path) if path else Configuration()
+        path = arguments.config or configuration.find(os.getcwd())
+        project = configuration.read(path) if path else Configuration()
+        if project.house_schema:
+            from cfglint import house
+
+            project.house = house.load(project)
+        return project
     except ConfigurationError as wrong:
         raise UsageError(str(wrong)) from wrong
 
@@ -129,7 +132,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts
         strict_keys=arguments.strict_keys,
         overrides=overrides(arguments),
         from_gpus=getattr(arguments, "from_gpus", None),
-        house=house_of(project),
+        house=project.house,
     )
 
 
@@ -145,18 +148,6 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.overrides = (*run.overrides, *facts.overrides)
     facts.promises = run.promises
     return facts
-
-
-def house_of(project: Configuration) -> House | None:
-    """The project's own schemas; UsageError when one cannot be used."""
-    if not project.house_schema:
-        return None
-    from cfglint import house
-
-    try:
-        return house.load(project)
-    except ConfigurationError as wrong:
-        raise UsageError(str(wrong)) from wrong
 
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
@@ -179,9 +170,10 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
 def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Iterator[tuple[int, Run]]:
     """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
     if not arguments.paths and project.runs:
+        folders: dict[str, dict[str, list[Found]]] = {}
         for index, declared in enumerate(project.runs):
             gathering = Gathering(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
-            gathering.tally = tally
+            gathering.tally, gathering.folders = tally, folders
             yield index, gathering.one(declared.files)
         return
     section = tuple(arguments.section.split(".")) if arguments.section else ()

@@ -21,7 +21,7 @@ PROMISE_BROKEN = "RUN100"
 HOUSE_RULE = "HSE001"
 UNUSED_IGNORE = "SUP001"
 
-NAMES = {"global_batch": "a global batch", "total_steps": "a number of total steps", "tokens_per_step": "a number of tokens per step"}
+NAMES = {"global_batch": "a global batch of {}", "total_steps": "{} total steps", "tokens_per_step": "{} tokens per step"}
 DECIDING = {"total_steps": ("max_steps", "train_iters", "num_train_epochs"), "tokens_per_step": ("seq_length", "max_length")}
 NEED_GPUS = "BAT"  # the family whose findings come and go with the GPU count
 
@@ -103,12 +103,12 @@ def promise_broken(run: Run) -> Iterator[Finding]:
     resolved = run.resolved if run.facts.promises else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
     for name, promised in run.facts.promises.items():
-        actual = resolved.get(name)
+        actual, told = resolved.get(name), NAMES[name]
         if actual is None and not broken:
-            text = f"{NAMES[name]} of {promised} is promised, and the files and facts do not decide the number"
+            text = f"the declaration promises {told.format(promised)}, and the files and facts do not decide that number"
             yield Finding(_deciding(run.configs[0], name), text, severity=INFO)
         elif actual is not None and actual != promised:
-            text = f"the run resolves to {NAMES[name]} of {actual}{_equation(run, name)}, its declaration promises {promised}"
+            text = f"the run resolves to {told.format(actual)}{_equation(run, name)}, its declaration promises {promised}"
             yield Finding(_deciding(run.configs[0], name), text)
 
 
