@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import FileEdit, Fix
 from cfglint.source import edit
+from cfglint.source.edit import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,34 +12,33 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config, Setting
     from cfglint.source.document import Document
-    from cfglint.source.edit import Change
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
     """Write another value in the place of a written one; None where the text does not allow it."""
     if setting.document is None or setting.node is None:
         return None
-    return _fix(setting.document, [edit.replace(setting.path, edit.spell(value, setting.document, setting.node))], title, safe)
+    return _fix(setting.document, [Change(edit.REPLACE, setting.path, text=edit.spell(value, setting.document, setting.node))], title, safe)
 
 
 def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
     """Take a key and its value out."""
     if setting.document is None or setting.key_node is None:
         return None
-    return _fix(setting.document, [edit.delete(setting.path)], title, safe)
+    return _fix(setting.document, [Change(edit.DELETE, setting.path)], title, safe)
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
     """Give a key another name, in its place."""
     if setting.document is None or setting.key_node is None:
         return None
-    return _fix(setting.document, [edit.rename(setting.path, key)], title, safe)
+    return _fix(setting.document, [Change(edit.RENAME, setting.path, key)], title, safe)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
     """Add a key to a mapping that is there."""
     document = config.document_of(path[0])
-    return _fix(document, [edit.insert(path[:-1], str(path[-1]), edit.spell(value, document))], title, safe)
+    return _fix(document, [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(value, document))], title, safe)
 
 
 def several(fixes: list[Fix | None], title: str, safe: bool) -> Fix | None:

@@ -8,6 +8,7 @@ from cfglint.batch import equation, solver
 from cfglint.frameworks.base import Setting
 from cfglint.run import Run, integer
 from cfglint.source import edit
+from cfglint.source.edit import Change
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Batch, Config, Facts
     from cfglint.source.document import Document
-    from cfglint.source.edit import Change
 
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch")
 
@@ -153,8 +153,8 @@ class Term:
         """The change that gives the key its value, in its place or as a new key."""
         document = self.setting.document or self.config.documents[0]
         if self.setting.written:
-            return document, edit.replace(self.setting.path, edit.spell(self.value, document, self.setting.node))
-        return document, edit.insert(self.setting.path[:-1], str(self.setting.path[-1]), edit.spell(self.value, document))
+            return document, Change(edit.REPLACE, self.setting.path, text=edit.spell(self.value, document, self.setting.node))
+        return document, Change(edit.INSERT, self.setting.path[:-1], str(self.setting.path[-1]), edit.spell(self.value, document))
 
 
 def _rewrite(found: Repair, facts: Facts) -> None:

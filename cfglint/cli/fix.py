@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.run import Run
+    from cfglint.source.document import Document
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -98,10 +99,25 @@ def _write(works: list[Work], arguments: Namespace) -> None:
     if arguments.diff or arguments.check:
         return
     for work in works:
-        try:
-            files.write_all([(document, work.texts[document.path]) for document in work.run.documents if document.path in work.texts])
-        except files.FileProblem as wrong:
-            work.problem = str(wrong)
+        for document in work.run.documents:
+            if document.path in work.texts:
+                _write_one(work, document)
+
+
+def _write_one(work: Work, document: Document) -> None:
+    """Write a file's new text; refused when it is no longer what was read."""
+    try:
+        note = files.write(document.path, _identity(document), work.texts[document.path])
+    except files.FileProblem as wrong:
+        work.problem = str(wrong)
+        return
+    if note:
+        print(f"cfglint: {note}", file=sys.stderr)
+
+
+def _identity(document: Document) -> files.Identity:
+    """What the file was when it was read."""
+    return files.Identity((files.BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
 
 
 def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:
