@@ -6,7 +6,7 @@ another one says so by giving None.
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.fields import default, has_field
+from cfglint.frameworks.huggingface.fields import defaults, has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Arguments:
 
     def __init__(self, values: dict[Any, Any], version: Version) -> None:
         self.version = version
+        self.defaults = defaults(version)
         self.given = {name: value for name, value in values.items() if has_field(name, version)}
         self.source: dict[str, str] = {}
         self.unparsed: dict[str, Exception] = {}
@@ -44,7 +45,7 @@ class Arguments:
         """The value of a field; None for one that the release does not have."""
         if name in self.given:
             return self.given[name]
-        return default(name, self.version) if has_field(name, self.version) else None
+        return self.defaults.get(name)
 
     def __contains__(self, name: str) -> bool:
         return name in self.given

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Batch, Facts
+    from cfglint.frameworks.base import Batch, Facts, Version
     from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
     from cfglint.source.document import Document
 
@@ -28,6 +28,7 @@ class TrainerConfig(Config):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
         super().__init__(documents, facts)
+        self._version = facts.version(PACKAGE, NEWEST)
         self.files = attach(documents, kinds)
         self.root: Any = self._read(documents[0])
         self.readable = not self.load_problems
@@ -41,6 +42,11 @@ class TrainerConfig(Config):
         self._deepspeed: DeepSpeedLaunch | None = None
         for name in self.files:
             self.section(name)
+
+    @property
+    def version(self) -> Version:
+        """The targeted release of transformers."""
+        return self._version
 
     def _read(self, document: Document) -> Any:
         if document is self.documents[0]:

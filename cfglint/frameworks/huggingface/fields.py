@@ -284,20 +284,26 @@ def within(since: str, until: str, version: Version) -> bool:
     return (not since or version >= parse_version(since)) and (not until or version < parse_version(until))
 
 
+_defaults: dict[Version, dict[str, Any]] = {}
+
+
+def defaults(version: Version) -> dict[str, Any]:
+    """The fields that a release has, with the values that they have when nothing sets them."""
+    found = _defaults.get(version)
+    if found is None:
+        found = {name: value for name, (_, value, since, until) in FIELDS.items() if within(since, until, version)}
+        for name, (release, former) in FORMER_DEFAULTS.items():
+            if name in found and version < parse_version(release):
+                found[name] = former
+        if version >= SPLIT_FUSED:
+            found["optim"] = "adamw_torch_fused"
+        _defaults[version] = found
+    return found
+
+
 def has_field(name: Any, version: Version) -> bool:
     """Whether `TrainingArguments` of a release takes a keyword of this name."""
-    entry = FIELDS.get(name) if isinstance(name, str) else None
-    return entry is not None and within(entry[2], entry[3], version)
-
-
-def default(name: str, version: Version) -> Any:
-    """The value of a field that nothing sets, in a release that has it."""
-    if name == "optim" and version >= SPLIT_FUSED:
-        return "adamw_torch_fused"
-    former = FORMER_DEFAULTS.get(name)
-    if former is not None and version < parse_version(former[0]):
-        return former[1]
-    return FIELDS[name][1]
+    return isinstance(name, str) and name in defaults(version)
 
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from cfglint.diagnostic import Fix
     from cfglint.frameworks.base import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.schema import Candidate
 
 SAFEST_LENGTH = 5  # of a name that one slip may turn into another one by chance
 ACCELERATOR_KEYS = {
@@ -58,7 +57,7 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
         if key in FIELDS:
             continue
         setting = config.setting(key)
-        near = nearest(key, config) if isinstance(key, str) else None
+        near = nearest(key, config, 2 if strict else 1) if isinstance(key, str) else None
         if strict:
             yield _unused(setting, key, f"TrainingArguments has no {key}" + (f"; {near} was meant?" if near else ""), near)
         elif near:
@@ -77,18 +76,27 @@ def _renamed(setting: Setting, name: str) -> Fix | None:
     return rename(setting, name, f"write {name}", safe=False)
 
 
-def nearest(key: str, config: TrainerConfig) -> str | None:
-    """The field of this release that a key is one slip away from, and that the file does not set."""
+def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
+    """The field of this release, not set by the file, that a key is at most so many slips away from.
+
+    Only fields that share the beginning or the end of the name are looked at, so that many keys cost little.
+    """
     if len(key) < SAFEST_LENGTH:
         return None
-    from cfglint.schema import load
+    part = max(2, len(key) // 3)
+    close = [
+        name
+        for name in config.arguments.defaults
+        if abs(len(name) - len(key)) <= most
+        and (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower())
+        and name not in config.values
+    ]
+    if not close:
+        return None
+    from cfglint.schema import distance
 
-    candidates: list[Candidate] = load(config.kind).nearest((), key)
-    for candidate in candidates:
-        name = candidate.path[0]
-        if len(candidate.path) == 1 and candidate.distance <= 1 and has_field(name, config.version) and name not in config.values:
-            return name
-    return None
+    ranked = sorted((slips, name) for name in close if (slips := distance(key, name)) is not None and slips <= most)
+    return ranked[0][1] if ranked else None
 
 
 @rule(
