@@ -7,11 +7,12 @@ import time
 from typing import Any
 
 import pytest
-from cfglint import schema as tables
-from cfglint.schema import Schema, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+
+from cfglint import schema as tables
+from cfglint.schema import Schema, load
 
 KINDS = tables.kinds()
 ASSERTIONS = {

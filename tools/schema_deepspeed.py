@@ -189,7 +189,7 @@ class Following:
             scope.setdefault(name, self._value(Scope(module, {}, instance), default))
         scope.update({name: values for name, values in named.items() if name in names})
         sections = tuple(value.path for values in scope.values() for value in values if isinstance(value, Section))
-        running = (f"{module.name}.{definition.name}", sections)
+        running = (module.place(definition), sections)
         if running in self._active:
             return []
         self._active.append(running)

@@ -1,0 +1,261 @@
+"""Rebuilding the schemas: from small trees that show each construction, and from the real frameworks when they are here.
+
+The real ones are found by `CFGLINT_DEEPSPEED`, `CFGLINT_TRANSFORMERS` and `CFGLINT_NEOX` (the folder of the package, or of
+the sources), and the first two also where they are installed beside the tests.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TREES = Path(__file__).resolve().parent / "trees"
+TOOLS = str(ROOT / "tools")
+VALIDATOR = "    @model_validator(mode='after')\n    def even_steps(self): ...\n\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tools():
+    sys.path.insert(0, TOOLS)
+    yield
+    sys.path.remove(TOOLS)
+
+
+def facts(kind: str, path: Path) -> dict:
+    source = importlib.import_module(f"schema_{kind}")
+    return source.facts(source.find(path))
+
+
+def refusal(kind: str, path: Path) -> str:
+    """What the rebuilding says of a tree that it does not understand."""
+    from schema_source import SourceError
+
+    with pytest.raises(SourceError) as raised:
+        facts(kind, path)
+    return str(raised.value)
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """A copy of a tree with something in one of its files replaced."""
+
+    def change(tree: str, file: str, old: str, new: str) -> Path:
+        shutil.copytree(TREES / tree, tmp_path / tree)
+        path = tmp_path / tree / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+        return tmp_path / tree
+
+    return change
+
+
+# DeepSpeed
+
+
+def test_deepspeed_follows_the_dict_through_calls():
+    found = facts("deepspeed", TREES / "deepspeed")
+    assert list(found) == ["steps", "clipping", "zero", "optimizer", "pipeline", "writer", "elastic"]
+    assert found["clipping"] == {"default": 1.0, "type": "number"}
+    assert found["steps"] == {"default": None}
+    assert found["optimizer"]["properties"] == {"type": {}}
+    assert found["writer"]["properties"]["bytes"]["default"] == 64 * 1024**2
+    assert found["pipeline"]["properties"]["interval"] == {"default": 0, "type": "integer"}
+    assert found["elastic"] == {"not": {}}
+
+
+def test_deepspeed_reads_models():
+    zero = facts("deepspeed", TREES / "deepspeed")["zero"]
+    assert (zero["additionalProperties"], zero["x-section-policy"], zero["x-checked-at"]) == (False, "reject", "config")
+    fields = zero["properties"]
+    assert fields["stage"]["anyOf"][0] == {"enum": [0, 1]}
+    assert fields["stage_bucket"] == {
+        "$ref": "#/$defs/integer",
+        "exclusiveMinimum": 0,
+        "default": 500_000_000,
+        "x-aliases": ["bucket"],
+    }
+    assert fields["bucket"]["$ref"] == "#/properties/zero/properties/stage_bucket"
+    assert fields["overlap"] == {"$ref": "#/$defs/optional-flag", "default": None}
+    assert fields["old_overlap"]["x-renamed-to"] == "overlap"
+    assert fields["offload"]["type"] == ["object", "null", "string"]
+    assert fields["offload"]["properties"]["device"]["enum"] == ["cpu", "disk", "auto"]
+    assert fields["offload"]["properties"]["ratio"]["maximum"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("runtime/zero/config.py", "overlap: Optional[bool]", "overlap: frozenset[bool]", "an annotation without a rule"),
+        ("runtime/zero/config.py", "gt=0, alias", "multiple_of=2, gt=0, alias", "Field options without a rule (multiple_of)"),
+        ("runtime/zero/config.py", "    bucket:", f"{VALIDATOR}    bucket:", "a validator that no rule knows"),
+        ("runtime/config.py", "self.pipeline = get", "self.pipeline = elsewhere.get", "code that cannot be followed"),
+        ("runtime/config.py", "get_scalar_param(param_dict, CLIPPING", "param_dict.setdefault(CLIPPING", "the method setdefault"),
+        ("runtime/constants.py", 'CLIPPING = "clipping"', 'CLIPPING = "steps"\nSTEPS_DEFAULT = 2', "a second default"),
+        ("runtime/config.py", "_REMOVED_ZERO_CONFIG_KEYS = {}\n", "", "_REMOVED_ZERO_CONFIG_KEYS is missing"),
+    ],
+)
+def test_deepspeed_refuses_what_it_does_not_understand(changed, file, old, new, said):
+    assert said in refusal("deepspeed", changed("deepspeed", file, old, new))
+
+
+# Hugging Face
+
+
+def test_huggingface_reads_fields():
+    assert facts("huggingface", TREES / "transformers") == {
+        "output_dir": {"type": ["string", "null"], "default": None},
+        "strategy": {"enum": ["no", "steps"], "x-checked-at": "config", "default": "no"},
+        "log_level": {"enum": ["info", "error", "passive", None], "default": "passive"},
+        "names": {"type": ["array", "null"], "items": {"type": "string"}, "default": []},
+        "space": {"anyOf": [{"type": ["string", "null"]}, {"enum": [False]}], "default": None},
+        "warmup": {"type": "number", "default": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("warmup: float", "warmup: complex", "an annotation without a rule: complex"),
+        ("warmup: float = field(default=0)", "warmup: float = 0", "a field that is not made by field()"),
+        ("field(default=0)", "field(default=compute())", "not a constant: compute()"),
+        ("default_factory=list", "default_factory=make", "a default factory without a rule"),
+        ("class TrainingArguments", "class Arguments", "class TrainingArguments is missing"),
+    ],
+)
+def test_huggingface_refuses_what_it_does_not_understand(changed, old, new, said):
+    assert said in refusal("huggingface", changed("transformers", "training_args.py", old, new))
+
+
+# GPT-NeoX
+
+
+def test_neox_reads_arguments():
+    assert facts("neox", TREES / "neox_arguments") == {
+        "layers": {"type": ["integer", "null"], "default": None},
+        "norm": {"enum": ["layernorm", "rmsnorm", None], "x-enum-case": "unchecked", "default": "layernorm"},
+        "ports": {"type": ["integer", "null"], "default": 6000},
+        "factor": {"type": ["number", "null"], "default": None},
+        "path": {"type": ["string", "null"], "default": None},
+        "anything": {"x-any": True, "default": None},
+        "git_hash": {"type": ["string", "null"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("model_args.py", "layers: int", "layers: tuple", "an annotation without a rule: tuple"),
+        ("model_args.py", "Union[int, float]", "Union[int, set]", "a member of a union without a rule: set"),
+        ("arguments.py", "[NeoXArgsModel]", "[NeoXArgsModel, NeoXArgsNew]", "not a class of this package"),
+        ("arguments.py", "BASE_CLASSES = ", "BASES = ", "BASE_CLASSES, what NeoXArgs inherits, is missing"),
+    ],
+)
+def test_neox_refuses_what_it_does_not_understand(changed, file, old, new, said):
+    assert said in refusal("neox", changed("neox_arguments", file, old, new))
+
+
+@pytest.mark.parametrize("kind", ["deepspeed", "huggingface", "neox"])
+def test_another_folder_is_refused(kind, tmp_path):
+    assert "no " in refusal(kind, tmp_path)
+
+
+# Facts and notes together
+
+HEAD = {"title": "T", "description": "D.", "type": "object", "x-framework": {"name": "transformers"}}
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    """Build a schema of two facts with given notes."""
+    import schema_merge
+
+    def build(keys: dict, mentioned=lambda file, key: True) -> dict:
+        (tmp_path / "sample.json").write_text(json.dumps({"head": HEAD, "keys": keys}))
+        monkeypatch.setattr(schema_merge, "NOTES", tmp_path)
+        sample = {"steps": {"type": "integer", "default": 1}, "part": {"type": "object", "properties": {"rate": {"default": None}}}}
+        return json.loads(schema_merge.build("sample", "9.9.9", sample, mentioned))
+
+    return build
+
+
+NOTES = {
+    "steps": {"description": "How many."},
+    "part": {"description": "A part."},
+    "part.rate": {"description": "How fast.", "type": "number"},
+}
+
+
+def test_notes_complete_the_facts(built):
+    schema = built(NOTES)
+    assert schema["x-framework"] == {"name": "transformers", "version": "9.9.9"}
+    assert list(schema["properties"]["steps"]) == ["description", "type", "default"]
+    assert schema["properties"]["part"]["properties"]["rate"] == {"description": "How fast.", "type": "number", "default": None}
+
+
+def test_notes_replace_what_a_key_takes(built):
+    schema = built({**NOTES, "steps": {"description": "How many.", "enum": [1, 2]}})
+    assert schema["properties"]["steps"] == {"description": "How many.", "enum": [1, 2], "default": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"steps": {"type": "integer"}}, "steps: not described"),
+        ({"part.rate": {"description": "How fast."}}, "part.rate: neither the source nor the notes say what it takes"),
+        ({"gone": {"description": "Was."}}, "gone: a note, but the source no longer has the key"),
+        ({"steps": {"description": "Was.", "x-removed": "9.0"}}, "steps: noted as removed, but the source has it"),
+        ({"nowhere.key": {"description": "X."}}, "nowhere.key: a note, but the source has no nowhere"),
+        ({"far": {"description": "X.", "type": "string", "x-read-in": "far.py"}}, "far: far.py does not read it any more"),
+    ],
+)
+def test_notes_that_do_not_fit_are_refused(built, change, said):
+    from schema_source import SourceError
+
+    with pytest.raises(SourceError) as raised:
+        built({**NOTES, **change}, mentioned=lambda file, key: False)
+    assert said in str(raised.value)
+
+
+def test_keys_of_other_packages_are_taken_on_trust(built):
+    note = {"description": "X.", "type": "string", "x-read-in": "package:other"}
+    assert "far" in built({**NOTES, "far": note}, mentioned=lambda file, key: False)["properties"]
+
+
+# The real frameworks
+
+
+def real(kind: str, package: str | None) -> Path:
+    """The folder of a framework, or a skip that says how to give one."""
+    variable = f"CFGLINT_{(package or kind).upper()}"
+    if variable in os.environ:
+        return Path(os.environ[variable])
+    spec = importlib.util.find_spec(package) if package else None
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{package or kind} is not here; {variable} can name its folder")
+    return Path(spec.origin).parent
+
+
+@pytest.mark.parametrize(("kind", "package"), [("deepspeed", "deepspeed"), ("huggingface", "transformers"), ("neox", None)])
+def test_the_committed_schema_is_what_the_framework_gives(kind, package):
+    path = real(kind, package)
+    committed = json.loads((ROOT / "schemas" / f"{kind}.json").read_text())["x-framework"]["version"]
+    command = [sys.executable, str(ROOT / "tools" / "rebuild_schema.py"), kind, str(path), "--check"]
+    command += ["--release", committed] if package is None else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if f"{committed} " not in f"{release(kind, path, committed)} ":
+        pytest.skip(f"{package} here is {release(kind, path, committed)}, the schema is of {committed}")
+    assert done.returncode == 0, done.stderr
+
+
+def release(kind: str, path: Path, default: str) -> str:
+    source = importlib.import_module(f"schema_{kind}")
+    return source.version(source.find(path)) or default

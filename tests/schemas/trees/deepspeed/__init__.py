@@ -1,0 +1,2 @@
+def initialize(config):
+    return config.get("data_parallel_size")

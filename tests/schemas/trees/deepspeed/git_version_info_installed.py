@@ -1,0 +1,1 @@
+version = "9.9.9+abc"

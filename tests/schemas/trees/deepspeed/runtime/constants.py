@@ -1,0 +1,9 @@
+STEPS = "steps"
+STEPS_DEFAULT = None
+CLIPPING = "clipping"
+CLIPPING_DEFAULT = 1.0
+OPTIMIZER = "optimizer"
+TYPE = "type"
+WRITER = "writer"
+WRITER_BYTES = "bytes"
+WRITER_BYTES_DEFAULT = 64 * 1024**2

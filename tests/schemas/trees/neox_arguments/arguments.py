@@ -1,0 +1,7 @@
+from .model_args import NeoXArgsModel
+
+BASE_CLASSES = [NeoXArgsModel]
+
+
+class NeoXArgs(*BASE_CLASSES):
+    pass
