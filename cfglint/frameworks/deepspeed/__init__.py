@@ -1,0 +1,143 @@
+"""DeepSpeed: the JSON that `deepspeed.initialize` reads, or that a trainer hands to it."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+from cfglint.source.document import MAPPING, SCALAR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Config, Facts
+    from cfglint.source.document import Document, Node
+    from cfglint.source.readers import Reader
+
+NEWEST = "0.19.8"
+
+# Keys that nobody else's JSON has at its top.
+SIGNS = frozenset(
+    (
+        "zero_optimization",
+        "train_micro_batch_size_per_gpu",
+        "zero_allow_untested_optimizer",
+        "zero_force_ds_cpu_optimizer",
+        "wall_clock_breakdown",
+        "steps_per_print",
+        "prescale_gradients",
+        "gradient_predivide_factor",
+        "sparse_gradients",
+        "comms_logger",
+        "flops_profiler",
+        "torch_autocast",
+        "managed_gradient_accumulation",
+        "communication_data_type",
+        "data_efficiency",
+        "compression_training",
+    )
+)
+# Keys that are DeepSpeed's when they hold one of these keys in their turn; others write them as plain values.
+SECTIONS = {
+    "fp16": ("enabled", "loss_scale", "auto_cast", "initial_scale_power"),
+    "bf16": ("enabled", "immediate_grad_update", "check_grad_overflow"),
+    "bfloat16": ("enabled",),
+    "amp": ("enabled", "opt_level"),
+    "optimizer": ("type",),
+    "scheduler": ("type",),
+    "activation_checkpointing": ("partition_activations", "cpu_checkpointing", "number_checkpoints", "contiguous_memory_optimization"),
+    "tensor_parallel": ("autotp_size",),
+    "elasticity": ("micro_batch_sizes", "max_train_batch_size"),
+    "hybrid_engine": ("enabled", "max_out_tokens"),
+    "sparse_attention": ("mode",),
+    "curriculum_learning": ("curriculum_type",),
+    "compile": ("deepcompile",),
+    "aio": ("block_size", "queue_depth"),
+}
+# Keys that DeepSpeed shares with trainers' own files.
+SHARED = frozenset(("train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "tensorboard", "wandb", "csv_monitor"))
+# What the files of others say that hold some of the same keys.
+OTHERS = frozenset(
+    (
+        "compute_environment",
+        "deepspeed_config",
+        "num_layers",
+        "num-layers",
+        "pipe_parallel_size",
+        "pipe-parallel-size",
+        "per_device_train_batch_size",
+        "model_name_or_path",
+        "architectures",
+        "log_history",
+        "global_step",
+    )
+)
+
+
+class DeepSpeed(Framework):
+    """DeepSpeed's own JSON."""
+
+    kind = "deepspeed"
+    title = "DeepSpeed"
+    package = "deepspeed"
+    newest = NEWEST
+    extensions = (".json", ".jsonc", ".hjson")
+
+    def recognise(self, document: Document) -> int:
+        """SURE with a key or a section that only DeepSpeed has; UNCLEAR with shared keys, or with a telling name alone."""
+        if document.syntax != "json":
+            return STRANGER
+        named = looks_like_its_name(document.path)
+        if document.root is None or document.root.kind != MAPPING:
+            return recognise_broken(document, named)
+        keys = {key.raw: value for key, value in document.root.children}
+        if not OTHERS.isdisjoint(keys):
+            return STRANGER
+        if not SIGNS.isdisjoint(keys):
+            return SURE
+        sections = sum(1 for key, inner in SECTIONS.items() if key in keys and holds(keys[key], inner))
+        shared = len(SHARED.intersection(keys))
+        if sections > 1 or (sections and (named or shared)) or (named and shared):
+            return SURE
+        return UNCLEAR if sections or shared > 1 or (named and not keys) else STRANGER
+
+    def syntax(self, path: str) -> str:
+        """DeepSpeed reads every file with hjson, whatever its name."""
+        return "json"
+
+    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+        """The config in the first document."""
+        from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+        return DeepSpeedConfig(documents, facts)
+
+    def load_rules(self) -> None:
+        """Register DeepSpeed's rules."""
+        import cfglint.frameworks.deepspeed.rules  # noqa: F401
+
+    def reader(self, document: Document, facts: Facts) -> Reader:
+        """hjson, which takes comments, missing quotes and a missing last brace, and refuses duplicate keys."""
+        from cfglint.source.readers import HJSON
+
+        return HJSON
+
+
+def looks_like_its_name(path: str) -> bool:
+    """Whether a file is called as DeepSpeed configs usually are: ds_config.json, deepspeed_zero3.json, zero2.json."""
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
+    return name.startswith(("ds_", "ds-", "zero")) or "deepspeed" in name or "ds_config" in name or "dsconfig" in name
+
+
+def holds(node: Node, keys: tuple[str, ...]) -> bool:
+    """Whether a mapping has one of the keys."""
+    return node.kind == MAPPING and any(key.raw in keys for key, _ in node.children)
+
+
+def recognise_broken(document: Document, named: bool) -> int:
+    """A text without a mapping: by the keys that stand in it, in quotes or at the start of a line."""
+    if document.root is not None and document.root.kind == SCALAR and not document.problems:
+        return STRANGER
+    text = document.text
+    if any(f'"{key}"' in text or text.startswith(key) or f"\n{key}:" in text for key in SIGNS):
+        return SURE
+    return UNCLEAR if named and text.strip() else STRANGER
+
+
+FRAMEWORK = DeepSpeed()

@@ -1,0 +1,307 @@
+"""DeepSpeed's batch arithmetic (0.19.8, runtime/config.py:455-475 and 593-655), operators and order included.
+
+    train_batch_size = train_micro_batch_size_per_gpu * gradient_accumulation_steps * data parallel size
+
+Nothing checks the types first, so a string or a fraction goes as far as Python lets it.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+TRAIN = "train_batch_size"
+MICRO = "train_micro_batch_size_per_gpu"
+ACCUMULATION = "gradient_accumulation_steps"
+KEYS = (TRAIN, MICRO, ACCUMULATION)
+MESH_SINCE = (0, 15, 4)
+SEQUENCE_KEY_SINCE = (0, 17, 0)
+STRICT_WORLD_SINCE = (0, 19, 3)
+MISSING = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
+NOT_EQUAL = "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
+
+
+class Unequal(Exception):
+    """The three values do not multiply up, or one of them is not positive."""
+
+
+class Triple:
+    """The three values as DeepSpeed holds them, and the key that a refusal is about."""
+
+    __slots__ = ("at", "derived", "reason", "values")
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+        self.derived: set[str] = set()
+        self.at = ""
+        self.reason = ""
+
+
+def resolve(config: DeepSpeedConfig) -> Batch:
+    """The batch that a config comes to, with what DeepSpeed would refuse about it."""
+    divisor, problem = data_parallel(config)
+    triple = Triple({key: number(config, key) for key in KEYS})
+    if problem is None and not config.load_problems:
+        problem = settle(config, triple, divisor)
+    layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
+    settings = {key: setting(config, triple, key) for key in KEYS}
+    parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))
+    return Batch(
+        layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], consumed(layout, settings, divisor), problem
+    )
+
+
+def number(config: DeepSpeedConfig, key: str) -> Any:
+    """A batch key's value; in a fragment "auto" waits for a trainer, and so is not known."""
+    value = config.values.get(key)
+    return None if value == "auto" and not config.facts.whole and config.trainer is None else value
+
+
+def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
+    """One of the three as a setting: written, derived from the others, or unknown."""
+    value = whole(triple.values[key])
+    if key not in triple.derived:
+        found = config.setting(key)
+        found.value = value
+        return found
+    others = [other for other in KEYS if other != key and other not in triple.derived]
+    return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
+
+
+def whole(value: Any) -> Any:
+    """A whole number for a float that is one, None for what no number stands for."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, (int, float)) else None
+
+
+def why_parallel(config: DeepSpeedConfig) -> str:
+    """What the data parallel size is computed from."""
+    if mesh(config):
+        return "data_parallel_size"
+    return "GPUs / sequence_parallel_size" if has_sequence_key(config) else "GPUs"
+
+
+def mesh(config: DeepSpeedConfig) -> bool:
+    """Whether the two keys that make a device mesh are both there."""
+    return config.version >= MESH_SINCE and "sequence_parallel_size" in config.values and "data_parallel_size" in config.values
+
+
+def has_sequence_key(config: DeepSpeedConfig) -> bool:
+    """Whether `sequence_parallel_size` divides the GPUs."""
+    return config.version >= SEQUENCE_KEY_SINCE and "sequence_parallel_size" in config.values
+
+
+def tensor_parallel(config: DeepSpeedConfig) -> int:
+    """The AutoTP size, which splits the GPUs without DeepSpeed's batch arithmetic knowing it."""
+    size = config.section("tensor_parallel")["autotp_size"]
+    return size if isinstance(size, int) and size > 1 else 1
+
+
+def sequence_parallel(config: DeepSpeedConfig) -> int:
+    """The sequence parallel size, 1 where there is none."""
+    size = config.values.get("sequence_parallel_size", 1)
+    return size if isinstance(size, int) and size > 1 and has_sequence_key(config) else 1
+
+
+def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
+    """Samples that one step takes: AutoTP's ranks share a batch that the arithmetic counts once each."""
+    micro, accumulation, total = (settings[key].value for key in (MICRO, ACCUMULATION, TRAIN))
+    if not isinstance(total, int):
+        return None
+    if layout.tensor_parallel == 1:
+        return total
+    if not isinstance(micro, int) or not isinstance(accumulation, int) or not isinstance(divisor, int):
+        return None
+    return micro * accumulation * (divisor // layout.tensor_parallel)
+
+
+def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
+    """The number by which DeepSpeed divides, or why it stops before it has one; None where the GPUs are unknown."""
+    if mesh(config):
+        return mesh_size(config)
+    if not has_sequence_key(config):
+        return config.world_size, None
+    size = config.values["sequence_parallel_size"]
+    if size == "auto" and not config.facts.whole:
+        return None, None
+    try:
+        found = (8 if config.world_size is None else config.world_size) / size
+    except (TypeError, ZeroDivisionError, OverflowError) as raised:
+        if config.version < STRICT_WORLD_SINCE:
+            return 1, None
+        return None, refusal(config, "sequence_parallel_size", raised, "sequence_parallel_size does not divide the GPUs")
+    return (found if config.world_size is not None else None), None
+
+
+def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
+    """The data parallel side of the device mesh, which has to cover the GPUs exactly."""
+    size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
+    world = config.world_size
+    for key in ("data_parallel_size", "sequence_parallel_size"):
+        if not isinstance(config.values[key], int):
+            raised = TypeError(f"{key} is {type(config.values[key]).__name__}, not an integer")
+            return None, refusal(config, key, raised, f"{key} is not an integer")
+    if world is None:
+        return None, None
+    if size * ranks > world:
+        text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {size * ranks}"
+        message = f"data_parallel_size {size} x sequence_parallel_size {ranks} needs {size * ranks} GPUs, there are {world}"
+        return None, BatchProblem("layout", config.setting("data_parallel_size"), message, text)
+    if 0 < size * ranks < world:
+        message = f"data_parallel_size {size} x sequence_parallel_size {ranks} leaves {world - size * ranks} of {world} GPUs out"
+        return size, BatchProblem("layout", config.setting("data_parallel_size"), message, "IndexError: list index out of range")
+    return size, None
+
+
+def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: str = "") -> BatchProblem:
+    """A Python exception as the batch problem that it is."""
+    reason = reason or ("not-positive" if isinstance(raised, ZeroDivisionError) else "type")
+    return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
+
+
+def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+    """Fill the triple in and check it; without a number of GPUs, only what holds for each of them."""
+    written = [key for key in KEYS if triple.values[key] is not None]
+    if waits(config):
+        return None
+    if TRAIN not in written and MICRO not in written:
+        return missing(config, written)
+    if divisor is None:
+        return undecided(config, triple)
+    try:
+        infer(triple, divisor)
+        check(triple, divisor)
+    except Unequal as raised:
+        return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), f"AssertionError: {raised}")
+    except (TypeError, ZeroDivisionError, OverflowError) as raised:
+        return uncountable(config, triple, written, raised)
+    return None
+
+
+def waits(config: DeepSpeedConfig) -> bool:
+    """Whether a trainer is still to fill one of the three in."""
+    return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
+
+
+def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
+    """Neither of the two keys without which nothing can be derived."""
+    if not config.facts.whole and config.trainer is None:
+        return None
+    key = written[0] if written else MICRO
+    return BatchProblem("missing", config.setting(key), f"neither {TRAIN} nor {MICRO} is given", MISSING)
+
+
+def infer(triple: Triple, divisor: Any) -> None:
+    """Derive what is missing (config.py:607-650)."""
+    values = triple.values
+    total, micro, steps = values[TRAIN], values[MICRO], values[ACCUMULATION]
+    if total is not None and micro is not None and steps is not None:
+        return
+    if total is not None and micro is not None:
+        values[ACCUMULATION] = total // micro // divisor
+    elif total is not None and steps is not None:
+        values[MICRO] = total // divisor // steps
+    elif micro is not None and steps is not None:
+        values[TRAIN] = product(product(micro, steps), divisor)
+    elif total is not None:
+        values[ACCUMULATION] = 1
+        values[MICRO] = total // divisor
+        triple.derived = {MICRO, ACCUMULATION}
+        return
+    else:
+        values[TRAIN] = product(micro, divisor)
+        values[ACCUMULATION] = 1
+        triple.derived = {TRAIN, ACCUMULATION}
+        return
+    triple.derived = {key for key, given in ((TRAIN, total), (MICRO, micro), (ACCUMULATION, steps)) if given is None}
+
+
+def product(left: Any, right: Any) -> Any:
+    """`left * right`, without making the long string that a string times a number is."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, (str, list)) and isinstance(other, int):
+            return one
+    return left * right
+
+
+def check(triple: Triple, divisor: Any) -> None:
+    """The four assertions (config.py:593-605)."""
+    values = triple.values
+    for key, title in ((TRAIN, "Train batch size"), (MICRO, "Micro batch size per gpu"), (ACCUMULATION, "Gradient accumulation steps")):
+        triple.at = key
+        if not values[key] > 0:
+            triple.reason = "mismatch" if key in triple.derived and values[key] == 0 else "not-positive"
+            raise Unequal(f"{title}: {values[key]} has to be greater than 0")
+    if values[TRAIN] != product(product(values[MICRO], values[ACCUMULATION]), divisor):
+        triple.at = TRAIN
+        triple.reason = "mismatch"
+        equation = f"{values[TRAIN]} != {values[MICRO]} * {values[ACCUMULATION]} * {divisor}"
+        raise Unequal(f"{NOT_EQUAL.partition(': ')[2]} {equation}")
+
+
+def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
+    """The written key to point at: the one that is wrong, or the first that the wrong one came from."""
+    if triple.at in written and (triple.reason == "mismatch" or not positive(triple.values[triple.at])):
+        return config.setting(triple.at)
+    wrong = [key for key in written if not positive(triple.values[key])]
+    return config.setting((wrong or written)[0])
+
+
+def positive(value: Any) -> bool:
+    """Whether a value is a number above zero."""
+    return isinstance(value, (int, float)) and value > 0
+
+
+def explain(triple: Triple, divisor: Any) -> str:
+    """The refusal in our words."""
+    values = triple.values
+    total, micro, steps = (shown(values[key]) for key in KEYS)
+    if triple.reason == "not-positive":
+        key = next((key for key in KEYS if key not in triple.derived and not positive(values[key])), triple.at)
+        return f"{key} is {shown(values[key])}; it has to be positive"
+    if not triple.derived:
+        return f"{TRAIN} {total} is not {micro} x {steps} x {shown(divisor)} (micro batch x accumulation x data parallel)"
+    given = [f"{micro} (micro batch)" if MICRO not in triple.derived else "", f"{steps} (accumulation)" if ACCUMULATION not in triple.derived else ""]
+    factors = " x ".join([part for part in given if part] + [f"{shown(divisor)} (data parallel)"])
+    return f"{TRAIN} {total} is not a multiple of {factors}"
+
+
+def shown(value: Any) -> str:
+    """A number as people write it: 4, not 4.0."""
+    return str(whole(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
+    """The problem behind an operator that refused its operands."""
+    if isinstance(raised, ZeroDivisionError):
+        key = next((key for key in written if triple.values[key] == 0), written[0])
+        return refusal(config, key, raised, f"{key} is 0; it has to be positive")
+    key = next((key for key in written if not isinstance(triple.values[key], (int, float))), written[0])
+    return refusal(config, key, raised, f"{key} is {triple.values[key]!r}, not a number")
+
+
+def undecided(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
+    """What no number of GPUs would mend: a wrong type, a value that is not positive, a remainder."""
+    written = [key for key in KEYS if triple.values[key] is not None]
+    for key in written:
+        value = triple.values[key]
+        if not isinstance(value, (int, float)):
+            raised = TypeError(f"'>' not supported between instances of '{type(value).__name__}' and 'int'")
+            return refusal(config, key, raised, f"{key} is {value!r}, not a number")
+        if not value > 0:
+            text = f"AssertionError: {key} {value} has to be greater than 0"
+            return BatchProblem("not-positive", config.setting(key), f"{key} is {value}; it has to be positive", text)
+    total, micro, steps = (triple.values[key] for key in KEYS)
+    unit = (1 if micro is None else micro) * (1 if steps is None else steps)
+    if TRAIN in written and isinstance(total, int) and isinstance(unit, int) and total % unit and not has_sequence_key(config):
+        message = f"{TRAIN} {total} is not a multiple of {unit}, so that no number of GPUs fits"
+        return BatchProblem("mismatch", config.setting(TRAIN), message, NOT_EQUAL)
+    return None

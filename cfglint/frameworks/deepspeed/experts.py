@@ -1,0 +1,142 @@
+"""What AutoEP refuses (DeepSpeed 0.19.8, module_inject/auto_ep_config.py:104-330 and auto_ep_folding.py:75-258)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+    Refusals = Iterator[tuple[str, str]]
+
+PRESETS = ("mixtral", "qwen3_moe", "qwen3_5_moe", "deepseek_v2", "deepseek_v3", "minimax_m3")
+ACTIVATIONS = ("swiglu", "geglu_tanh", "swiglu_clamped", "swiglu_oai")
+CHOICES = {
+    "score_apply": ("auto", "pre", "post"),
+    "combine_impl": ("auto", "weighted_sum", "fused_weighted_sum", "legacy_bmm"),
+    "row_weighting_impl": ("auto", "eager", "fused"),
+    "gate_up_impl": ("separate", "fused"),
+    "comm_backend": ("comm", "deepep"),
+    "score_func": ("auto", "softmax", "sigmoid"),
+}
+# (key, default, smallest, what the message calls such a number)
+COUNTS = (("comm_num_sm", 12, 1, "positive"), ("comm_qp_margin", 4, 0, "non-negative"), ("comm_max_tokens_per_rank", 0, 0, "non-negative"))
+NAMES = (
+    *("expert_w1", "expert_w2", "expert_w3", "num_experts_attr", "top_k_attr", "router_pattern", "expert_pattern"),
+    *("shared_experts_pattern", "shared_experts_gate_pattern"),
+)
+
+
+def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
+    """(key, message) for everything that AutoEP would refuse about a section that is on."""
+    for key in ("validate_folding_routing", "async_split_plan"):
+        if not isinstance(section.get(key, False), bool):
+            yield key, f"expert_parallel.{key} must be a boolean"
+    yield from sizes(config, section)
+    yield from choices(section)
+    yield from counts(section)
+    yield from groups(section)
+    yield from names(section)
+
+
+def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
+    """The sizes, which split the GPUs, and what goes with tensor parallelism."""
+    experts, inner = section.get("autoep_size", 1), section.get("expert_tensor_parallel_size", 1)
+    for key, value in (("autoep_size", experts), ("expert_tensor_parallel_size", inner)):
+        if not isinstance(value, int) or value < 1:
+            yield key, f"expert_parallel.{key} must be a positive integer, got {value!r}"
+            return
+    tensor = config.section("tensor_parallel")["autotp_size"] or 0
+    if config.world_size is not None and config.world_size % (experts * inner):
+        yield "autoep_size", (
+            f"expert_parallel.autoep_size * expert_parallel.expert_tensor_parallel_size ({experts} * {inner} = {experts * inner})"
+            f" must divide the stage size (world_size={config.world_size})"
+        )
+    if inner != 1:
+        yield "expert_tensor_parallel_size", f"expert_parallel.expert_tensor_parallel_size={inner} is not supported yet"
+    yield from fused(section, experts, tensor)
+    if tensor > 1:
+        yield from folded(config, section, experts)
+
+
+def fused(section: dict[Any, Any], experts: int, tensor: int) -> Refusals:
+    """The fused reduction, which works in the plain setup only."""
+    if section.get("combine_impl") == "fused_weighted_sum":
+        if tensor > 1:
+            yield "combine_impl", 'combine_impl="fused_weighted_sum" does not support folded tensor parallelism'
+        if section.get("comm_backend") == "deepep" and experts > 1:
+            yield "combine_impl", 'combine_impl="fused_weighted_sum" cannot be used with comm_backend="deepep"'
+    if section.get("row_weighting_impl") == "fused":
+        if section.get("comm_backend", "comm") != "deepep":
+            yield "row_weighting_impl", 'row_weighting_impl="fused" only runs inside the DeepEP route'
+        elif experts == 1:
+            yield "row_weighting_impl", 'row_weighting_impl="fused" only runs when DeepEP dispatch is active (autoep_size > 1)'
+    if section.get("gate_up_impl") == "fused" and not section.get("use_grouped_mm", True):
+        yield "gate_up_impl", 'gate_up_impl="fused" needs use_grouped_mm'
+
+
+def folded(config: DeepSpeedConfig, section: dict[Any, Any], experts: int) -> Refusals:
+    """Experts folded into tensor parallelism."""
+    if section.get("async_split_plan") is True and experts > 1:
+        yield "async_split_plan", "expert_parallel.async_split_plan does not support AutoEP+AutoTP folding yet."
+    if config.section("compile")["deepcompile"]:
+        yield "", "DeepCompile with AutoEP+AutoTP folding is not supported"
+    if experts == 1:
+        yield "autoep_size", "AutoEP+AutoTP folding requires expert_parallel.autoep_size > 1."
+    if config.values.get("use_data_before_expert_parallelism"):
+        yield "", "expert_parallel with use_data_before_expert_parallel_ is not supported with AutoEP+AutoTP folding."
+    if config.zero["offload_optimizer"] is not None or config.zero["offload_param"] is not None:
+        yield "", "ZeRO optimizer/parameter offload with AutoEP+AutoTP folding is not validated yet."
+
+
+def choices(section: dict[Any, Any]) -> Refusals:
+    """Values out of short lists."""
+    for key, allowed in CHOICES.items():
+        if key in section and section[key] not in allowed:
+            yield key, f"{key} must be one of {allowed}, got '{section[key]}'"
+    preset = section.get("preset_model")
+    if preset is not None and preset not in PRESETS:
+        yield "preset_model", f"Unknown preset_model '{preset}'. Available presets: {list(PRESETS)}"
+    activation = section.get("expert_activation")
+    if activation is not None and activation not in ACTIVATIONS:
+        yield "expert_activation", f"expert_activation must be one of {ACTIVATIONS}, got '{activation}'"
+
+
+def counts(section: dict[Any, Any]) -> Refusals:
+    """Sizes of buffers and budgets."""
+    for key, default, least, word in COUNTS:
+        value = section.get(key, default)
+        if not isinstance(value, int) or value < least:
+            yield key, f"{key} must be a {word} integer, got {value!r}"
+    if section.get("comm_backend") == "deepep" and section.get("comm_max_tokens_per_rank", 0) == 0:
+        yield "comm_max_tokens_per_rank", "comm_max_tokens_per_rank must be a positive integer when comm_backend='deepep'."
+    factor = section.get("routed_scaling_factor", "auto")
+    if factor != "auto" and not isinstance(factor, (int, float)):
+        yield "routed_scaling_factor", "routed_scaling_factor must be a number or 'auto'"
+
+
+def groups(section: dict[Any, Any]) -> Refusals:
+    """Routing limited to groups of experts."""
+    limited, total = section.get("num_limited_groups"), section.get("num_expert_groups")
+    for key, value in (("num_limited_groups", limited), ("num_expert_groups", total)):
+        if isinstance(value, (int, float)) and value < 1:
+            yield key, f"{key} must be >= 1, got {value}"
+    if isinstance(limited, (int, float)) and isinstance(total, (int, float)) and limited > total >= 1:
+        yield "num_limited_groups", f"num_limited_groups ({limited}) must be <= num_expert_groups ({total})"
+
+
+def names(section: dict[Any, Any]) -> Refusals:
+    """Names of attributes and children of modules, which are single words."""
+    for key in NAMES:
+        value = section.get(key)
+        if value is None:
+            continue
+        if not isinstance(value, str) or value == "":
+            yield key, f"{key} must be a non-empty string"
+        elif "." in value:
+            yield key, f"{key} must be a direct attribute name (no dots)"
+    shared = section.get("has_shared_experts")
+    if shared is not None and not isinstance(shared, bool):
+        yield "has_shared_experts", "has_shared_experts must be a boolean when set"

@@ -1,0 +1,531 @@
+"""The sections of a DeepSpeed config that pydantic models hold, and how a model reads one.
+
+Such a section refuses keys that it does not know, and drops every key whose value is the string "auto"
+before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.deepspeed import lax
+from cfglint.frameworks.deepspeed.lax import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from cfglint.frameworks.base import Version
+
+UNKNOWN = "unknown"
+EARLY = "early"  # known to a later release only
+TWICE = "twice"  # given under its other name as well
+TYPE = "type"
+RANGE = "range"
+CHOICE = "choice"
+RULE = "rule"
+ESCAPED = "escaped"
+EXTRA = "Extra inputs are not permitted"
+MAXSIZE = 9_223_372_036_854_775_807
+
+
+class Fault:
+    """Why a model refuses: at `path` inside the section, of a kind above, in the words of the exception.
+
+    `raises` names the exception where it is not pydantic's ValidationError.
+    """
+
+    __slots__ = ("kind", "message", "path", "raises", "title")
+
+    def __init__(self, path: tuple[str, ...], kind: str, message: str, title: str = "", raises: str = "ValidationError") -> None:
+        self.path = path
+        self.kind = kind
+        self.message = message
+        self.title = title
+        self.raises = raises
+
+    @property
+    def exception(self) -> str:
+        """The predicted exception, without the line breaks and the link that pydantic adds."""
+        if self.raises != "ValidationError":
+            return f"{self.raises}: {self.message}"
+        place = ".".join(self.path)
+        return f"ValidationError: 1 validation error for {self.title}: {place}: {self.message}" if place else (
+            f"ValidationError: 1 validation error for {self.title}: {self.message}"
+        )
+
+
+class Field:
+    """One key of a model: how its value is read, the default, its bounds and its names.
+
+    `alias` is the name that the documentation uses; the Python name is taken as well. `since` is the first
+    release that knows the key.
+    """
+
+    __slots__ = ("above", "alias", "below", "default", "least", "model", "most", "read", "since")
+
+    def __init__(
+        self,
+        read: Callable[[Any], Any],
+        default: Any = None,
+        *,
+        least: float | None = None,
+        most: float | None = None,
+        above: float | None = None,
+        below: float | None = None,
+        alias: str = "",
+        since: Version = (),
+        model: Model | None = None,
+    ) -> None:
+        self.read = read
+        self.default = default
+        self.least = least
+        self.most = most
+        self.above = above
+        self.below = below
+        self.alias = alias
+        self.since = since
+        self.model = model
+
+    def bound(self, value: Any) -> str:
+        """What is wrong with a value's size, in pydantic's words."""
+        if self.above is not None and not value > self.above:
+            return f"Input should be greater than {self.above}"
+        if self.least is not None and not value >= self.least:
+            return f"Input should be greater than or equal to {self.least}"
+        if self.below is not None and not value < self.below:
+            return f"Input should be less than {self.below}"
+        if self.most is not None and not value <= self.most:
+            return f"Input should be less than or equal to {self.most}"
+        return ""
+
+
+class Model:
+    """A pydantic model: its title in error texts, its fields, and what it checks once the fields are read."""
+
+    __slots__ = ("after", "fields", "names", "nullable", "title")
+
+    def __init__(
+        self,
+        title: str,
+        fields: dict[str, Field],
+        after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None,
+        nullable: bool = False,
+    ) -> None:
+        self.title = title
+        self.fields = fields
+        self.after = after
+        self.nullable = nullable
+        self.names = {field.alias: name for name, field in fields.items() if field.alias}
+
+
+class Section:
+    """A section as its model holds it.
+
+    `values` has every field by its Python name, None where the file's value is refused; `given` are the
+    Python names that the file gives, each with the key it is written under.
+    """
+
+    __slots__ = ("faults", "given", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.given: dict[str, str] = {}
+        self.faults: list[Fault] = []
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name)
+
+
+def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str = "") -> Section:
+    """Read a mapping as `model` does; `title` names the outermost model, which error texts carry."""
+    section = Section()
+    title = title or model.title
+    for key, value in raw.items():
+        if isinstance(value, str) and value == "auto":
+            continue
+        name = model.names.get(key) or key
+        field = model.fields.get(name) if isinstance(name, str) else None
+        refused = unexpected(field, key, name, raw, version)
+        if field is None or refused:
+            section.faults.append(Fault((str(key),), refused, EXTRA, title))
+            continue
+        section.given[name] = key
+        section.values[name] = read_field(section, field, key, value, version, title)
+    for name, field in model.fields.items():
+        if name not in section.values:
+            section.values[name] = read_section(field.model, {}, version).values if field.model and field.default == {} else field.default
+    if model.after is not None and not section.faults:
+        section.faults.extend(Fault((name,) if name else (), RULE, message, title) for name, message in model.after(section.values))
+    return section
+
+
+def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], version: Version) -> str:
+    """Why a model forbids a key; empty where it takes it."""
+    if field is None:
+        return UNKNOWN
+    if field.since > version:
+        return EARLY
+    return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
+
+
+def read_field(section: Section, field: Field, key: str, value: Any, version: Version, title: str) -> Any:
+    """A field's value, or None with a fault noted in the section."""
+    if field.model is not None:
+        return read_nested(section, field, key, value, version, title)
+    try:
+        found = field.read(value)
+    except Refused as refusal:
+        message = str(refusal)
+        kind = CHOICE if message.startswith("Input should be 0") or message.startswith("Input should be '") else TYPE
+        section.faults.append(Fault((key,), kind, message, title))
+        return None
+    problem = "" if found is None else field.bound(found)
+    if problem:
+        section.faults.append(Fault((key,), RANGE, problem, title))
+        return None
+    return found
+
+
+def read_nested(section: Section, field: Field, key: str, value: Any, version: Version, title: str) -> Any:
+    """A field that is a model of its own."""
+    model = field.model
+    assert model is not None
+    if value is None and model.nullable:
+        return field.default if field.default is None else read_section(model, {}, version).values
+    if not isinstance(value, dict):
+        if model is LEAF_MODULE:
+            message = "leaf_module configuration must be a mapping of fields to values"
+            section.faults.append(Fault((key,), ESCAPED, message, title, "TypeError"))
+        else:
+            section.faults.append(Fault((key,), TYPE, f"Input should be a valid dictionary or instance of {model.title}", title))
+        return None
+    inner = read_section(model, value, version, title)
+    section.faults.extend(Fault((key, *fault.path), fault.kind, fault.message, title, fault.raises) for fault in inner.faults)
+    return None if inner.faults else inner.values
+
+
+def flag(default: bool = False, **options: Any) -> Field:
+    """A boolean key."""
+    return Field(lax.boolean, default, **options)
+
+
+def count(default: int, least: float | None = 0, **options: Any) -> Field:
+    """An integer key, not negative unless `least` says otherwise."""
+    return Field(lax.integer, default, least=least, **options)
+
+
+def share(default: float, **options: Any) -> Field:
+    """A number from 0 to 1."""
+    return Field(lax.number, default, least=0.0, most=1.0, **options)
+
+
+def name_list(value: Any) -> list[str]:
+    """A list of strings, or one string for a list of one."""
+    return [value] if isinstance(value, str) else lax.items_of(lax.text)(value)
+
+
+def loss_scale(value: Any) -> float:
+    """`fp16.loss_scale`: what float() takes, finite and not negative, but no boolean (precision_config.py:117)."""
+    if isinstance(value, bool):
+        raise Refused("Value error, fp16.loss_scale must be a number, not bool")
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise Refused("Value error, fp16.loss_scale must be a number") from None
+    if found != found or abs(found) == float("inf"):
+        raise Refused("Value error, fp16.loss_scale must be a finite number (not inf/-inf/nan)")
+    if found < 0:
+        raise Refused("Value error, fp16.loss_scale must be >= 0 (0 enables dynamic loss scaling)")
+    return found
+
+
+def scale_integer(key: str) -> Callable[[Any], int]:
+    """`fp16.loss_scale_window` and `fp16.min_loss_scale`: what int() takes, but no boolean (precision_config.py:165)."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool):
+            raise Refused(f"Value error, fp16.{key} must be an integer, not bool")
+        if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+            raise Refused(f"Value error, fp16.{key} must be a finite number (not inf/-inf/nan)")
+        try:
+            int(value)
+        except (TypeError, ValueError):
+            raise Refused(f"Value error, fp16.{key} must be an integer") from None
+        return lax.integer(value)
+
+    return read
+
+
+def check_fp16(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """With a dynamic scale the window and the floor must be positive (precision_config.py:182)."""
+    if values["enabled"] and values["loss_scale"] == 0:
+        for key in ("loss_scale_window", "min_loss_scale"):
+            if values[key] <= 0:
+                yield "", f"Value error, fp16.{key} must be > 0 when dynamic loss scaling is enabled (loss_scale=0)"
+                return
+
+
+def check_zenflow(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Intervals are numbers or "auto" (zenflow_config.py:53-70)."""
+    if values["select_strategy"] not in ("auto", "step", "epoch"):
+        yield "", 'Value error, select_strategy must be one of "auto", "step", or "epoch"'
+    elif isinstance(values["select_interval"], str) and values["select_interval"] != "auto":
+        yield "", 'Value error, If select_interval is a string, it must be "auto"'
+    elif isinstance(values["update_interval"], str) and values["update_interval"] != "auto":
+        yield "", 'Value error, If update_interval is a string, it must be "auto"'
+    elif isinstance(values["update_interval"], int) and values["update_interval"] < 1:
+        yield "", "Value error, If update_interval is a number, it must be at least 1"
+
+
+def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the ZeRO section checks as a whole (zero/config.py:388-399)."""
+    stage = values["stage"]
+    if not values["compute_grad_norm"] and stage not in (1, 2):
+        yield "", "Value error, compute_grad_norm=false is supported only with ZeRO Stage 1 or 2"
+        return
+    offload = values["offload_optimizer"]
+    if offload is not None and offload["ratio"] < 1.0 and stage != 3:
+        yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
+
+
+DEVICE = lax.one_of("none", "cpu", "nvme")
+
+OFFLOAD_PARAM = Model(
+    "DeepSpeedZeroOffloadParamConfig",
+    {
+        "device": Field(DEVICE, "none"),
+        "nvme_path": Field(lax.optional(lax.path)),
+        "buffer_count": count(5),
+        "buffer_size": count(100_000_000),
+        "max_in_cpu": count(1_000_000_000),
+        "pin_memory": flag(True),
+    },
+    nullable=True,
+)
+OFFLOAD_OPTIMIZER = Model(
+    "DeepSpeedZeroOffloadOptimizerConfig",
+    {
+        "device": Field(DEVICE, "none"),
+        "nvme_path": Field(lax.optional(lax.path)),
+        "buffer_count": count(4),
+        "pin_memory": flag(True),
+        "pipeline_read": flag(),
+        "pipeline_write": flag(),
+        "fast_init": flag(),
+        "ratio": share(1.0),
+        "super_offload": flag(since=(0, 18)),
+        "cpuadam_cores_perc": share(0.8, since=(0, 18)),
+    },
+    nullable=True,
+)
+ZENFLOW = Model(
+    "ZenFlowConfig",
+    {
+        "topk_ratio": Field(lax.number, 0.1, above=0.0, below=1.0),
+        "select_strategy": Field(lax.text, "auto"),
+        "select_interval": Field(lax.text_or_integer, "auto"),
+        "update_interval": Field(lax.text_or_integer, "auto"),
+        "overlap_step": flag(),
+        "offload": flag(),
+        "auto_ratio": share(0.99),
+        "full_warm_up_rounds": count(0, None),
+        "pt_reserved_cores_perc": share(0.5),
+        "steps_per_epoch": Field(lax.optional(lax.integer)),
+    },
+    check_zenflow,
+    nullable=True,
+)
+LEAF_MODULE = Model(
+    "DeepSpeedZeroLeafModuleConfig",
+    {"classes": Field(name_list, ()), "names": Field(name_list, ()), "name_suffixes": Field(name_list, ())},
+    nullable=True,
+)
+ZERO = Model(
+    "DeepSpeedZeroConfig",
+    {
+        "stage": Field(lax.stage, 0),
+        "contiguous_gradients": flag(True),
+        "reduce_scatter": flag(True),
+        "reduce_bucket_size": Field(lax.integer, 500_000_000, above=0),
+        "use_multi_rank_bucket_allreduce": flag(True),
+        "allgather_partitions": flag(True),
+        "allgather_bucket_size": count(500_000_000),
+        "overlap_comm": Field(lax.optional(lax.boolean)),
+        "compute_grad_norm": flag(True, since=(0, 19, 7)),
+        "load_from_fp32_weights": flag(True),
+        "elastic_checkpoint": flag(),
+        "offload_param": Field(lax.anything, model=OFFLOAD_PARAM),
+        "offload_optimizer": Field(lax.anything, model=OFFLOAD_OPTIMIZER),
+        "zenflow": Field(lax.anything, model=ZENFLOW, since=(0, 17, 6)),
+        "sub_group_size": count(1_000_000_000),
+        "cpu_offload_param": Field(lax.optional(lax.boolean)),
+        "cpu_offload_use_pin_memory": Field(lax.optional(lax.boolean)),
+        "cpu_offload": Field(lax.optional(lax.boolean)),
+        "prefetch_bucket_size": count(50_000_000, alias="stage3_prefetch_bucket_size"),
+        "param_persistence_threshold": count(100_000, alias="stage3_param_persistence_threshold"),
+        "model_persistence_threshold": count(MAXSIZE, alias="stage3_model_persistence_threshold"),
+        "max_live_parameters": count(1_000_000_000, alias="stage3_max_live_parameters"),
+        "max_reuse_distance": count(1_000_000_000, alias="stage3_max_reuse_distance"),
+        "gather_16bit_weights_on_model_save": flag(alias="stage3_gather_16bit_weights_on_model_save"),
+        "module_granularity_threshold": count(0, None, alias="stage3_module_granularity_threshold", since=(0, 16, 9)),
+        "use_all_reduce_for_fetch_params": flag(alias="stage3_use_all_reduce_for_fetch_params", since=(0, 14, 5)),
+        "allgather_sequential": flag(alias="stage3_allgather_sequential", since=(0, 18, 9)),
+        "stage3_gather_fp16_weights_on_model_save": flag(),
+        "ignore_unused_parameters": flag(True),
+        "legacy_stage1": flag(),
+        "round_robin_gradients": flag(),
+        "parameter_alignment": flag(since=(0, 19, 7)),
+        "zero_hpz_partition_size": count(1),
+        "zero_quantized_weights": flag(),
+        "zero_quantized_nontrainable_weights": flag(),
+        "zero_quantized_gradients": flag(),
+        "memory_efficient_linear": flag(True),
+        "pipeline_loading_checkpoint": flag(),
+        "override_module_apply": flag(True),
+        "log_trace_cache_warnings": flag(since=(0, 16, 9)),
+        "enable_sanity_checks": flag(since=(0, 17, 6)),
+        "save_muon_momentum_buffer_in_memory": flag(since=(0, 18, 9)),
+        "leaf_module": Field(lax.anything, {}, model=LEAF_MODULE, since=(0, 18)),
+    },
+    check_zero,
+)
+FP16 = Model(
+    "DeepSpeedFP16Config",
+    {
+        "enabled": flag(),
+        "auto_cast": flag(),
+        "loss_scale": Field(loss_scale, 0.0),
+        "initial_scale_power": count(16, None),
+        "loss_scale_window": Field(scale_integer("loss_scale_window"), 1000),
+        "hysteresis": count(2, None),
+        "consecutive_hysteresis": flag(),
+        "min_loss_scale": Field(scale_integer("min_loss_scale"), 1),
+        "fp16_master_weights_and_grads": flag(),
+    },
+    check_fp16,
+)
+BF16 = Model(
+    "DeepSpeedBF16Config",
+    {
+        "enabled": flag(),
+        "immediate_grad_update": flag(),
+        "check_grad_overflow": flag(True),
+        "bf16_master_weights_and_grads": flag(since=(0, 18, 4)),
+        "bf16_optimizer_states": flag(since=(0, 18, 4)),
+    },
+)
+COMMS_LOGGER = Model(
+    "CommsLoggerConfig",
+    {"enabled": flag(), "prof_all": flag(True), "prof_ops": Field(lax.items, ()), "verbose": flag(), "debug": flag()},
+)
+OPTIONAL_TEXT = lax.optional(lax.text)
+TENSORBOARD = Model(
+    "TensorBoardConfig", {"enabled": flag(), "output_path": Field(lax.text, ""), "job_name": Field(lax.text, "DeepSpeedJobName")}
+)
+WANDB = Model(
+    "WandbConfig",
+    {"enabled": flag(), "group": Field(OPTIONAL_TEXT), "team": Field(OPTIONAL_TEXT), "project": Field(lax.text, "deepspeed")},
+)
+CSV_MONITOR = Model("CSVConfig", TENSORBOARD.fields)
+COMET = Model(
+    "CometConfig",
+    {
+        "enabled": flag(),
+        "samples_log_interval": count(100, None),
+        "project": Field(OPTIONAL_TEXT),
+        "workspace": Field(OPTIONAL_TEXT),
+        "api_key": Field(OPTIONAL_TEXT),
+        "experiment_name": Field(OPTIONAL_TEXT),
+        "experiment_key": Field(OPTIONAL_TEXT),
+        "online": Field(lax.optional(lax.boolean)),
+        "mode": Field(OPTIONAL_TEXT),
+    },
+)
+MONITOR = Model(
+    "DeepSpeedMonitorConfig",
+    {
+        "tensorboard": Field(lax.anything, {}, model=TENSORBOARD),
+        "comet": Field(lax.anything, {}, model=COMET),
+        "wandb": Field(lax.anything, {}, model=WANDB),
+        "csv_monitor": Field(lax.anything, {}, model=CSV_MONITOR),
+    },
+)
+HYBRID_ENGINE = Model(
+    "HybridEngineConfig",
+    {
+        "enabled": flag(),
+        "max_out_tokens": Field(lax.integer, 512, above=0),
+        "inference_tp_size": count(1, None),
+        "release_inference_cache": flag(),
+        "pin_parameters": flag(True),
+        "tp_gather_partition_size": count(8, None),
+        "enable_cuda_graph": flag(),
+    },
+)
+COMPILE = Model(
+    "CompileConfig",
+    {
+        "deepcompile": flag(),
+        "autoep_non_moe": flag(since=(0, 19, 8)),
+        "free_activation": flag(),
+        "free_activation_threshold": count(10 * 1024 * 1024, None, since=(0, 18, 4)),
+        "offload_activation": flag(),
+        "offload_activation_pin_memory": flag(True),
+        "offload_opt_states": flag(),
+        "double_buffer": flag(True),
+        "symmetric_memory": flag(),
+        "debug_log": flag(),
+        "offload_parameters": flag(),
+        "sync_before_reduce": flag(),
+        "sync_after_reduce": flag(),
+        "sync_before_allgather": flag(),
+        "sync_after_allgather": flag(),
+        "keep_int_input_tensors": flag(True),
+        "keep_all_input_tensors": flag(),
+        "passes": Field(lax.optional(lax.items_of(lax.one_of("z1", "z3", "autosp", "autotp"))), since=(0, 18, 9)),
+    },
+)
+TP = Model(
+    "TPConfig",
+    {"tp_size": count(1, None), "tp_grain_size": count(1, None), "mpu": Field(lax.anything), "tp_group": Field(lax.anything)},
+)
+TENSOR_PARALLEL = Model(
+    "TPTrainingConfig",
+    {
+        "dtype": Field(lax.torch_type),
+        "autotp_size": count(0, None),
+        "tp_overlap_comm": flag(),
+        "vocab_parallel_lm_head": Field(lax.optional(lax.boolean), since=(0, 19, 8)),
+        "vocab_parallel_ce_backend": Field(lax.one_of("torch", "liger"), "torch", since=(0, 19, 8)),
+        "tensor_parallel": Field(lax.anything, {}, model=TP, alias="tp"),
+        "injection_policy_tuple": Field(lax.optional(lax.items)),
+        "partition_config": Field(lax.optional(lax.mapping), since=(0, 18, 9)),
+        "preset_model": Field(OPTIONAL_TEXT, since=(0, 18, 9)),
+        "keep_module_on_host": flag(),
+        "replace_with_kernel_inject": flag(alias="kernel_inject"),
+    },
+)
+WEIGHT_QUANTIZATION = Model(
+    "WeightQuantConfig",
+    {
+        "enabled": flag(True),
+        "num_bits": count(8, None),
+        "q_type": Field(lax.one_of("asymmetric", "symmetric"), "symmetric"),
+        "q_groups": count(1, None),
+        "quantized_initialization": Field(lax.mapping, {}),
+        "post_init_quant": Field(lax.mapping, {}),
+    },
+)
+THROUGHPUT = Model("DeepSpeedThroughputTimerConfig", {"enabled": flag(True), "synchronized": flag(True)})
+
+SECTIONS = {
+    "zero_optimization": ZERO,
+    "comms_logger": COMMS_LOGGER,
+    "fp16": FP16,
+    "bf16": BF16,
+    "hybrid_engine": HYBRID_ENGINE,
+    "weight_quantization": WEIGHT_QUANTIZATION,
+    "compile": COMPILE,
+    "tensor_parallel": TENSOR_PARALLEL,
+}
+MONITORS = ("tensorboard", "wandb", "csv_monitor", "comet")

@@ -1,0 +1,144 @@
+"""Which optimizer class DeepSpeed builds from a config, and what that class takes.
+
+The class depends on where the optimizer's states live: on the CPU, DeepSpeed's own CPU optimizers stand in
+for the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+OWN = ("adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon")
+MUP = ("muadam", "muadamw", "musgd")
+ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
+ONE_BIT_REMOVED = (0, 19, 7)
+MUON_SINCE = (0, 17, 6)
+NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
+
+ADAM_KEYS = "lr bias_correction betas eps weight_decay amsgrad"
+TORCH_COMMON = "maximize foreach differentiable"
+PARAMETERS = {
+    "FusedAdam": f"{ADAM_KEYS} set_grad_none",
+    "DeepSpeedCPUAdam": ADAM_KEYS,
+    "ZenFlowCPUAdam": ADAM_KEYS,
+    "FusedLamb": "lr bias_correction betas eps eps_inside_sqrt weight_decay max_grad_norm max_coeff min_coeff amsgrad",
+    "FusedLion": "lr betas weight_decay set_grad_none",
+    "DeepSpeedCPULion": "lr betas weight_decay fp32_optimizer_states",
+    "DeepSpeedCPUAdagrad": "lr eps weight_decay amsgrad fp32_optimizer_states",
+    "Adam": f"lr betas eps weight_decay amsgrad {TORCH_COMMON} capturable fused decoupled_weight_decay",
+    "AdamW": f"lr betas eps weight_decay amsgrad {TORCH_COMMON} capturable fused",
+    "Adagrad": f"lr lr_decay weight_decay initial_accumulator_value eps {TORCH_COMMON} fused",
+    "ASGD": f"lr lambd alpha t0 weight_decay {TORCH_COMMON} capturable",
+    "Adadelta": f"lr rho eps weight_decay {TORCH_COMMON} capturable",
+    "Adafactor": "lr beta2_decay eps d weight_decay foreach maximize",
+    "Adamax": f"lr betas eps weight_decay {TORCH_COMMON} capturable",
+    "LBFGS": "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn",
+    "NAdam": f"lr betas eps weight_decay momentum_decay decoupled_weight_decay {TORCH_COMMON} capturable",
+    "Optimizer": "defaults",
+    "RAdam": f"lr betas eps weight_decay decoupled_weight_decay {TORCH_COMMON} capturable",
+    "RMSprop": f"lr alpha eps weight_decay momentum centered {TORCH_COMMON} capturable",
+    "Rprop": f"lr etas step_sizes {TORCH_COMMON} capturable",
+    "SGD": f"lr momentum dampening weight_decay nesterov {TORCH_COMMON} fused",
+    "SparseAdam": "lr betas eps maximize",
+}
+# Torch's classes check that these are not negative.
+NOT_NEGATIVE = {
+    "Adam": "lr eps weight_decay",
+    "AdamW": "lr eps weight_decay",
+    "Adagrad": "lr lr_decay weight_decay initial_accumulator_value eps",
+    "ASGD": "lr weight_decay",
+    "Adadelta": "lr eps weight_decay",
+    "Adafactor": "lr weight_decay",
+    "Adamax": "lr eps weight_decay",
+    "NAdam": "lr eps weight_decay momentum_decay",
+    "RAdam": "lr eps weight_decay",
+    "RMSprop": "lr eps momentum weight_decay alpha",
+    "Rprop": "lr",
+    "SGD": "lr momentum weight_decay",
+}
+# Those that take apart `betas` when they are built.
+READS_BETAS = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion")
+NO_AMSGRAD = ("FusedAdam", "FusedLamb")
+NATIVE = ("FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion", "DeepSpeedCPUAdagrad")
+TRIED_WITH_ZERO = (
+    *("Adam", "AdamW", "Adagrad", "FusedAdam", "FusedLion", "MuonWithAuxAdam"),
+    *("DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPUAdagrad", "DeepSpeedCPULion"),
+)
+# DeepSpeed takes these out of `params` before the class sees them.
+TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
+
+
+class Optimizer:
+    """The optimizer of a config file.
+
+    `name` is DeepSpeed's (its own ones in lower case), `class_name` the class that it becomes, empty where
+    there is none. `params` is what the file says, and `arguments` what of it reaches the class.
+    """
+
+    __slots__ = ("arguments", "class_name", "name", "params")
+
+    def __init__(self, name: str, class_name: str, params: Any, arguments: dict[Any, Any]) -> None:
+        self.name = name
+        self.class_name = class_name
+        self.params = params
+        self.arguments = arguments
+
+    @property
+    def known(self) -> bool:
+        """Whether DeepSpeed has a class of that name to try."""
+        return bool(self.class_name) or self.name in NOT_CLASSES
+
+    def accepted(self) -> list[str] | None:
+        """The parameters that the class takes; None where it takes any, or where we do not know them."""
+        names = PARAMETERS.get(self.class_name)
+        return names.split() if names is not None else None
+
+
+def chosen(config: DeepSpeedConfig) -> Optimizer | None:
+    """The optimizer that a config asks for; None without a `type`, or where the section cannot be read."""
+    section = config.values.get("optimizer")
+    name = section.get("type") if isinstance(section, dict) else None
+    if not isinstance(name, str) or not isinstance(section, dict):
+        return None
+    if name.lower() in OWN and (name.lower() != "muon" or config.version >= MUON_SINCE):
+        name = name.lower()
+    params = section.get("params")
+    arguments = dict(params) if isinstance(params, dict) else {}
+    return Optimizer(name, class_of(config, name, arguments), params, arguments)
+
+
+def class_of(config: DeepSpeedConfig, name: str, arguments: dict[Any, Any]) -> str:
+    """The class that a name becomes; what DeepSpeed itself reads is taken out of `arguments`."""
+    on_cpu = config.offload != "none"
+    if name in ("adam", "adamw"):
+        return adam_class(config, name, arguments, on_cpu)
+    if name == "adagrad":
+        return "DeepSpeedCPUAdagrad" if on_cpu else "Adagrad"
+    if name == "lion":
+        return "DeepSpeedCPULion" if on_cpu else "FusedLion"
+    if name == "lamb":
+        return "FusedLamb"
+    if name == "muon":
+        return "MuonWithAuxAdam"
+    if name in MUP:
+        return {"muadam": "Adam", "muadamw": "AdamW", "musgd": "SGD"}[name]
+    if name.lower() in ONE_BIT and config.version < ONE_BIT_REMOVED:
+        return name.lower()
+    return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
+
+
+def adam_class(config: DeepSpeedConfig, name: str, arguments: dict[Any, Any], on_cpu: bool) -> str:
+    """Adam and AdamW: torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one."""
+    decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
+    torch_adam = arguments.get("torch_adam", False)
+    for key in TAKEN_BY_ADAM:
+        arguments.pop(key, None)
+    if torch_adam:
+        return "AdamW" if decoupled else "Adam"
+    if on_cpu:
+        return "ZenFlowCPUAdam" if config.zero["zenflow"] is not None else "DeepSpeedCPUAdam"
+    return "FusedAdam"

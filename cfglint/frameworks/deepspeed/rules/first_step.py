@@ -1,0 +1,164 @@
+"""Rules about what passes every check and dies at the first optimizer step."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.optimizers import NATIVE
+from cfglint.rule import WARN, Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+DEEPSPEED = ("deepspeed",)
+NUMBERS = ("lr", "eps", "weight_decay")
+
+
+def waits(config: DeepSpeedConfig, value: object) -> bool:
+    """Whether a value is left to a trainer that is yet to come."""
+    return value == "auto" and not config.facts.whole and config.trainer is None
+
+
+@rule(
+    "DSP080",
+    "clipping-not-a-number",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="first-step",
+    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": "1.0"}\n',
+    good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
+    fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
+    example={"gpus": 8, "at": "/gradient_clipping"},
+)
+def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`gradient_clipping` is a text or null.
+
+    Nothing looks at it before the first optimizer step, which compares it with zero. `"auto"` that nobody
+    fills is such a text.
+
+    Run-time error: `TypeError: '>' not supported between instances of 'str' and 'float'`.
+
+    Fix: a number; 0 turns clipping off.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:3506.
+    """
+    value = config.values.get("gradient_clipping", 1.0)
+    if isinstance(value, (int, float)) or waits(config, value) or not config.has_optimizer:
+        return
+    setting = config.setting("gradient_clipping")
+    raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
+    yield Finding(setting, f"gradient_clipping is {value!r}, not a number", exception=raised, fix=unquoted(config, "gradient_clipping"))
+
+
+def unquoted(config: DeepSpeedConfig, *path: str) -> object:
+    """The number that a text spells, without its quotes; None where it spells none."""
+    from cfglint.fixes import replace
+
+    setting = config.setting(*path)
+    try:
+        number = float(setting.value)
+    except (TypeError, ValueError):
+        return None
+    return replace(setting, int(number) if number.is_integer() and "." not in setting.value else number, "write it without quotes", safe=True)
+
+
+@rule(
+    "DSP081",
+    "steps-per-print",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="first-step",
+    bad='{"train_batch_size": 8, "steps_per_print": 0}\n',
+    good='{"train_batch_size": 8, "steps_per_print": 1}\n',
+    example={"gpus": 8, "at": "/steps_per_print"},
+)
+def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`steps_per_print` is 0 or no number.
+
+    The step count is divided by it after the first step. Null turns the printing off; 0 does not.
+
+    Run-time errors: `ZeroDivisionError: integer modulo by zero`, `TypeError: unsupported operand type(s)
+    for %: 'int' and 'str'`.
+
+    Fix: null, or the number of steps.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:3554.
+    """
+    value = config.values.get("steps_per_print")
+    if value is None or waits(config, value):
+        return
+    setting = config.setting("steps_per_print")
+    if not isinstance(value, (int, float)):
+        raised = f"TypeError: unsupported operand type(s) for %: 'int' and '{type(value).__name__}'"
+        yield Finding(setting, f"steps_per_print is {value!r}, not a number", exception=raised)
+    elif value == 0:
+        yield Finding(setting, "the step count is divided by 0", exception="ZeroDivisionError: integer modulo by zero")
+
+
+@rule(
+    "DSP082",
+    "zenflow-without-zero",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="first-step",
+    fragment=WARN,
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}},'
+        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
+    ),
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/zenflow"},
+)
+def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """ZenFlow at stage 0.
+
+    The engine is set up for it, and the optimizer is a plain one that has nothing of what it calls.
+
+    Run-time error: `AttributeError: 'FusedAdam' object has no attribute 'zenflow_need_update'`.
+
+    Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69-96.
+    """
+    if config.stage == 0 and config.zero["zenflow"] is not None:
+        raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
+        yield Finding(config.at("zero_optimization", "zenflow"), "ZenFlow needs ZeRO stage 1, 2 or 3", exception=raised)
+
+
+@rule(
+    "DSP083",
+    "optimizer-number-is-text",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="first-step",
+    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
+    good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
+    example={"gpus": 8, "at": "/optimizer/params/lr"},
+)
+def optimizer_number_is_text(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A number of one of DeepSpeed's own optimizers is text, null or a list.
+
+    These classes do not look at their arguments; the kernel that takes the first step does.
+
+    Run-time error: `TypeError: multi_tensor_adam(): incompatible function arguments.` (fused), or
+    `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
+
+    Fix: write the number without quotes.
+
+    Source: deepspeed 0.19.8 ops/adam/fused_adam.py:150-195, ops/adam/cpu_adam.py:118.
+    """
+    optimizer = config.optimizer
+    if optimizer is None or optimizer.class_name not in NATIVE:
+        return
+    for key in NUMBERS:
+        value = optimizer.arguments.get(key, 0.0)
+        if not isinstance(value, (int, float)) and not waits(config, value) and key in (optimizer.accepted() or ()):
+            on_cpu = "CPU" in optimizer.class_name
+            call = "create_adam()" if on_cpu else "multi_tensor_adam()"
+            yield Finding(
+                config.setting("optimizer", "params", key),
+                f"{key} is {value!r}, not a number",
+                exception=f"TypeError: {call}: incompatible function arguments.",
+                fails_at="init" if on_cpu else "first-step",
+                fix=unquoted(config, "optimizer", "params", key),
+            )

@@ -1,0 +1,301 @@
+"""Rules about fp16, bf16 and the types of weights, gradients and optimizer states."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
+from cfglint.rule import WARN, Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+DEEPSPEED = ("deepspeed",)
+TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
+
+
+def data_type(config: DeepSpeedConfig, key: str) -> Any:
+    """A value of the `data_types` section."""
+    section = config.values.get("data_types")
+    return section.get(key) if isinstance(section, dict) else None
+
+
+@rule(
+    "PRC100",
+    "fp16-and-bf16",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}}\n',
+    good='{"train_batch_size": 8, "fp16": {"enabled": false}, "bf16": {"enabled": true}}\n',
+    example={"gpus": 8, "at": "/fp16/enabled"},
+)
+def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """fp16 and bf16 are both on.
+
+    Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
+
+    Fix: turn one of them off; on hardware that has bf16 (Ampere and later) that is usually fp16.
+
+    Source: deepspeed 0.19.8 runtime/config.py:511.
+    """
+    if config.section("fp16")["enabled"] and config.section("bf16")["enabled"]:
+        other = config.at("bf16", "enabled")
+        raised = "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"
+        yield Finding(config.at("fp16", "enabled"), "fp16 and bf16 are both on", related=(other,), exception=raised)
+
+
+@rule(
+    "PRC101",
+    "master-weights-need-zero",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
+    good='{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": false}}\n',
+    example={"gpus": 8, "at": "/bf16/bf16_master_weights_and_grads"},
+)
+def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Master weights or optimizer states in half precision without ZeRO.
+
+    The three switches work with stage 1, 2 or 3 only, and are checked even where fp16 or bf16 is off.
+    `bf16_optimizer_states` needs `bf16_master_weights_and_grads` beside it.
+
+    Run-time errors: `AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 1, 2,
+    or 3.`, `AssertionError: Bf16_master_weights_and_grads is only supported with ZeRO Stage 1, 2, or 3.`,
+    `AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled.`
+
+    Source: deepspeed 0.19.8 runtime/config.py:702-714.
+    """
+    if config.stage == 0:
+        for section, key in (
+            ("fp16", "fp16_master_weights_and_grads"),
+            ("bf16", "bf16_master_weights_and_grads"),
+            ("bf16", "bf16_optimizer_states"),
+        ):
+            if config.section(section)[key]:
+                name = key if key == "bf16_optimizer_states" else key.capitalize()
+                raised = f"AssertionError: {name} is only supported with ZeRO Stage 1, 2, or 3."
+                yield Finding(config.at(section, key), f"{key} needs ZeRO stage 1, 2 or 3", exception=raised)
+    bf16 = config.section("bf16")
+    if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
+        raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
+        yield Finding(config.at("bf16", "bf16_optimizer_states"), "this needs bf16_master_weights_and_grads beside it", exception=raised)
+
+
+@rule(
+    "PRC102",
+    "master-weights-need-cpu-adam",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment=WARN,
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
+        ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
+    ),
+    good=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Adam"},'
+        ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
+    ),
+    example={"gpus": 8, "at": "/bf16/bf16_master_weights_and_grads"},
+)
+def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Master weights in half precision without DeepSpeed's CPU Adam.
+
+    Half-precision master weights work with an optimizer offloaded to the CPU that is DeepSpeedCPUAdam. On
+    the GPU they work for bf16 with `bf16_optimizer_states` only. The two families exclude each other.
+
+    Run-time errors: `AssertionError: Master weights feature requires ZeRO-2 Offload with DeepSpeedCPUAdam.
+    Current ZeRO-Offload:False`, `AssertionError: fp16_master_weights_and_gradients and
+    bf16_master_weights_and_gradients are mutually exclusive.`
+
+    Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
+    runtime/zero/stage3.py:300.
+    """
+    stage, optimizer = config.stage, config.optimizer
+    fp16 = config.section("fp16")["fp16_master_weights_and_grads"]
+    bf16 = config.section("bf16")["bf16_master_weights_and_grads"]
+    if not (fp16 or bf16) or stage not in (1, 2, 3) or optimizer is None or uses_bf16_optimizer(config):
+        return
+    if fp16 and bf16:
+        raised = "AssertionError: fp16_master_weights_and_gradients and bf16_master_weights_and_gradients are mutually exclusive."
+        yield Finding(config.at("fp16", "fp16_master_weights_and_grads"), "only one of the two master weights", exception=raised)
+        return
+    offloaded = config.offload != "none"
+    if bf16 and config.section("bf16")["bf16_optimizer_states"] and not offloaded:
+        return
+    if not offloaded or optimizer.class_name != "DeepSpeedCPUAdam":
+        section, key = ("fp16", "fp16_master_weights_and_grads") if fp16 else ("bf16", "bf16_master_weights_and_grads")
+        raised = f"AssertionError: Master weights feature requires ZeRO-{stage} Offload with DeepSpeedCPUAdam. Current ZeRO-"
+        raised += f"{'3 ' if stage == 3 else ''}Offload:{offloaded}"
+        yield Finding(config.at(section, key), f"{key} needs the optimizer offloaded, and DeepSpeedCPUAdam", exception=raised)
+
+
+def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
+    """Whether stage 1 gives way to the bf16 optimizer, which has checks of its own (engine.py:2305)."""
+    separate = dtype(data_type(config, "grad_accum_dtype")) == "fp32"
+    return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
+
+
+@rule(
+    "PRC103",
+    "gradient-accumulation-type",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment=WARN,
+    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
+    good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
+    example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
+)
+def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`data_types.grad_accum_dtype` is no data type, or one that this setup cannot accumulate in.
+
+    Without ZeRO, gradients are accumulated in the model's own type. bf16 without any optimizer takes fp32
+    and bf16.
+
+    Run-time errors: `ValueError: 'auto' is not a valid DtypeEnum`, `NotImplementedError: unsupported mix of
+    model_dtype=torch.bfloat16 and grad_accum_dtype=torch.float32`, `AssertionError: BF16Optimizer:
+    Unsupported gradient accumulation data type: torch.float16`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71.
+    """
+    value = data_type(config, "grad_accum_dtype")
+    if value is None or not accumulates(config):
+        return
+    setting = config.setting("data_types", "grad_accum_dtype")
+    found = dtype(value)
+    if found is None:
+        said = f"grad_accum_dtype {value!r} is none of {', '.join(DTYPES)}"
+        yield Finding(setting, said, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
+    elif config.stage == 0 and config.has_optimizer and found != config.precision:
+        raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
+        yield Finding(setting, f"without ZeRO, gradients cannot be accumulated in {found} for a model in {config.precision}", exception=raised)
+    elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
+        raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
+        yield Finding(setting, f"bf16 without an optimizer accumulates in fp32 or bf16, not in {found}", exception=raised)
+
+
+def accumulates(config: DeepSpeedConfig) -> bool:
+    """Whether the engine gets to ask for the type of accumulated gradients."""
+    return config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")
+
+
+@rule(
+    "PRC104",
+    "parameter-type",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
+    good='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "bf16"}}\n',
+    example={"gpus": 8, "at": "/data_types/param_dtype"},
+)
+def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`data_types.param_dtype` is no data type, or not the one that fp16 and bf16 make.
+
+    The key repeats the choice, it does not make one: with neither section on it has to be fp32.
+
+    Run-time errors: `AssertionError: data_types.param_dtype='fp16' conflicts with the enabled precision
+    mode (model dtype torch.bfloat16)`, `ValueError: 'auto' is not a valid DtypeEnum`.
+
+    Fix: take the key out.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
+    """
+    from cfglint.fixes import remove
+
+    for key in ("param_dtype", "buffer_dtype"):
+        value = data_type(config, key)
+        if value is None or config.version < (0, 19, 2) or (key == "buffer_dtype" and config.precision == "fp32"):
+            continue
+        setting = config.setting("data_types", key)
+        found = dtype(value)
+        if found is None:
+            yield Finding(setting, f"{key} {value!r} is no data type", exception=f"ValueError: {value!r} is not a valid DtypeEnum")
+        elif key == "param_dtype" and found != config.precision:
+            raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
+            said = f"param_dtype {value} is not {config.precision}, which fp16 and bf16 make it"
+            yield Finding(setting, said, exception=raised, fix=remove(setting, "remove param_dtype", safe=True))
+
+
+@rule(
+    "PRC105",
+    "enabled-is-auto",
+    WARNING,
+    kinds=DEEPSPEED,
+    bad='{"train_batch_size": 8, "bf16": {"enabled": "auto"}}\n',
+    good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
+    example={"gpus": 8, "at": "/bf16/enabled"},
+)
+def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`"enabled": "auto"` in a config that no trainer fills: the precision is off, and the run is in fp32.
+
+    DeepSpeed drops a key whose value is "auto" from its strict sections, so that the default counts, which
+    is off. In `torch_autocast`, which is not strict, "auto" is a text that counts as on. Releases before
+    0.17.2 took it for on in `fp16` and `bf16` too.
+
+    Fix: true or false.
+
+    Source: deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181.
+    """
+    if config.trainer is not None or not config.facts.whole:
+        return
+    strict = config.version >= (0, 17, 2)
+    for name in ("fp16", "bf16", "bfloat16", "torch_autocast"):
+        if config.get(name, "enabled") == "auto":
+            state = "off" if strict and name != "torch_autocast" else "on"
+            yield Finding(config.setting(name, "enabled"), f'nobody fills "auto" here: {name} is {state}')
+
+
+@rule(
+    "PRC106",
+    "two-precisions",
+    WARNING,
+    kinds=DEEPSPEED,
+    bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
+    good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
+    example={"gpus": 8, "at": "/torch_autocast/enabled"},
+)
+def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`torch_autocast` is on beside fp16 or bf16.
+
+    Nothing objects, and both are at work: the model is cast to half precision, and autocast, which is made
+    for a model in fp32, runs on top of it.
+
+    Fix: turn one of the two off.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:669-677 and 2004-2010 (neither looks at the other).
+    """
+    section = config.values.get("torch_autocast")
+    if isinstance(section, dict) and section.get("enabled") and config.precision != "fp32":
+        setting = config.setting("torch_autocast", "enabled")
+        related = config.at(config.precision, "enabled")
+        yield Finding(setting, f"torch_autocast and {config.precision} are both on", related=(related,))
+
+
+@rule(
+    "PRC107",
+    "hidden-bfloat16",
+    WARNING,
+    kinds=DEEPSPEED,
+    bad='{"train_batch_size": 8, "bf16": {"enabled": false}, "bfloat16": {"enabled": true}}\n',
+    good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
+    example={"gpus": 8, "at": "/bfloat16"},
+)
+def hidden_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`bfloat16` stands beside `bf16`, and is not read.
+
+    The old name counts only where the new one is missing or null; what it says, slips included, is passed
+    over.
+
+    Fix: keep one of the two.
+
+    Source: deepspeed 0.19.8 runtime/precision_config.py:35-39.
+    """
+    if config.values.get("bf16") is not None and "bfloat16" in config.values:
+        yield Finding(config.setting("bfloat16"), "bf16 is there, so that bfloat16 is not read", on_key=True)

@@ -1,0 +1,358 @@
+"""Rules about the `scheduler` section: the name, and what the class behind it takes."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
+from cfglint.rule import SKIP, Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.deepspeed.schedulers import Scheduler
+
+DEEPSPEED = ("deepspeed",)
+ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
+
+
+def at(config: DeepSpeedConfig, key: str) -> Any:
+    """The setting of a parameter of the schedule."""
+    return config.setting("scheduler", "params", key)
+
+
+def waits(config: DeepSpeedConfig, value: Any) -> bool:
+    """Whether a value is left to a trainer that is yet to come."""
+    return value == "auto" and not config.facts.whole
+
+
+@rule(
+    "STP100",
+    "unknown-scheduler",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
+    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
+    fixed='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
+    example={"gpus": 8, "at": "/scheduler/type"},
+)
+def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A schedule that neither DeepSpeed nor torch has; case matters.
+
+    DeepSpeed has WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle and LRRangeTest; any other name is
+    looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is not looked at.
+
+    Run-time error: `AssertionError: DeepSpeed does not recognize LR scheduler warmuplr`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:1922-1932.
+    """
+    section = config.values.get("scheduler")
+    if not isinstance(section, dict) or section.get("type") is None or not config.has_optimizer:
+        return
+    name = section["type"]
+    setting = config.setting("scheduler", "type")
+    if not isinstance(name, str):
+        yield Finding(setting, "scheduler.type is not a name", exception="TypeError: attribute name must be string")
+        return
+    if name in OWN or name in TORCH:
+        return
+    raised = f"AssertionError: DeepSpeed does not recognize LR scheduler {name}"
+    meant = next((known for known in (*OWN, *TORCH) if known.lower() == name.lower()), None)
+    if meant is None:
+        yield Finding(setting, f"neither DeepSpeed nor torch has a schedule {name!r}", exception=raised)
+        return
+    from cfglint.fixes import replace
+
+    fix = replace(setting, meant, f"write {meant}", safe=True)
+    yield Finding(setting, f"schedules are known by their exact names: {meant}, not {name}", exception=raised, fix=fix)
+
+
+@rule(
+    "STP101",
+    "torch-scheduler-on-wrapper",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad=(
+        '{"train_batch_size": 8, ' + ADAM + ', "zero_optimization": {"stage": 2},'
+        ' "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n'
+    ),
+    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n',
+    example={"gpus": 8, "at": "/scheduler/type"},
+)
+def torch_scheduler_on_wrapper(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A schedule of torch's for an optimizer that DeepSpeed has wrapped.
+
+    ZeRO, fp16 and bf16 wrap the optimizer, and torch's schedules want a `torch.optim.Optimizer`. They work
+    in fp32 without ZeRO only.
+
+    Run-time error: `TypeError: DeepSpeedZeroOptimizer is not an Optimizer`, `TypeError: FP16_Optimizer is
+    not an Optimizer`.
+
+    Fix: a schedule of DeepSpeed's (WarmupCosineLR, WarmupDecayLR), or one built in code and passed in.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__).
+    """
+    scheduler = chosen(config)
+    if scheduler is None or scheduler.own or not scheduler.known or scheduler.name == "ChainedScheduler":
+        return
+    if not isinstance(scheduler.params, dict) or missing(scheduler) or extra(scheduler):
+        return
+    wrapped = wrapper(config)
+    if wrapped:
+        setting = config.setting("scheduler", "type")
+        said = f"torch's {scheduler.name} does not take the optimizer that DeepSpeed wraps"
+        yield Finding(setting, said, exception=f"TypeError: {wrapped} is not an Optimizer")
+
+
+def wrapper(config: DeepSpeedConfig) -> str:
+    """The class in which the engine wraps the optimizer; empty in fp32 without ZeRO, or where it is not known."""
+    if config.stage in (1, 2):
+        return "DeepSpeedZeroOptimizer"
+    if config.stage == 3:
+        return "DeepSpeedZeroOptimizer_Stage3"
+    return "FP16_Optimizer" if config.stage == 0 and config.precision != "fp32" else ""
+
+
+@rule(
+    "STP102",
+    "scheduler-parameters",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
+    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000}}}\n',
+    example={"gpus": 8, "at": "/scheduler/params"},
+)
+def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """The parameters of a schedule are not there, one is missing, or one is unknown to its class.
+
+    `params` has to be an object, if only an empty one. WarmupDecayLR and WarmupCosineLR need
+    `total_num_steps`, OneCycle needs `cycle_min_lr` and `cycle_max_lr`. WarmupCosineLR scales the
+    optimizer's learning rate and takes ratios, not rates.
+
+    Run-time errors: `TypeError: WarmupLR() argument after ** must be a mapping, not NoneType`, `TypeError:
+    WarmupDecayLR.__init__() missing 1 required positional argument: 'total_num_steps'`, `TypeError:
+    WarmupCosineLR.__init__() got an unexpected keyword argument 'warmup_max_lr'`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:1933-1935, runtime/lr_schedules.py.
+    """
+    scheduler = chosen(config)
+    if scheduler is None or not scheduler.known:
+        return
+    params = scheduler.params
+    if not isinstance(params, dict):
+        raised = f"TypeError: {scheduler.name}() argument after ** must be a mapping, not {type(params).__name__}"
+        yield Finding(config.setting("scheduler", "params"), f"{scheduler.name} needs params, if only {{}}", exception=raised)
+        return
+    for key in extra(scheduler):
+        raised = f"TypeError: {scheduler.name}.__init__() got an unexpected keyword argument '{key}'"
+        yield Finding(at(config, key), f"{scheduler.name} takes no {key}", exception=raised, on_key=True)
+    lacking = missing(scheduler)
+    if lacking:
+        names = " and ".join(f"'{key}'" for key in lacking)
+        plural = "s" if len(lacking) > 1 else ""
+        raised = f"TypeError: {scheduler.name}.__init__() missing {len(lacking)} required positional argument{plural}: {names}"
+        said = f"{scheduler.name} needs {' and '.join(lacking)}"
+        yield Finding(config.setting("scheduler", "params"), said, exception=raised)
+
+
+def extra(scheduler: Scheduler) -> list[Any]:
+    """Parameters that the class does not take."""
+    return [key for key in scheduler.params if key not in scheduler.takes]
+
+
+def missing(scheduler: Scheduler) -> list[str]:
+    """Parameters that the class needs and that are not there."""
+    return [key for key in scheduler.needs if key not in scheduler.params]
+
+
+@rule(
+    "STP103",
+    "scheduler-value",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 0}}}\n',
+    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}\n',
+    example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
+)
+def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A parameter of one of DeepSpeed's schedules that the class refuses.
+
+    Steps are positive integers: not 0, not 0.1 for a tenth of the run, not "auto" that nobody fills.
+    Rates are computed with when the schedule is built, so that a text ends the run there.
+
+    Run-time errors: `ValueError: warmup_num_steps must be a positive integer, got 0`, `ValueError:
+    lr_range_test_step_size must be a positive integer, got 0`, `ValueError: cycle_first_step_size must be
+    positive, got 0.0`, `TypeError: unsupported operand type(s) for -: 'str' and 'float'`, `TypeError: '<'
+    not supported between instances of 'str' and 'int'`.
+
+    Source: deepspeed 0.19.8 runtime/lr_schedules.py:371, 520-560, 734-745, 826, 875-893.
+    """
+    scheduler = chosen(config)
+    if scheduler is None or not scheduler.own or not isinstance(scheduler.params, dict) or missing(scheduler) or extra(scheduler):
+        return
+    params = scheduler.params
+    if scheduler.name in WARMUPS:
+        found = list(warmup_values(config, scheduler.name, params))
+    elif scheduler.name == "LRRangeTest":
+        found = list(positive_integer(params, "lr_range_test_step_size"))
+    else:
+        found = list(cycle_values(config, params))
+    for key, raised in found[:1]:
+        if not waits(config, params.get(key)):
+            yield Finding(at(config, key), f"{scheduler.name} refuses {key} {params.get(key)!r}", exception=raised)
+
+
+def positive_integer(params: dict[Any, Any], key: str) -> Iterator[tuple[str, str]]:
+    """A count of steps."""
+    value = params.get(key, 1)
+    if not isinstance(value, int) or value <= 0:
+        yield key, f"ValueError: {key} must be a positive integer, got {value}"
+
+
+def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+    """What the three warm-up schedules compute at once."""
+    yield from positive_integer(params, "warmup_num_steps")
+    if name != "WarmupCosineLR":
+        yield from rates(config, name, params)
+    if isinstance(params.get("warmup_type"), (list, dict)):
+        yield "warmup_type", f"TypeError: unhashable type: '{type(params['warmup_type']).__name__}'"
+    total = params.get("total_num_steps", 0)
+    if not isinstance(total, (int, float)):
+        yield "total_num_steps", f"TypeError: '<' not supported between instances of '{type(total).__name__}' and 'int'"
+
+
+def rates(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+    """The two rates of WarmupLR and WarmupDecayLR, of which it takes the difference; lists are one a parameter group."""
+    low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
+    key = "warmup_max_lr"
+    if high is None:
+        optimizer = config.optimizer
+        high = optimizer.arguments.get("lr", 0.001) if optimizer is not None else 0.001
+    if isinstance(low, list) or isinstance(high, list):
+        return
+    for value, at_key in ((high, key), (low, "warmup_min_lr")):
+        if not isinstance(value, (int, float)):
+            yield at_key, f"TypeError: unsupported operand type(s) for -: '{type(high).__name__}' and '{type(low).__name__}'"
+            return
+
+
+def cycle_values(config: DeepSpeedConfig, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+    """The sizes and rates of OneCycle."""
+    first, second = params.get("cycle_first_step_size", 2000), params.get("cycle_second_step_size")
+    for key, value in (("cycle_first_step_size", first), ("cycle_second_step_size", second)):
+        if value is None and key == "cycle_second_step_size":
+            continue
+        raised = not_float(value)
+        if raised:
+            yield key, raised
+            return
+    if float(first) <= 0:
+        yield "cycle_first_step_size", f"ValueError: cycle_first_step_size must be positive, got {float(first)}"
+    elif second is not None and float(second) < 0:
+        yield "cycle_second_step_size", f"ValueError: cycle_second_step_size must be non-negative, got {float(second)}"
+    compared = ["decay_step_size", "decay_lr_rate"]
+    if params.get("cycle_momentum", True) and has_betas(config):
+        compared.append("decay_mom_rate")
+    for key in compared:
+        value = params.get(key, 0)
+        if not isinstance(value, (int, float)):
+            yield key, f"TypeError: must be real number, not {type(value).__name__}"
+
+
+def not_float(value: Any) -> str:
+    """What float() raises for a value; empty where it takes it."""
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError) as raised:
+        return f"{type(raised).__name__}: {raised}"
+    return ""
+
+
+def has_betas(config: DeepSpeedConfig) -> bool:
+    """Whether the optimizer has the momentum that OneCycle turns."""
+    optimizer = config.optimizer
+    return optimizer is not None and "betas" in (optimizer.accepted() or ())
+
+
+@rule(
+    "STP104",
+    "scheduler-without-optimizer",
+    WARNING,
+    kinds=DEEPSPEED,
+    fragment=SKIP,
+    bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
+    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
+    example={"gpus": 8, "at": "/scheduler"},
+)
+def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A schedule without any optimizer: it is not built, not even looked at.
+
+    Fix: name an optimizer, or pass one to `deepspeed.initialize`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:681-690.
+    """
+    section = config.values.get("scheduler")
+    if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.whole:
+        yield Finding(config.setting("scheduler"), "there is no optimizer for it, so that the schedule is never built", on_key=True)
+
+
+@rule(
+    "STP105",
+    "warmup-longer-than-run",
+    WARNING,
+    kinds=DEEPSPEED,
+    bad=(
+        '{"train_batch_size": 8, ' + ADAM + ','
+        ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 100, "warmup_num_steps": 1000}}}\n'
+    ),
+    good=(
+        '{"train_batch_size": 8, ' + ADAM + ','
+        ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000, "warmup_num_steps": 100}}}\n'
+    ),
+    example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
+)
+def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """The warm-up is longer than `total_num_steps`.
+
+    The rate never gets to its top, or drops to its end at once. 1000 steps of warm-up are the default.
+
+    DeepSpeed logs: `total_num_steps 100 is less than warmup_num_steps 1000`.
+
+    Source: deepspeed 0.19.8 runtime/lr_schedules.py:826, 893.
+    """
+    scheduler = chosen(config)
+    if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
+        return
+    total, steps = scheduler.params.get("total_num_steps"), scheduler.params.get("warmup_num_steps", 1000)
+    if isinstance(total, (int, float)) and isinstance(steps, int) and total < max(2, steps):
+        yield Finding(at(config, "warmup_num_steps"), f"a warm-up of {steps} steps in a run of {total}", related=(at(config, "total_num_steps"),))
+
+
+@rule(
+    "STP106",
+    "unknown-warmup-type",
+    WARNING,
+    kinds=DEEPSPEED,
+    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "cosine"}}}\n',
+    good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}}}\n',
+    example={"gpus": 8, "at": "/scheduler/params/warmup_type"},
+)
+def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`warmup_type` is neither log nor linear: the warm-up is logarithmic.
+
+    DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
+
+    Source: deepspeed 0.19.8 runtime/lr_schedules.py:747, 885.
+    """
+    scheduler = chosen(config)
+    if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
+        return
+    value = scheduler.params.get("warmup_type", "log")
+    if value not in ("log", "linear") and not waits(config, value):
+        yield Finding(at(config, "warmup_type"), f"warmup_type {value!r} is not known: the warm-up is logarithmic")

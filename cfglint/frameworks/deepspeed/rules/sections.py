@@ -1,0 +1,214 @@
+"""Rules about the values in the sections that pydantic models hold."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE
+from cfglint.frameworks.deepspeed.rules.keys import given_sections
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+DEEPSPEED = ("deepspeed",)
+# The other sections, each with what the first look at a value that is no mapping raises.
+LOOKED_UP = {
+    "activation_checkpointing": "get",
+    "torch_autocast": "get",
+    "optimizer": "keys",
+    "scheduler": "keys",
+    "flops_profiler": "get",
+    "autotuning": "get",
+    "pipeline": "items",
+    "data_efficiency": "get",
+    "checkpoint": "get",
+    "data_types": "get",
+    "aio": "get",
+    "tensor_parallel": "get",
+}
+UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
+
+
+def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
+    """Findings for the faults of one kind in all strict sections."""
+    for name in given_sections(config):
+        for fault in config.section(name).faults:
+            if fault.kind == kind:
+                setting = config.at(name, *fault.path)
+                said = fault.message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+                yield Finding(setting, f"{setting.name or name}: {said[:1].lower()}{said[1:]}", exception=fault.exception)
+
+
+@rule(
+    "TYP100",
+    "section-value-type",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": "5e8"}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 5e8}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
+)
+def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A value of a strict section is of a type that its field does not take.
+
+    Fields are read leniently: an integer may be written 5e8, "5_000" or true, a boolean as "yes" or 1.
+    But "5e8" in quotes is no integer, 1.5 neither, and null fits few fields.
+
+    Run-time error: `ValidationError: 1 validation error for DeepSpeedZeroConfig ... Input should be a valid
+    integer, unable to parse string as an integer`.
+
+    Fix: write the number without quotes, the boolean as true or false.
+
+    Source: deepspeed 0.19.8 runtime/config_utils.py:57; pydantic 2.14 conversion table.
+    """
+    yield from faults(config, TYPE)
+
+
+@rule(
+    "TYP101",
+    "section-value-range",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 0}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 1}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
+)
+def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A number of a strict section is outside of what its field allows.
+
+    Run-time error: `ValidationError: ... Input should be greater than 0`, `... Input should be less than or
+    equal to 1`.
+
+    Source: deepspeed 0.19.8 runtime/zero/config.py:90-380, runtime/zero/offload_config.py:21-120.
+    """
+    yield from faults(config, RANGE)
+
+
+@rule(
+    "TYP102",
+    "section-value-choice",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 4}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/stage"},
+)
+def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A value is not one of those that the field names.
+
+    Spelling counts: the devices of the offload sections are `cpu`, `nvme` and `none` in lower case.
+
+    Run-time error: `ValidationError: ... Input should be 0, 1, 2, 3 or 3` (the stage), `... Input should be
+    'none', 'cpu' or 'nvme'`.
+
+    Source: deepspeed 0.19.8 runtime/zero/config.py:82-88, runtime/zero/offload_config.py:13-18.
+    """
+    yield from faults(config, CHOICE)
+
+
+@rule(
+    "DSP002",
+    "section-contradicts-itself",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 1.0}}}\n',
+    example={"gpus": 8, "at": "/zero_optimization"},
+)
+def section_contradicts_itself(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A section whose keys are fine one by one, but not together.
+
+    `offload_optimizer.ratio` below 1 needs stage 3; `compute_grad_norm: false` needs stage 1 or 2; with
+    dynamic loss scaling, fp16's `loss_scale_window` and `min_loss_scale` have to be positive; ZenFlow's
+    intervals are numbers or "auto".
+
+    Run-time errors: `ValidationError: ... Partial offloading only supported for ZeRO Stage 3.`,
+    `... compute_grad_norm=false is supported only with ZeRO Stage 1 or 2`, `... fp16.loss_scale_window must
+    be > 0 when dynamic loss scaling is enabled (loss_scale=0)`, `... select_strategy must be one of "auto",
+    "step", or "epoch"`.
+
+    Source: deepspeed 0.19.8 runtime/zero/config.py:388-399, runtime/precision_config.py:182-197,
+    runtime/zenflow/zenflow_config.py:53-70.
+    """
+    yield from faults(config, RULE)
+
+
+@rule(
+    "TYP103",
+    "section-not-an-object",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "fp16": true}\n',
+    good='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
+    example={"gpus": 8, "at": "/fp16"},
+)
+def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A section holds a value, or null, where DeepSpeed wants an object.
+
+    An empty object is fine everywhere. Null is fine for `bf16`, `aio`, `expert_parallel`,
+    `datastates_ckpt` and inside `zero_optimization`; `true` for `zero_optimization`, where it is the old
+    way to say stage 1. `"auto"` is taken by the monitors and by what stands inside a strict section.
+
+    Run-time errors: `TypeError: ... argument after ** must be a mapping, not bool`, `AttributeError:
+    'NoneType' object has no attribute 'get'`, `ValidationError: ... Input should be a valid dictionary`.
+
+    Fix: write an object, usually with `"enabled": true`, or leave the key out.
+
+    Source: deepspeed 0.19.8 runtime/config.py:482-591 and the sections' own readers.
+    """
+    yield from not_mappings(config)
+    yield from faults(config, ESCAPED)
+
+
+def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Findings for whole sections that are no mappings."""
+    values = config.values
+    for key in UNPACKED:
+        value = values.get(key, {})
+        if not isinstance(value, (dict, bool) if key == "zero_optimization" else dict):
+            yield no_mapping(config, key, unpacking(value))
+    section = config.section_key("bf16")
+    value = values.get(section)
+    if not isinstance(value, dict) and (value is not None or (section == "bfloat16" and section in values)):
+        yield no_mapping(config, section, unpacking(value))
+    for key, look in LOOKED_UP.items():
+        value = values.get(key, {})
+        if not isinstance(value, dict) and not (value is None and key == "aio"):
+            yield no_mapping(config, key, f"AttributeError: '{type(value).__name__}' object has no attribute '{look}'")
+    yield from odd_sections(config)
+
+
+def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """The two sections that are looked at in their own way: `expert_parallel` and `timers`."""
+    experts = config.values.get("expert_parallel")
+    if experts and not isinstance(experts, dict):
+        yield no_mapping(config, "expert_parallel", f"AttributeError: '{type(experts).__name__}' object has no attribute 'get'")
+    timers = config.values.get("timers", {})
+    if isinstance(timers, dict):
+        inner = timers.get("throughput", {})
+        if not isinstance(inner, dict):
+            yield Finding(config.setting("timers", "throughput"), "timers.throughput is not an object", exception=unpacking(inner))
+    elif not isinstance(timers, (str, list)):
+        yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
+    elif "throughput" in timers:
+        yield no_mapping(config, "timers", f"TypeError: {type(timers).__name__} indices must be integers, not 'str'")
+
+
+def unpacking(value: object) -> str:
+    """What `Model(**value)` raises."""
+    return f"TypeError: argument after ** must be a mapping, not {type(value).__name__}"
+
+
+def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:
+    """The finding for a section that is no mapping."""
+    value = config.values.get(key)
+    said = "null" if value is None else repr(value) if not isinstance(value, list) else "a list"
+    return Finding(config.setting(key), f"{key} is {said}, not an object", exception=exception)

@@ -1,0 +1,133 @@
+"""Rules about ZenFlow."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
+from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
+from cfglint.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+DEEPSPEED = ("deepspeed",)
+OFFLOADED = '"offload_optimizer": {"device": "cpu"}'
+ADAM = '"optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}'
+OVERWRITTEN = (
+    "Warning: If use auto select strategy, select_interval will be set to 1 and select_strategy will be set to epoch,"
+    " thus select_interval would be overwritten."
+)
+
+
+def zenflow(config: DeepSpeedConfig) -> Any:
+    """The ZenFlow section as its model holds it; None where there is none."""
+    return config.zero["zenflow"]
+
+
+@rule(
+    "DSP050",
+    "zenflow-intervals",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
+    example={"gpus": 8, "at": "/zero_optimization/zenflow/select_interval"},
+)
+def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """ZenFlow's intervals do not fit its strategy.
+
+    With the strategy "auto", `select_interval` stays "auto"; with "step" or "epoch" it is a number. In
+    steps, it is not shorter than `update_interval`.
+
+    Run-time errors: `Warning: If use auto select strategy, select_interval will be set to 1 ...` (raised,
+    not logged), `ValueError: If don't use auto select strategy, select_interval must be a number.`,
+    `ValueError: Select interval must be greater or equal to update interval`.
+
+    Source: deepspeed 0.19.8 runtime/zenflow/engine.py:34-64.
+    """
+    section = zenflow(config)
+    if section is None:
+        return
+    strategy, select, update = section["select_strategy"], section["select_interval"], section["update_interval"]
+    setting = config.at("zero_optimization", "zenflow", "select_interval")
+    if strategy == "auto":
+        if isinstance(select, int):
+            yield Finding(setting, 'with the strategy "auto", select_interval is "auto" too', exception=OVERWRITTEN)
+    elif isinstance(select, str):
+        raised = "ValueError: If don't use auto select strategy, select_interval must be a number."
+        yield Finding(setting, f"with the strategy {strategy!r}, select_interval has to be a number", exception=raised)
+    elif strategy == "step" and isinstance(update, int) and select != 0 and select < update:
+        raised = "ValueError: Select interval must be greater or equal to update interval"
+        yield Finding(setting, f"select_interval {select} is shorter than update_interval {update}", exception=raised)
+
+
+@rule(
+    "DSP051",
+    "zenflow-without-offload",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
+    example={"gpus": 8, "at": "/zero_optimization/zenflow"},
+)
+def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """ZenFlow at stage 1 or 2 without an offloaded optimizer, or its own offload without overlapped communication.
+
+    Run-time errors: `ValueError: Zenflow must be used with cpu offload`, `AssertionError: offload selective
+    optimizer should be used with overlap_comm`.
+
+    Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104.
+    """
+    section = zenflow(config)
+    if section is None or not (builds_stage_1_or_2(config) or (config.stage == 3 and config.has_optimizer)):
+        return
+    if section["offload"] and not config.overlap_comm:
+        raised = "AssertionError: offload selective optimizer should be used with overlap_comm"
+        yield Finding(config.at("zero_optimization", "zenflow", "offload"), "zenflow.offload needs overlap_comm", exception=raised)
+    elif config.stage != 3 and config.offload == "none":
+        raised = "ValueError: Zenflow must be used with cpu offload"
+        yield Finding(config.at("zero_optimization", "zenflow"), "ZenFlow needs offload_optimizer", exception=raised)
+
+
+@rule(
+    "DSP052",
+    "zenflow-optimizer-parameters",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}},'
+        ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "bias_correction": true}}}\n'
+    ),
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
+    example={"gpus": 8, "at": "/optimizer/params/bias_correction"},
+)
+def zenflow_optimizer_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """An optimizer parameter that ZenFlow's second optimizer does not take.
+
+    At stage 1 and 2 ZenFlow hands `optimizer.params` as they stand to an AdamW of torch's, which knows
+    nothing of `torch_adam`, `adam_w_mode` or `bias_correction`. Without `params` it dies as well.
+
+    Run-time errors: `TypeError: AdamW.__init__() got an unexpected keyword argument 'torch_adam'`,
+    `TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType`.
+
+    Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81.
+    """
+    optimizer = config.optimizer
+    if zenflow(config) is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":
+        return
+    if optimizer.params is None:
+        raised = "TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
+        yield Finding(config.setting("optimizer"), "ZenFlow needs optimizer.params", exception=raised)
+        return
+    accepted = PARAMETERS["AdamW"].split()
+    for key in optimizer.params if isinstance(optimizer.params, dict) else ():
+        if key not in accepted:
+            raised = f"TypeError: AdamW.__init__() got an unexpected keyword argument '{key}'"
+            yield Finding(config.setting("optimizer", "params", key), f"ZenFlow's AdamW takes no {key}", exception=raised, on_key=True)

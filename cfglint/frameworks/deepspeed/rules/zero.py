@@ -1,0 +1,388 @@
+"""Rules about ZeRO's stages: what they need, and what does not go together."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
+from cfglint.rule import WARN, Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+DEEPSPEED = ("deepspeed",)
+CLIPPING_SINCE = (0, 19, 3)
+
+
+def clipping(config: DeepSpeedConfig) -> object:
+    """The gradient norm at which DeepSpeed clips; from 0.19.3 on it does so by default."""
+    return config.values.get("gradient_clipping", 1.0 if config.version >= CLIPPING_SINCE else 0.0)
+
+
+def averages(config: DeepSpeedConfig) -> bool:
+    """Whether gradients are averaged, not summed up."""
+    value = config.values.get("gradient_allreduce_op", "mean")
+    return not (isinstance(value, str) and value.lower() == "sum")
+
+
+def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
+    """Whether the engine builds the optimizer of stage 1 and 2 around one that is there."""
+    return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
+
+
+@rule(
+    "DSP010",
+    "sum-of-gradients",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad='{"train_batch_size": 8, "gradient_allreduce_op": "sum", "zero_optimization": {"stage": 3}}\n',
+    good='{"train_batch_size": 8, "gradient_allreduce_op": "mean", "zero_optimization": {"stage": 3}}\n',
+    example={"gpus": 8, "at": "/gradient_allreduce_op"},
+)
+def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`gradient_allreduce_op: sum` with something that only averages.
+
+    Stage 3, ZenFlow and DeepCompile average gradients and cannot be told otherwise.
+
+    Run-time error: `ValueError: gradient_allreduce_op='sum' is not supported with ZeRO stage 3` (or
+    `ZenFlow`, or `DeepCompile`).
+
+    Source: deepspeed 0.19.8 runtime/config.py:693-700.
+    """
+    if averages(config) or config.version < (0, 19, 6):
+        return
+    for there, name in (
+        (config.stage == 3, "ZeRO stage 3"),
+        (config.zero["zenflow"] is not None, "ZenFlow"),
+        (config.section("compile")["deepcompile"], "DeepCompile"),
+    ):
+        if there:
+            raised = f"ValueError: gradient_allreduce_op='sum' is not supported with {name}"
+            yield Finding(config.setting("gradient_allreduce_op"), f"{name} cannot sum gradients up", exception=raised)
+
+
+@rule(
+    "DSP011",
+    "zero-without-optimizer",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment="skip",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/stage"},
+)
+def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Stage 1 or 2 and no optimizer.
+
+    The stages split the optimizer's states, so there has to be one: in the config, or passed to
+    `deepspeed.initialize`. A misspelt `optimizer`, or one without `type`, is as good as none.
+
+    Run-time error: `AssertionError: zero stage 2 requires an optimizer`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:2659.
+    """
+    if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
+        raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
+        yield Finding(config.at("zero_optimization", "stage"), f"stage {config.stage} needs an optimizer, and there is none", exception=raised)
+
+
+def readable_optimizer(config: DeepSpeedConfig) -> bool:
+    """Whether the section is of a form that is read at all; others are refused before."""
+    section = config.values.get("optimizer", {})
+    return isinstance(section, dict) and isinstance(section.get("type", ""), (str, type(None)))
+
+
+@rule(
+    "DSP012",
+    "untested-zero-optimizer",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
+    good=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}},'
+        ' "zero_allow_untested_optimizer": true}\n'
+    ),
+    example={"gpus": 8, "at": "/optimizer/type"},
+)
+def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """ZeRO with an optimizer that DeepSpeed has not tried with it.
+
+    Tried are Adam, AdamW, Adagrad, Lion and Muon. Any other, such as Lamb or SGD, needs
+    `"zero_allow_untested_optimizer": true`.
+
+    Run-time error: `AssertionError: You are using an untested ZeRO Optimizer. Please add
+    <"zero_allow_untested_optimizer": true> in the configuration file to use it.`
+
+    Source: deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45.
+    """
+    from cfglint.frameworks.deepspeed.optimizers import TRIED_WITH_ZERO
+
+    optimizer = config.optimizer
+    if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
+        return
+    if optimizer.class_name not in TRIED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
+        from cfglint.fixes import insert
+
+        raised = "AssertionError: You are using an untested ZeRO Optimizer."
+        fix = insert(config, ("zero_allow_untested_optimizer",), True, "allow it", safe=True)
+        said = f"ZeRO takes {optimizer.name} only with zero_allow_untested_optimizer"
+        yield Finding(config.setting("optimizer", "type"), said, exception=raised, fix=fix)
+
+
+@rule(
+    "DSP013",
+    "legacy-stage1",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": true}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": false}}\n',
+    fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 3}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/legacy_stage1"},
+)
+def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`legacy_stage1` is on: the implementation is gone since 0.5.9.
+
+    Run-time error: `Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >=
+    0.5.9.`
+
+    Fix: take the key out.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:2650.
+    """
+    if config.zero["legacy_stage1"] and config.stage in (1, 2, 3) and not uses_bf16_optimizer(config):
+        from cfglint.fixes import remove
+
+        setting = config.at("zero_optimization", "legacy_stage1")
+        raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
+        yield Finding(setting, "the old stage 1 is gone", exception=raised, fix=remove(setting, "remove legacy_stage1", safe=True))
+
+
+@rule(
+    "DSP014",
+    "no-gradient-norm",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment=WARN,
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"}}\n',
+    good=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"},'
+        ' "gradient_clipping": 0}\n'
+    ),
+    example={"gpus": 8, "at": "/zero_optimization/compute_grad_norm"},
+)
+def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`compute_grad_norm: false` with something that needs the norm.
+
+    Clipping does, and it is on by default (1.0), so `gradient_clipping` has to be 0. So do ZenFlow, an
+    offloaded optimizer, and stage 1 in bf16 with gradients accumulated in fp32.
+
+    Run-time errors: `ValueError: zero_optimization.compute_grad_norm=false requires gradient_clipping=0`,
+    `... does not support ZenFlow`, `... does not support optimizer offload`, `... does not support ZeRO
+    Stage 1 with BF16 parameters and FP32 gradient accumulation`.
+
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:213-219, runtime/engine.py:2308.
+    """
+    if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
+        return
+    norm = clipping(config)
+    for there, text in (
+        (uses_bf16_optimizer(config), "does not support ZeRO Stage 1 with BF16 parameters and FP32 gradient accumulation"),
+        (isinstance(norm, (int, float)) and norm > 0, "requires gradient_clipping=0"),
+        (config.zero["zenflow"] is not None, "does not support ZenFlow"),
+        (config.offload != "none", "does not support optimizer offload"),
+    ):
+        if there:
+            raised = f"ValueError: zero_optimization.compute_grad_norm=false {text}"
+            yield Finding(config.at("zero_optimization", "compute_grad_norm"), f"compute_grad_norm=false {text}", exception=raised)
+            return
+
+
+@rule(
+    "DSP015",
+    "scaled-before-reduce-scatter",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'
+    ),
+    good=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_scatter": false}, "optimizer": {"type": "Adam"},'
+        ' "prescale_gradients": true}\n'
+    ),
+    example={"gpus": 8, "at": "/prescale_gradients"},
+)
+def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`prescale_gradients` or `gradient_predivide_factor` with stage 2 or 3 and reduce-scatter.
+
+    Reduce-scatter is on by default, and scales gradients itself. With stage 2 and
+    `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not read as a boolean: a
+    text such as "false" counts as on.
+
+    Run-time errors: `AssertionError: pre-scale gradients is not yet supported with ZeRO-2 with reduce
+    scatter enabled`, `AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-3
+    with reduce scatter enabled`.
+
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396.
+    """
+    stage = config.stage
+    if stage not in (2, 3) or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
+        return
+    if stage == 2 and not averages(config):
+        return
+    factor = config.values.get("gradient_predivide_factor", 1.0)
+    if factor != 1.0:
+        raised = f"AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-{stage} with reduce scatter enabled"
+        yield Finding(config.setting("gradient_predivide_factor"), f"stage {stage} with reduce_scatter needs a factor of 1.0", exception=raised)
+    if config.values.get("prescale_gradients", False):
+        raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
+        yield Finding(config.setting("prescale_gradients"), f"stage {stage} with reduce_scatter cannot prescale gradients", exception=raised)
+
+
+@rule(
+    "DSP016",
+    "odd-allgather-bucket",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment=WARN,
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 5}, "optimizer": {"type": "Adam"}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 6}, "optimizer": {"type": "Adam"}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/allgather_bucket_size"},
+)
+def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """An odd `allgather_bucket_size` with stage 1 or 2.
+
+    Run-time error: `AssertionError: allgather_bucket_size must be a multiple of
+    nccl_start_alignment_factor, 2`.
+
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389.
+    """
+    size = config.zero["allgather_bucket_size"]
+    if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
+        raised = "AssertionError: allgather_bucket_size must be a multiple of nccl_start_alignment_factor, 2"
+        yield Finding(config.at("zero_optimization", "allgather_bucket_size"), f"{size} is odd", exception=raised)
+
+
+@rule(
+    "DSP017",
+    "muon-with-reduce-scatter",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
+    good=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false},'
+        ' "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n'
+    ),
+    example={"gpus": 8, "at": "/zero_optimization/reduce_scatter"},
+)
+def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Muon at stage 3 with reduce-scatter, or quantized gradients without it.
+
+    Reduce-scatter is on by default; Muon needs whole gradients, so it has to be turned off.
+    `zero_quantized_gradients` is the other way round: it needs reduce-scatter, and does not go with Muon.
+
+    Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
+    all2all process group cannot be used together`, `AssertionError: when enable all_to_all_reduce,
+    reduce_scatter should also be enabled for data type checks.`
+
+    Source: deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390.
+    """
+    optimizer = config.optimizer
+    if config.stage != 3 or not config.has_optimizer:
+        return
+    scatter, quantized = config.zero["reduce_scatter"], config.zero["zero_quantized_gradients"]
+    if optimizer is not None and optimizer.name == "muon" and (scatter or quantized):
+        other = "reduce scatter" if scatter else "all2all process group"
+        key = "reduce_scatter" if scatter else "zero_quantized_gradients"
+        raised = f"ValueError: Muon and {other} cannot be used together"
+        yield Finding(config.at("zero_optimization", key), f"Muon at stage 3 does not go with {key}", exception=raised)
+    elif quantized and scatter is False:
+        raised = "AssertionError: when enable all_to_all_reduce, reduce_scatter should also be enabled for data type checks."
+        yield Finding(config.at("zero_optimization", "reduce_scatter"), "zero_quantized_gradients needs reduce_scatter", exception=raised)
+
+
+@rule(
+    "DSP018",
+    "secondary-partition-does-not-divide",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}\n',
+    good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
+    example={"gpus": 12, "at": "/zero_optimization/zero_hpz_partition_size"},
+)
+def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`zero_hpz_partition_size` does not divide the GPUs.
+
+    The second partition of the parameters is over groups of that many GPUs; a larger number than there
+    are GPUs is taken for all of them.
+
+    Run-time error: `AssertionError: 12 is not divisible by 8`.
+
+    Source: deepspeed 0.19.8 utils/groups.py:71, 943.
+    """
+    size, world = config.zero["zero_hpz_partition_size"], config.world_size
+    if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world):
+        raised = f"AssertionError: {world} is not divisible by {size}"
+        yield Finding(config.at("zero_optimization", "zero_hpz_partition_size"), f"{size} does not divide {world} GPUs", exception=raised)
+
+
+@rule(
+    "DSP019",
+    "unmanaged-accumulation",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
+    good='{"train_batch_size": 8, "managed_gradient_accumulation": true, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
+    example={"gpus": 8, "at": "/managed_gradient_accumulation"},
+)
+def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile.
+
+    Run-time errors: `AssertionError: managed_gradient_accumulation=False supports ZeRO overlap_comm only
+    with ZeRO stage 2`, `AssertionError: managed_gradient_accumulation=False is not supported with
+    DeepCompile`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
+    """
+    if config.values.get("managed_gradient_accumulation", True) or config.version < (0, 19, 4):
+        return
+    setting = config.setting("managed_gradient_accumulation")
+    text = "AssertionError: managed_gradient_accumulation=False"
+    if config.stage in (0, 1) and config.overlap_comm:
+        yield Finding(setting, "overlap_comm then needs stage 2", exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2")
+    if config.section("compile")["deepcompile"]:
+        yield Finding(setting, "DeepCompile accumulates itself", exception=f"{text} is not supported with DeepCompile")
+
+
+@rule(
+    "DSP020",
+    "autocast-with-quantized-weights",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3, "zero_quantized_weights": true}}\n',
+    good='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/zero_quantized_weights"},
+)
+def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`zero_quantized_weights` beside `torch_autocast`.
+
+    Run-time error: `AssertionError: Cannot enable both torch autocast and zero quantized weights`.
+
+    Source: deepspeed 0.19.8 runtime/torch_autocast.py:32.
+    """
+    section = config.values.get("torch_autocast")
+    if isinstance(section, dict) and section.get("enabled") and config.zero["zero_quantized_weights"]:
+        raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
+        yield Finding(config.at("zero_optimization", "zero_quantized_weights"), "autocast does not go with quantized weights", exception=raised)
