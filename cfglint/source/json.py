@@ -164,7 +164,8 @@ class Parser:
                 raise
             self.open.clear()
             self.document.roots[:] = [lone.document.root] if lone.document.root is not None else []
-            self.relaxations[:] = lone.relaxations
+            constants = [each for each in self.relaxations if each[2] == CONSTANT]  # hjson may see members here
+            self.relaxations[:] = lone.relaxations + constants
             self.comments[:] = [span for span in self.comments if span[1] <= start]
             self.position = lone.position
 

@@ -451,8 +451,8 @@ class StrictJsonReader(Reader):
             start = max(error.pos - len(mark), 0)
             message = f"not JSON: {json_reason(document, start, error.msg)}"
             return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
-        except ValueError:
-            return []  # a number with too many digits, which construct() finds at its place
+        except ValueError as error:
+            return [Problem(0, 0, "a number has more digits than Python reads", "value", f"ValueError: {error}")]
         return document.problems
 
     def construct(self, document: Document) -> Any:
