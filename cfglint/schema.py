@@ -561,7 +561,7 @@ def distance(written: str, meant: str) -> int | None:
 
 def is_short_for(word: str, full: str) -> bool:
     """Whether a word is another one or an abbreviation of it."""
-    return word == full or (len(word) > 1 and word[0] == full[0] and is_part(list(word), list(full)))
+    return word == full or (len(word) > 1 and word[0] == full[:1] and is_part(list(word), list(full)))
 
 
 def is_part(words: list[str], more: list[str]) -> bool:
