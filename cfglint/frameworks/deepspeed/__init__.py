@@ -79,6 +79,7 @@ class DeepSpeed(Framework):
     package = "deepspeed"
     newest = NEWEST
     extensions = (".json", ".jsonc", ".hjson")
+    referable = True
 
     def recognise(self, document: Document) -> int:
         """SURE with a key or a section that only DeepSpeed has; UNCLEAR with shared keys, or with a telling name alone."""

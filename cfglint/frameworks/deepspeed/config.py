@@ -29,6 +29,11 @@ class DeepSpeedConfig(Config):
     kind = "deepspeed"
     package = "deepspeed"
     newest = NEWEST
+    batch_keys = {
+        "micro_batch": "train_micro_batch_size_per_gpu",
+        "accumulation": "gradient_accumulation_steps",
+        "global_batch": "train_batch_size",
+    }
 
     def __init__(
         self,

@@ -25,6 +25,10 @@ class TrainerConfig(Config):
     kind = KIND
     package = PACKAGE
     newest = NEWEST
+    batch_keys = {
+        "micro_batch": "per_device_train_batch_size",
+        "accumulation": "gradient_accumulation_steps",
+    }
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
         super().__init__(documents, facts)
