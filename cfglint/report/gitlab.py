@@ -35,4 +35,4 @@ def render(outcomes: list[Outcome]) -> str:
         }
         for each, fingerprint in zip(found, fingerprints(found), strict=True)
     ]
-    return json.dumps(issues, indent=1) + "\n"
+    return json.dumps(issues) + "\n"

@@ -44,7 +44,7 @@ def render(outcomes: list[Outcome]) -> str:
         "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(each) for each in bugs]}],
         "results": [result(each, print_, index) for each, print_ in zip(found, fingerprints(found), strict=True)],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
 def driver(rules: list[Rule]) -> dict[str, Any]:
@@ -122,7 +122,11 @@ def artifact(file: str) -> dict[str, str]:
     """A file as a URI: relative to the folder of the start, or absolute as it was given."""
     from urllib.parse import quote
 
-    path = quote(os.fsencode(os.path.normpath(file).replace(os.sep, "/")))
+    name = os.path.normpath(file).replace(os.sep, "/")
+    try:
+        path = quote(os.fsencode(name))
+    except UnicodeEncodeError:  # a name that no file can have, as standard input may be given
+        path = quote(shown(name))
     return {"uri": f"file://{path}"} if os.path.isabs(file) else {"uri": path, "uriBaseId": ROOT}
 
 
