@@ -12,7 +12,9 @@ from cfglint.cli.common import (
     add_output_options,
     add_run_options,
     baseline_of,
+    count,
     fail,
+    left_out,
     load_configuration,
     runs_of,
 )
@@ -128,18 +130,5 @@ def summary(outcomes: list[Outcome], tally: Tally) -> str:
         parts.append(f"{silenced} silenced")
     if tally.targets:
         parts.append("for " + ", ".join([*tally.targets][:3]) + (", ..." if len(tally.targets) > 3 else ""))
-    for name, number in sorted(tally.relatives.items()):
-        parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
-    if tally.strangers:
-        parts.append(f"{count(tally.strangers, 'file')} not ours")
-    if tally.unclear:
-        named = ", ".join(tally.unclear[:3]) + (", ..." if len(tally.unclear) > 3 else "")
-        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {named}")
-    if tally.unreadable:
-        parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
+    parts += left_out(tally)
     return "cfglint: " + "; ".join(parts)
-
-
-def count(number: int, thing: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -46,7 +46,7 @@ def add_finding_options(parser: ArgumentParser) -> None:
     """Which findings count."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
     parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
-    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="the severity from which the exit status is 1 (default error)")
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="where exit status 1 begins (default error)")
 
 
 def add_output_options(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
@@ -195,6 +195,26 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, str]]:
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: text}
+
+
+def left_out(tally: Tally) -> list[str]:
+    """What was not looked at, and why, for the last line on standard error."""
+    parts: list[str] = []
+    for name, number in sorted(tally.relatives.items()):
+        parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
+    if tally.strangers:
+        parts.append(f"{count(tally.strangers, 'file')} not ours")
+    if tally.unclear:
+        named = ", ".join(tally.unclear[:3]) + (", ..." if len(tally.unclear) > 3 else "")
+        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {named}")
+    if tally.unreadable:
+        parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
+    return parts
+
+
+def count(number: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def fail(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, positive, runs_of
+from cfglint.cli.common import UsageError, add_run_options, count, fail, left_out, load_configuration, positive, runs_of
 from cfglint.gather import Tally, UnknownKind
 from cfglint.mend import mend
 from cfglint.repair import Changed, Repair, Unknown, repair, tuned
@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(_as_json(works))
     else:
         sys.stdout.write("".join(_as_text(work, arguments) for work in works))
-        print(_summary(works, arguments), file=sys.stderr)
+        print(_summary(works, tally, arguments), file=sys.stderr)
     return _status(works, tally, arguments)
 
 
@@ -166,21 +166,22 @@ def _entry(work: Work) -> dict[str, Any]:
 
 
 def _as_text(work: Work, arguments: Namespace) -> str:
-    """What changed and what follows from it, or the diff."""
+    """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
         print(f"cfglint: {work.problem}", file=sys.stderr)
         return ""
-    lines: list[str] = []
-    if arguments.diff:
-        lines += _diff(work)
-    else:
-        for each in work.changed:
-            before = "added:" if each.before is None else f"{_spelled(each.before)} ->"
-            lines.append(f"{each.file}: {each.key[1:]} {before} {_spelled(each.after)}\n")
-        lines += [f"{work.run.documents[0].path}: {title}\n" for title in work.titles]
-    if work.repair:
-        lines += _told(work.repair)
-    return "".join(lines)
+    told = "".join(_told(work.repair)) if work.repair else ""
+    if arguments.diff and not work.infeasible:
+        sys.stderr.write(told)
+        return "".join(_diff(work))
+    lines = [f"{each.file}: {each.key[1:]} {_change(each)}\n" for each in work.changed]
+    lines += [f"{work.run.documents[0].path}: {title}\n" for title in work.titles]
+    return "".join(lines) + told
+
+
+def _change(changed: Changed) -> str:
+    after = _spelled(changed.after)
+    return f"added: {after}" if changed.before is None else f"{_spelled(changed.before)} -> {after}"
 
 
 def _spelled(value: object) -> str:
@@ -195,10 +196,16 @@ def _diff(work: Work) -> list[str]:
     lines: list[str] = []
     for document in work.run.documents:
         if document.path in work.texts:
-            before, after = document.text.splitlines(keepends=True), work.texts[document.path].splitlines(keepends=True)
-            for line in unified_diff(before, after, f"a/{document.path}", f"b/{document.path}"):
-                lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
-    return lines
+            before, after = _lines(document.text), _lines(work.texts[document.path])
+            lines += unified_diff(before, after, f"a/{document.path}", f"b/{document.path}")
+    return [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as `patch` counts them: ended by a line feed and by nothing else."""
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
 
 
 def _told(found: Repair) -> list[str]:
@@ -212,20 +219,22 @@ def _told(found: Repair) -> list[str]:
         if solution.gpu_counts:
             lines.append(f"  GPU counts that reach {wanted}: {', '.join(map(str, solution.gpu_counts))}\n")
         return lines
-    lines = [f"global batch {solution.chosen.global_batch} = micro x accumulation x data-parallel = {solution.chosen}\n"]
     before = found.before.global_batch.value if found.before and found.before.problem is None else None
-    if before is not None and before != solution.chosen.global_batch:
-        lines[0] = f"global batch {before} -> {solution.chosen}\n"
-        settings = tuned(found.run)
-        if settings:
-            named = ", ".join(f"{each.name} {each.value} ({each.place})" for each in settings)
-            lines.append(f"  tuned for a global batch of {before}, left as they are: {named}\n")
+    after = solution.chosen.global_batch
+    terms = f"{solution.chosen.micro_batch} x {solution.chosen.accumulation} x {solution.chosen.data_parallel}"
+    change = f"{after}" if before in (None, after) else f"{before} -> {after}"
+    lines = [f"global batch {change} = {terms} (micro batch x accumulation x data parallel)\n"]
+    settings = tuned(found.run) if before not in (None, after) else []
+    if settings:
+        lines.append(f"  left as they are, and tuned for {before}:\n")
+        lines += [f"    {each.name} {each.value} ({each.place})\n" for each in settings]
     for held in found.held:
         lines.append(f'  {held.name} stays "auto" ({held.place}): the trainer fills it\n')
     return lines
 
 
-def _summary(works: list[Work], arguments: Namespace) -> str:
+def _summary(works: list[Work], tally: Tally, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
-    return f"cfglint: {changed} {'file' if changed == 1 else 'files'} {verb}, {len(works)} {'run' if len(works) == 1 else 'runs'} looked at"
+    parts = [f"{count(changed, 'file')} {verb}, {count(len(works), 'run')} looked at", *left_out(tally)]
+    return "cfglint: " + "; ".join(parts)
