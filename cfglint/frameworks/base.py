@@ -256,6 +256,10 @@ class Config:
         """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
         return {}
 
+    def moment(self, fails_at: str | None) -> str | None:
+        """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
+        return fails_at
+
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
         return []

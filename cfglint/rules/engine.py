@@ -72,7 +72,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         place_of(setting, config, finding.on_key),
         setting.pointer,
         finding.message,
-        (finding.fails_at or rule.fails_at) if fails else None,
+        config.moment(finding.fails_at or rule.fails_at) if fails else None,
         finding.exception or rule.raises,
         tuple((place_of(each, config, False), f"{each.name} {each.value}") for each in finding.related if each.node is not None),
         finding.fix,

@@ -64,6 +64,12 @@ class DeepSpeedConfig(Config):
         self.load_problems = [(document, problem) for problem in reading.problems]
         self.root = {} if self.load_problems else reading.value
 
+    def moment(self, fails_at: str | None) -> str | None:
+        """Under a trainer the file is checked when training begins, and the engine is built when the model is wrapped for it."""
+        if self.trainer is None or fails_at is None:
+            return fails_at
+        return "first-step" if fails_at in ("init", "first-step") else "init"
+
     def resolve_batch(self) -> Batch:
         """Infer the missing batch keys with DeepSpeed's own operators."""
         from cfglint.frameworks.deepspeed.batch import resolve

@@ -179,7 +179,7 @@ class DeepSpeedLaunch:
             step()
         except LeftOver as wrong:
             self.refusal = Refusal(wrong.path, f"ValueError: {wrong}", stage)
-        except (AttributeError, TypeError, ValueError, KeyError) as wrong:
+        except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as wrong:
             self.refusal = Refusal(self._at, f"{type(wrong).__name__}: {wrong}", stage)
         return self.refusal is None
 
@@ -289,8 +289,10 @@ class DeepSpeedLaunch:
         accumulation = self.values.get("gradient_accumulation_steps")
         world = self.trainer.world_size or 1
         section = self.values.get("tensor_parallel", {})
-        self._at = "tensor_parallel"
-        _ = section.get("autotp_size", 0) > 1
+        self._at = "tensor_parallel.autotp_size"
+        parts = section.get("autotp_size", 0)
+        if parts > 1 and self.trainer.version >= ACCELERATE_1 and parts > (self.trainer.world_size or parts):
+            raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
         if micro is None and self.trainer.version >= ACCELERATE_1:
             return
         self._at = "train_micro_batch_size_per_gpu" if not isinstance(micro, (int, float)) else "gradient_accumulation_steps"

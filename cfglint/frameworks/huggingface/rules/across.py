@@ -153,6 +153,7 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     "deepspeed-refused",
     ERROR,
     kinds=KINDS,
+    fails_at="config",
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
     good={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}\n'},
     example={"gpus": 8, "at": "/fp16/enabled"},

@@ -144,6 +144,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     "scheduler-arguments",
     ERROR,
     kinds=KINDS,
+    fails_at="first-step",
     bad="output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
     good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
     example={"at": "/lr_scheduler_kwargs/min_lr"},

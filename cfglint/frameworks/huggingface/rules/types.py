@@ -27,6 +27,7 @@ INTERVAL_FIELDS = ("eval_strategy", "evaluation_strategy", "logging_strategy", "
     "wrong-type",
     ERROR,
     kinds=KINDS,
+    fails_at="init",
     bad='output_dir: out\nmax_steps: "100"\n',
     good="output_dir: out\nmax_steps: 100\n",
     fixed="output_dir: out\nmax_steps: 100\n",
