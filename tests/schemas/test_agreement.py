@@ -1,0 +1,70 @@
+"""What the frameworks' own modules say of keys, defaults and releases is what the schemas say."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.deepspeed import models
+from cfglint.frameworks.deepspeed.rules import keys as deepspeed_keys
+from cfglint.frameworks.huggingface import fields
+from cfglint.schema import load, numbers
+
+WITHOUT_EFFECT = {"trackio_space_id"}  # a default that no number of a run depends on
+BOUNDED_BY_CODE = {"loss_scale", "update_interval"}  # the model's own reader holds these to their minimum
+RELEASES = [(4, 42, 4), (4, 50, 3), (4, 57, 1), (5, 14, 1), (5, 23, 0)]
+
+
+def release(text: str | None) -> tuple[int, ...]:
+    return numbers(text) if text else ()
+
+
+def test_huggingface_fields_and_their_releases():
+    table = load("huggingface")
+    known = {name: (release(table.lookup(name).since), release(table.lookup(name).removed)) for name in table.raw["properties"]}
+    assert {name: (release(since), release(until)) for name, (_, _, since, until) in fields.FIELDS.items()} == known
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_huggingface_defaults(version):
+    table = load("huggingface")
+    for name, told in fields.defaults(version).items():
+        known = table.lookup(name).default_at(version)
+        assert told == known or not (told or known) or name in WITHOUT_EFFECT, name
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_huggingface_allowed_values(version):
+    closed = [name for name in fields.CHOICES if name != "debug" and fields.has_field(name, version)]
+    told = {name: set(fields.choices(name, version)[1]) for name in closed}
+    assert told == {name: set(load("huggingface").lookup(name).enum_at(version)) - {None} for name in closed}
+
+
+def models_below(model, path):
+    yield path, model
+    for name, field in model.fields.items():
+        if field.model is not None:
+            yield from models_below(field.model, (*path, field.alias or name))
+
+
+MODELS = [found for name, model in models.SECTIONS.items() for found in models_below(model, (name,))]
+
+
+@pytest.mark.parametrize(("path", "model"), MODELS, ids=[".".join(path) for path, _ in MODELS])
+def test_deepspeed_model(path, model):
+    table = load("deepspeed")
+    assert {field.alias or name for name, field in model.fields.items()} == set(table.keys(path))
+    for name, field in model.fields.items():
+        key = table.lookup((*path, field.alias or name))
+        assert key.aliases == ((name,) if field.alias else ()), name
+        bounds = (key.minimum, key.maximum, key.exclusive_minimum, key.exclusive_maximum)
+        assert (field.least, field.most, field.above, field.below) == bounds or name in BOUNDED_BY_CODE, name
+        assert release(".".join(map(str, field.since))) == release(key.since), name
+        if key.has_default and not isinstance(key.default, list):
+            assert field.default == key.default, name
+
+
+def test_deepspeed_removed_keys():
+    told = {(key,): since for key, (since, _) in deepspeed_keys.REFUSED.items()}
+    told |= {("zero_optimization", key): since for key, (since, _) in deepspeed_keys.REFUSED_IN_ZERO.items()}
+    assert told == {path: parse_version(load("deepspeed").lookup(path).removed) for path in told}
