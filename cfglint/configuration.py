@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks import kinds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -66,8 +68,7 @@ class Configuration:
         per_file = expect(table, "per-file-ignores", dict, where) or {}
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
         self.baseline: str | None = expect(table, "baseline", str, where)
-        house = table.get("house-schema")
-        self.house_schema: dict[str, str] = {"": house} if isinstance(house, str) else expect(table, "house-schema", dict, where) or {}
+        self.house_schema = house_schema(table, where)
         self.house: House | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
@@ -107,6 +108,18 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
         if not isinstance(version, str) or not version[:1].isdigit():
             raise ConfigurationError(f'{where}: target `{package}` has to be a version such as "4.57.1"')
     return dict(target)
+
+
+def house_schema(table: dict[str, Any], where: str) -> dict[str, str]:
+    """The files of the project's own schemas by kind; the one under `""` holds for every kind."""
+    given = table.get("house-schema")
+    if isinstance(given, str):
+        return {"": given}
+    files = expect(table, "house-schema", dict, where) or {}
+    for kind, file in files.items():
+        if kind not in kinds() or not isinstance(file, str):
+            raise ConfigurationError(f"{where}: `house-schema` is a file, or a table with a file for {', '.join(kinds())}")
+    return dict(files)
 
 
 def find(folder: str) -> str | None:
