@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
     from cfglint.house import House
 
-RUN_KEYS = frozenset(
-    ("files", "kind", "gpus", "num-examples", "global-batch", "total-steps", "tokens-per-step", "strict-keys", "target", "args", "set", "name")
-)
+PROMISES = ("global-batch", "total-steps", "tokens-per-step")
+RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "args", "set", "name"))
 KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
 
 
@@ -43,9 +42,7 @@ class DeclaredRun:
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((str(key), str(value)) for key, value in (expect(table, "set", dict, where) or {}).items())
         self.promises: dict[str, int] = {
-            key.replace("-", "_"): table[key]
-            for key in ("global-batch", "total-steps", "tokens-per-step")
-            if expect(table, key, int, where) is not None
+            key.replace("-", "_"): table[key] for key in PROMISES if expect(table, key, int, where) is not None
         }
 
 
@@ -83,7 +80,7 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
         return None
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {value!r}")
-    if kind is int and value < 0:
+    if isinstance(value, int) and value < 0:
         raise ConfigurationError(f"{where}: `{key}` cannot be negative")
     return value
 
@@ -171,7 +168,7 @@ def parse(content: bytes, path: str) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
+        import tomli as tomllib  # type: ignore[no-redef]
     try:
         return tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as wrong:
