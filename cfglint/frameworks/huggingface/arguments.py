@@ -146,9 +146,9 @@ class Arguments:
 
     @property
     def trackers(self) -> list[Any]:
-        """`report_to` as a list; empty where it is none or every installed one."""
+        """`report_to` as a list; empty where it is none or every installed one, as null was in 4.x."""
         value = self["report_to"]
-        if value in (None, "all", "none", ["all"], ["none"]):
+        if value in ("all", "none", ["all"], ["none"]) or (value is None and self.version < (5,)):
             return []
         return value if isinstance(value, list) else [value]
 

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts, Version
     from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
     from cfglint.source.document import Document
@@ -126,6 +127,12 @@ class TrainerConfig(Config):
         from cfglint.frameworks.huggingface.batch import steps
 
         return steps(self).numbers()
+
+    def account(self) -> Account:
+        """Length, learning rate, precision, and what the trainer fills in."""
+        from cfglint.frameworks.huggingface.account import account
+
+        return account(self)
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""

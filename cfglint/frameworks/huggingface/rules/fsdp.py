@@ -372,7 +372,7 @@ def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:2775.
     """
     section = config.section("fsdp_config")
-    if section and not config.uses_fsdp:
+    if section and any(section.values()) and not config.uses_fsdp:
         yield Finding(config.setting("fsdp_config"), "fsdp_config does nothing while fsdp is off", on_key=True)
 
 

@@ -80,6 +80,7 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
     """The field of this release, not set by the file, that a key is at most so many slips away from.
 
     Only fields that share the beginning or the end of the name are looked at, so that many keys cost little.
+    The same words in another order are a script's own name more often than a slip.
     """
     if len(key) < SAFEST_LENGTH:
         return None
@@ -90,12 +91,13 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
         if abs(len(name) - len(key)) <= most
         and (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower())
         and name not in config.values
+        and sorted(name.split("_")) != sorted(key.split("_"))
     ]
     if not close:
         return None
-    from cfglint.schema import distance
+    from cfglint.schema import edits, plain
 
-    ranked = sorted((slips, name) for name in close if (slips := distance(key, name)) is not None and slips <= most)
+    ranked = sorted((slips, name) for name in close if (slips := edits(plain(key), name, most)) <= most)
     return ranked[0][1] if ranked else None
 
 

@@ -67,7 +67,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     """A field that the release no longer has.
 
     A parser that holds only `TrainingArguments` refuses the file. Where the script has keys of its own the key is
-    left to it, and what it used to do is not done: a warning.
+    left to it, and what it used to do is not done: a warning, unless the value was the default anyway.
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']`,
     `TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'` (in code).
@@ -82,11 +82,18 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     for key in config.values:
         if key not in FIELDS or not FIELDS[key][3] or config.version < parse_version(FIELDS[key][3]):
             continue
+        if not strict and idle(key, config.values[key]):
+            continue
         successor, fix = replacement(key, config)
         message = f"transformers {FIELDS[key][3]} removed {key}" + (f": use {successor}" if successor else ", which has no successor")
         text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
         severity = ERROR if strict else WARNING
         yield Finding(config.setting(key), message, severity=severity, exception=text if strict else None, fix=fix, on_key=True)
+
+
+def idle(key: str, value: Any) -> bool:
+    """Whether a removed field only says what was its default, or turns nothing on."""
+    return not value or value == FIELDS[key][1]
 
 
 def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:

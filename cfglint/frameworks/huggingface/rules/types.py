@@ -57,13 +57,14 @@ def wrong_type(config: TrainerConfig) -> Iterator[Finding]:
     for stumble in stumbles(config):
         setting = of(config, stumble.field)
         if stumble.field == config.arguments.written(stumble.field) or setting.written:
+            casts = "" if config.facts.declared or not isinstance(setting.value, str) else " (TRL's parser would cast it)"
             yield Finding(
                 setting,
-                f"{setting.name} is {described(setting.value)}: {stumble.exception}",
+                f"{setting.name} is {described(setting.value)}: {stumble.exception}{casts}",
                 exception=stumble.text,
                 fails_at=stumble.fails_at,
                 fix=spelled_as_number(setting),
-                consumer_only=isinstance(setting.value, str),
+                consumer_only=True,
             )
 
 

@@ -1,0 +1,45 @@
+"""Trainer runs from texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import Facts
+from cfglint.run import Run
+from cfglint.source.parse import parse
+
+
+@pytest.fixture
+def trainer():
+    """Make a run of a trainer's text and the texts of files that it names."""
+
+    def make(text: str, gpus: int | None = 1, examples: int | None = None, version: str = "5.23.0", **options: object) -> Run:
+        files = options.pop("files", {})
+        target = {"transformers": version, **options.pop("target", {})}
+        facts = Facts(
+            gpus=gpus,
+            num_examples=examples,
+            target=target,
+            whole=options.pop("whole", True),
+            declared=options.pop("declared", True),
+            strict_keys=options.pop("strict", False),
+        )
+        name = options.pop("name", "train.yaml")
+        documents = [parse(name, text, "json" if name.endswith(".json") else "yaml")]
+        kinds = ["huggingface"]
+        for path, content in files.items():
+            documents.append(parse(path, content, "json"))
+            kinds.append("deepspeed" if path.startswith("ds") else "huggingface")
+        return Run(documents, kinds, facts)
+
+    return make
+
+
+@pytest.fixture
+def codes():
+    """The codes that a run reports, with the severities asked for."""
+
+    def of(run: Run, *severities: str) -> list[str]:
+        return [each.code for each in run.diagnostics if each.severity in (severities or ("error", "warning", "info"))]
+
+    return of

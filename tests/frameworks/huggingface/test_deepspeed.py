@@ -1,0 +1,188 @@
+"""A trainer with a DeepSpeed file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+AUTO = {
+    "train_batch_size": "auto",
+    "train_micro_batch_size_per_gpu": "auto",
+    "gradient_accumulation_steps": "auto",
+    "gradient_clipping": "auto",
+    "zero_optimization": {"stage": 2},
+}
+TEXT = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\ndeepspeed: ds.json\n"
+
+
+@pytest.fixture
+def pair(trainer):
+    """A run of the trainer's text above with more lines, and of a DeepSpeed file with changes."""
+
+    def make(lines="", gpus=8, version="5.23.0", examples=10000, without=(), **changes):
+        values = {key: value for key, value in {**AUTO, **changes}.items() if key not in without}
+        return trainer(TEXT + lines, gpus, examples, version, files={"ds.json": json.dumps(values)}, target={"deepspeed": "0.19.8"})
+
+    return make
+
+
+def errors(run):
+    return [(each.code, each.key) for each in run.diagnostics if each.severity == "error"]
+
+
+def test_auto_is_filled_from_the_trainer(pair):
+    run = pair("max_grad_norm: 0.5\n")
+    assert run.verdict == "accept"
+    engine = run.configs[1].values
+    assert engine["train_batch_size"] == 64
+    assert engine["train_micro_batch_size_per_gpu"] == 4
+    assert engine["gradient_accumulation_steps"] == 2
+    assert engine["gradient_clipping"] == 0.5
+    assert engine["zero_allow_untested_optimizer"] is True
+    assert run.configs[0].deepspeed.filled["train_batch_size"].because == "per_device_train_batch_size, gradient_accumulation_steps"
+
+
+def test_all_mismatches_are_said_at_their_places(pair):
+    run = pair("max_grad_norm: 0.5\n", train_micro_batch_size_per_gpu=8, gradient_clipping=1.0, train_batch_size="64")
+    found = [each for each in run.diagnostics if each.code == "RUN001"]
+    assert sorted(each.key for each in found) == ["/gradient_clipping", "/train_batch_size", "/train_micro_batch_size_per_gpu"]
+    assert {each.place.file for each in found} == {"ds.json"}
+    assert all(each.fails_at == "init" and each.fix.safe for each in found)
+    assert any(place.file == "train.yaml" for each in found for place, _ in each.related)
+    assert "- ds gradient_clipping=1.0 vs hf max_grad_norm=0.5" in next(each.exception for each in found if each.key == "/gradient_clipping")
+
+
+@pytest.mark.parametrize(("value", "same"), [(64, True), (64.0, True), ("64", False), (32, False)])
+def test_plain_comparison(pair, value, same):
+    assert (("RUN001", "/train_batch_size") not in errors(pair(train_batch_size=value))) is same
+
+
+def test_an_unknown_number_of_gpus_decides_nothing(pair):
+    assert errors(pair(gpus=None, train_batch_size=48)) == []
+
+
+def test_zero_section_is_demanded(pair):
+    assert ("RUN002", "/zero_optimization") in errors(pair(without=["zero_optimization"]))
+
+
+def test_missing_accumulation_becomes_one(pair):
+    run = pair(without=["gradient_accumulation_steps"])
+    assert run.verdict == "reject"
+    assert any(each.code == "BAT001" and "64" in each.message for each in run.diagnostics)
+    run = pair(without=["gradient_accumulation_steps", "train_batch_size"])
+    assert run.verdict == "accept"
+    assert "RUN008" in [each.code for each in run.diagnostics]
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("5.23.0", "accept"), ("4.42.4", "reject")])
+def test_missing_micro_batch(pair, version, verdict):
+    assert pair(version=version, without=["train_micro_batch_size_per_gpu"]).verdict == verdict
+
+
+def test_auto_that_nothing_fills(pair):
+    run = pair(zero_optimization={"stage": 2, "allgather_bucket_size": "auto"})
+    assert errors(run) == [("RUN003", "/zero_optimization/allgather_bucket_size")]
+
+
+def test_sizes_come_from_the_model(pair):
+    stage3 = {"stage": 3, "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto"}
+    run = pair(zero_optimization=stage3)
+    assert run.verdict == "accept"
+    section = run.configs[1].values["zero_optimization"]
+    assert section["reduce_bucket_size"] == 4096 * 4096
+    assert section["stage3_prefetch_bucket_size"] == int(0.9 * 4096 * 4096)
+    assert section["stage3_param_persistence_threshold"] == 40960
+
+
+@pytest.mark.parametrize(
+    ("lines", "half", "verdict"),
+    [
+        ("bf16: true\n", {"bf16": {"enabled": "auto"}}, "accept"),
+        ("bf16: true\n", {"fp16": {"enabled": True}}, "reject"),
+        ("bf16: true\n", {"bf16": {"enabled": False}}, "reject"),
+        ("", {"bf16": {"enabled": True}}, "reject"),
+        ("fp16: true\n", {}, "accept"),
+    ],
+)
+def test_half_precision(pair, lines, half, verdict):
+    assert pair(lines, **half).verdict == verdict
+
+
+def test_schedule_is_filled_and_compared(pair):
+    scheduler = {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_max_lr": "auto", "warmup_min_lr": "auto"}}
+    run = pair("warmup_steps: 0.1\n", scheduler=scheduler)
+    assert run.verdict == "accept"
+    assert run.configs[1].values["scheduler"]["params"] == {
+        "total_num_steps": 471,
+        "warmup_num_steps": 48,
+        "warmup_max_lr": 5e-05,
+        "warmup_min_lr": 0,
+    }
+    scheduler["params"]["total_num_steps"] = 500
+    assert ("RUN001", "/scheduler/params/total_num_steps") in errors(pair(scheduler=scheduler))
+
+
+def test_no_warmup_is_one_step_since_5_18(pair):
+    scheduler = {"type": "WarmupLR", "params": {"warmup_num_steps": "auto"}}
+    assert pair(scheduler=scheduler).configs[1].values["scheduler"]["params"]["warmup_num_steps"] == 1
+    assert pair(scheduler=scheduler, version="4.42.4").configs[1].values["scheduler"]["params"]["warmup_num_steps"] == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "code"),
+    [
+        ("lr_scheduler_type: cosine\n", {"scheduler": {"type": "WarmupLR", "params": {}}}, "RUN005"),
+        ("optim: adafactor\n", {"optimizer": {"type": "AdamW", "params": {"lr": "auto"}}}, "RUN006"),
+    ],
+)
+def test_what_wins_in_silence(pair, lines, changes, code):
+    assert code in [each.code for each in pair(lines, **changes).diagnostics]
+
+
+def test_what_agrees_is_not_reported(pair):
+    run = pair(
+        "lr_scheduler_type: linear\noptim: adamw_torch\n",
+        scheduler={"type": "WarmupDecayLR", "params": {"total_num_steps": "auto"}},
+        optimizer={"type": "AdamW", "params": {"lr": "auto"}},
+    )
+    assert not {"RUN005", "RUN006"} & {each.code for each in run.diagnostics}
+
+
+@pytest.mark.parametrize(("norm", "deepspeed", "reported"), [("0.3", "0.19.8", True), ("1.0", "0.19.8", False), ("1.0", "0.18.0", True)])
+def test_clipping_of_its_own(trainer, norm, deepspeed, reported):
+    values = json.dumps({key: value for key, value in AUTO.items() if key != "gradient_clipping"})
+    run = trainer(TEXT + f"max_grad_norm: {norm}\n", 8, files={"ds.json": values}, target={"deepspeed": deepspeed})
+    assert ("RUN007" in [each.code for each in run.diagnostics]) is reported
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"zero_optimization": True}, "AttributeError: 'bool' object has no attribute 'get'"),
+        ({"zero_optimization": {"stage": 2, "offload_optimizer": None}}, "AttributeError: 'NoneType' object has no attribute 'get'"),
+        ({"train_micro_batch_size_per_gpu": "four"}, "TypeError: unsupported operand type(s) for //: 'str' and 'int'"),
+    ],
+)
+def test_odd_values_stumble_as_they_do_there(pair, values, text):
+    assert text in [each.exception for each in pair(**values).diagnostics if each.code == "RUN004"]
+
+
+def test_a_section_in_the_trainers_own_file(trainer):
+    run = trainer("output_dir: out\ndeepspeed: {train_micro_batch_size_per_gpu: 2, zero_optimization: {stage: 2}}\n", 8)
+    found = next(each for each in run.diagnostics if each.code == "RUN001")
+    assert (found.key, found.place.file, found.place.line) == ("/deepspeed/train_micro_batch_size_per_gpu", "train.yaml", 2)
+
+
+def test_tensor_parallelism_shares_a_batch(pair):
+    parts = {"tensor_parallel": {"autotp_size": 2}}
+    run = pair(**parts)
+    assert (run.resolved["data_parallel"], run.resolved["global_batch"], run.resolved["steps_per_epoch"]) == (4, 32, 313)
+    old = pair(version="4.42.4", **parts)
+    assert (old.resolved["data_parallel"], old.resolved["steps_per_epoch"]) == (8, 156)
+
+
+def test_the_file_is_read_as_strict_json(trainer):
+    run = trainer(TEXT, 8, files={"ds.json": '{"zero_optimization": {"stage": 2},}'})
+    assert [each.code for each in run.diagnostics] == ["SRC002"]
+    assert run.verdict == "reject"

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR
+from cfglint.frameworks.huggingface import FRAMEWORK
+from cfglint.source.parse import parse
+
+
+def yaml(text):
+    return parse("a.yaml", text, "yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "clarity"),
+    [
+        ("per_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n", SURE),
+        ("model_name_or_path: x\nnum_train_epochs: 3\noutput_dir: out\n", SURE),
+        ("learning_rate: 1.0e-5\nseed: 1\noutput_dir: out\n", UNCLEAR),
+        ("lr_scheduler_type: cosine\n", UNCLEAR),
+        ("seed: 1\n", STRANGER),
+        ("services: {web: {image: x}}\n", STRANGER),
+        ("name: ci\non: push\njobs: {test: {}}\n", STRANGER),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", STRANGER),
+        ("site_name: docs\nnav: []\n", STRANGER),
+        ("name: env\nchannels: [conda-forge]\ndependencies: [python]\n", STRANGER),
+        ("- a\n- b\n", STRANGER),
+        ("", STRANGER),
+    ],
+)
+def test_clarity(text, clarity):
+    assert FRAMEWORK.recognise(yaml(text)) == clarity
+
+
+def test_a_state_dump_is_a_stranger():
+    state = '{"log_history": [], "num_train_epochs": 3, "max_steps": 10, "logging_steps": 5, "save_steps": 5}'
+    assert FRAMEWORK.recognise(parse("trainer_state.json", state, "json")) == STRANGER
+
+
+def test_a_deepspeed_file_is_a_stranger():
+    text = '{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "bf16": {"enabled": true}, "seed": 1}'
+    assert FRAMEWORK.recognise(parse("ds.json", text, "json")) == STRANGER
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("stage: sft\nfinetuning_type: lora\ntemplate: llama3\nper_device_train_batch_size: 1\nnum_train_epochs: 3\n", "LLaMA-Factory"),
+        ("base_model: x\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 2048\nnum_epochs: 1\nlearning_rate: 0.0002\n", "axolotl"),
+        ("per_device_train_batch_size: 4\nnum_train_epochs: 3\n", None),
+    ],
+)
+def test_relatives_are_named_and_strangers(text, name):
+    document = yaml(text)
+    assert FRAMEWORK.relative(document) == name
+    if name:
+        assert FRAMEWORK.recognise(document) == STRANGER
+
+
+def test_references():
+    text = "deepspeed: conf/ds.json\naccelerator_config: acc.json\nfsdp_config: null\n"
+    assert FRAMEWORK.references(yaml(text)) == [
+        (("deepspeed",), "conf/ds.json", "deepspeed"),
+        (("accelerator_config",), "acc.json", "huggingface"),
+    ]
+
+
+@pytest.mark.parametrize("value", ["null", "~", "{stage: 2}", "'{\"a\": 1}'", "true", ""])
+def test_what_names_no_file(value):
+    assert FRAMEWORK.references(yaml(f"deepspeed: {value}\n")) == []

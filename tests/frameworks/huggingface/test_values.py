@@ -1,0 +1,136 @@
+"""Nothing is coerced: which value dies where."""
+
+from __future__ import annotations
+
+import pytest
+
+NUMBER_FIELDS = [
+    ("learning_rate", "init"),
+    ("adam_epsilon", "init"),
+    ("adam_beta1", "init"),
+    ("max_steps", "init"),
+    ("num_train_epochs", "init"),
+    ("warmup_steps", "config"),
+    ("logging_steps", "config"),
+    ("save_steps", "config"),
+    ("eval_steps", "init"),
+    ("dataloader_num_workers", "config"),
+    ("max_grad_norm", "first-step"),
+    ("weight_decay", "first-step"),
+    ("label_smoothing_factor", "first-step"),
+    ("seed", "init"),
+]
+
+
+@pytest.mark.parametrize(("field", "stage"), NUMBER_FIELDS)
+@pytest.mark.parametrize("value", ['"8"', "abc", "[1]", "{a: 1}"])
+def test_no_number(trainer, field, stage, value):
+    run = trainer(f"output_dir: out\n{field}: {value}\n")
+    assert run.verdict == "reject"
+    assert run.fails_at == stage
+
+
+@pytest.mark.parametrize("field", ["eval_steps", "data_seed", "neftune_noise_alpha", "save_total_limit", "dataloader_prefetch_factor"])
+def test_null_is_fine_where_it_is_the_default(trainer, field):
+    assert trainer(f"output_dir: out\n{field}: null\n").verdict == "accept"
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("5.23.0", "reject"), ("4.42.4", "accept")])
+def test_null_clipping_went_with_5(trainer, version, verdict):
+    assert trainer("output_dir: out\nmax_grad_norm: null\n", version=version).verdict == verdict
+
+
+def test_exponents_need_a_point_and_the_fix_writes_one(trainer):
+    run = trainer("output_dir: out\nlearning_rate: 1e-5  # tuned\n")
+    (found,) = run.diagnostics
+    assert found.code == "TYP200"
+    assert found.exception == "TypeError: '<=' not supported between instances of 'float' and 'str'"
+    assert found.fix.safe
+    assert trainer("output_dir: out\nlearning_rate: 1.0e-5\n").diagnostics == []
+
+
+def test_sgd_asks_the_other_way_round(trainer):
+    run = trainer('output_dir: out\noptim: sgd\nlearning_rate: "0.1"\n')
+    assert run.diagnostics[0].exception == "TypeError: '<' not supported between instances of 'str' and 'float'"
+
+
+def test_text_is_a_warning_where_another_parser_may_read_it(trainer, codes):
+    text = "model_name_or_path: x\nper_device_train_batch_size: 2\nlearning_rate: 1e-5\n"
+    run = trainer(text, whole=False, declared=False)
+    assert codes(run, "warning") == ["TYP200"]
+    assert run.verdict == "accept"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("eval_strategy: no", "HFT003"),
+        ("save_strategy: STEPS", "HFT003"),
+        ("lr_scheduler_type: null", "HFT003"),
+        ("optim: AdamW", "HFT003"),
+        ("debug: foo", "HFT003"),
+        ("hub_strategy: never", "HFT003"),
+        ("log_level: verbose", "TYP200"),
+        ("use_cache: null", "TYP200"),
+        ("label_names: labels", "TYP200"),
+        ("metric_for_best_model: 1", "TYP200"),
+        ("output_dir: 1", "TYP200"),
+        ("report_to: null", "HFT044"),
+        ("report_to: wandbb", "HFT044"),
+        ("seed: -1", "HFT045"),
+        ("adam_beta1: 0", "HFT050"),
+        ("optim_args: lr", "HFT051"),
+        ("torch_compile_backend: foo", "HFT043"),
+        ("deepspeed: true", "HFT054"),
+        ("accelerator_config: {foo: 1}", "KEY203"),
+    ],
+)
+def test_refused_values(trainer, codes, line, code):
+    assert code in codes(trainer(f"{line}\n"), "error")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "debug: []",
+        "debug: null",
+        "report_to: none",
+        "report_to: [wandb, tensorboard]",
+        'eval_strategy: "no"',
+        "label_names: [labels]",
+        "adam_epsilon: true",
+        "num_train_epochs: -1",
+        "save_total_limit: 0",
+        "optim_args: ''",
+        "train_sampling_strategy: foo",
+        "deepspeed: {}",
+        "fsdp_config: {foo: 1}",
+        "weight_decay: -1",
+    ],
+)
+def test_taken_in_silence(trainer, line):
+    assert trainer(f"output_dir: out\n{line}\n").verdict == "accept"
+
+
+def test_quoted_false_is_on(trainer, codes):
+    run = trainer('output_dir: out\nfp16: "false"\nbf16: true\n')
+    assert sorted(codes(run)) == ["PRC200", "TYP201"]
+
+
+def test_an_empty_file_and_a_list_have_no_keys(trainer):
+    for text, what in (("", "NoneType"), ("- a\n", "list"), ("text\n", "str")):
+        (found,) = trainer(text).diagnostics
+        assert found.exception == f"AttributeError: '{what}' object has no attribute 'keys'"
+
+
+def test_no_output_dir(trainer, codes):
+    assert codes(trainer("seed: 1\n", version="4.42.4")) == ["HFT002"]
+    assert codes(trainer("seed: 1\n", version="4.42.4", whole=False)) == []
+    assert codes(trainer("seed: 1\n")) == []
+
+
+def test_inline_json_is_parsed_and_converted(trainer):
+    run = trainer('{"output_dir": "out", "accelerator_config": "{\\"split_batches\\": \\"true\\"}", "per_device_train_batch_size": 12}', 8, name="t.json")
+    assert run.verdict == "reject"
+    run = trainer('{"output_dir": "out", "accelerator_config": "{\'a\': 1}"}', name="t.json")
+    assert [each.code for each in run.diagnostics] == ["HFT013"]
