@@ -24,6 +24,8 @@ REJECT = "reject"
 IGNORE = "ignore"
 PASS_THROUGH = "pass-through"
 
+UNKNOWN_KEYS = "config"  # when a section that refuses unknown keys does so, where it checks nothing else
+
 NULL = type(None)
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "null": (NULL,),
@@ -418,7 +420,7 @@ class Schema:
             if safe is None:
                 if key not in properties:
                     if raw.get("additionalProperties") is False and not allowed_by_pattern(raw, key):
-                        found.append(Violation((*path, key), "additionalProperties", "unknown key", stage))
+                        found.append(Violation((*path, key), "additionalProperties", "unknown key", stage or UNKNOWN_KEYS))
                     continue
                 safe = quick[key] = self._safe(properties[key])
             kind = type(value)

@@ -289,6 +289,11 @@ def test_neox_compares_types_exactly():
     assert [violation.path for violation in found] == [("num_layers",), ("hidden_size",)]
 
 
+def test_accelerate_refuses_unknown_keys_and_looks_at_no_value():
+    found = load("accelerate").check({"num_processes": "8", "num_process": 8, "deepspeed_config": {"zero_stages": 2}})
+    assert [(violation.path, violation.checked_at) for violation in found] == [(("num_processes",), None), (("num_process",), "config")]
+
+
 def test_messages_name_the_value_and_what_is_wanted():
     assert load("huggingface").check({"logging_steps": "ten"})[0].message == '"ten" is a string, not number'
     assert load("huggingface").check({"hub_strategy": "ends"})[0].message.startswith('"ends" is not one of "end", "every_save"')

@@ -1,5 +1,6 @@
 """Rebuild a schema from a framework's unpacked wheel or source tree.
 
+    python tools/rebuild_schema.py accelerate  site-packages/accelerate
     python tools/rebuild_schema.py deepspeed   site-packages/deepspeed
     python tools/rebuild_schema.py huggingface site-packages/transformers
     python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
@@ -18,7 +19,7 @@ from pathlib import Path
 import schema_merge
 from schema_source import SourceError, Tree
 
-KINDS = ("deepspeed", "huggingface", "neox")
+KINDS = ("accelerate", "deepspeed", "huggingface", "neox")
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:

@@ -1,7 +1,7 @@
 """Rebuilding the schemas: from small trees that show each construction, and from the real frameworks when they are here.
 
-The real ones are found by `CFGLINT_DEEPSPEED`, `CFGLINT_TRANSFORMERS` and `CFGLINT_NEOX` (the folder of the package, or of
-the sources), and the first two also where they are installed beside the tests.
+The real ones are found by `CFGLINT_ACCELERATE`, `CFGLINT_DEEPSPEED`, `CFGLINT_TRANSFORMERS` and `CFGLINT_NEOX` (the folder
+of the package, or of the sources), and the first three also where they are installed beside the tests.
 """
 
 from __future__ import annotations
@@ -163,7 +163,34 @@ def test_neox_refuses_what_it_does_not_understand(changed, file, old, new, said)
     assert said in refusal("neox", changed("neox_arguments", file, old, new))
 
 
-@pytest.mark.parametrize("kind", ["deepspeed", "huggingface", "neox"])
+# accelerate
+
+
+def test_accelerate_reads_fields_and_arguments():
+    found = facts("accelerate", TREES / "accelerate")
+    assert list(found) == ["environment", "num_processes", "ip", "names", "deepspeed_config", "fsdp_config", "dynamo_config", "role"]
+    assert found["environment"] == {"enum": ["LOCAL", "CLOUD"]}
+    assert found["names"] == {"type": ["array", "null"], "default": None}
+    assert found["deepspeed_config"]["properties"] == {"zero_stage": {"default": None, "type": ["integer", "null"]}}
+    assert found["fsdp_config"]["properties"]["fsdp_offload"]["type"] == ["boolean", "string"]
+    assert found["fsdp_config"]["properties"]["offload"]["x-alias-of"] == "fsdp_offload"
+    assert found["dynamo_config"]["properties"]["dynamo_fast"] == {"type": "boolean", "default": False, "x-aliases": ["fast"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("commands/launch.py", 'deepspeed_args.add_argument("--zero', 'other_args.add_argument("--zero', "belongs to no block"),
+        ("commands/launch.py", "type=int", "type=Decimal", "the type Decimal without a rule"),
+        ("commands/config/config_args.py", "ip: Optional[str]", "ip: Optional[bytes]", "an annotation without a rule"),
+        ("commands/config/config_args.py", "    fsdp_config: Optional[dict] = None\n", "", "no field for the block fsdp_config"),
+    ],
+)
+def test_accelerate_refuses_what_it_does_not_understand(changed, file, old, new, said):
+    assert said in refusal("accelerate", changed("accelerate", file, old, new))
+
+
+@pytest.mark.parametrize("kind", ["accelerate", "deepspeed", "huggingface", "neox"])
 def test_another_folder_is_refused(kind, tmp_path):
     assert "no " in refusal(kind, tmp_path)
 
@@ -244,7 +271,9 @@ def real(kind: str, package: str | None) -> Path:
     return Path(spec.origin).parent
 
 
-@pytest.mark.parametrize(("kind", "package"), [("deepspeed", "deepspeed"), ("huggingface", "transformers"), ("neox", None)])
+@pytest.mark.parametrize(
+    ("kind", "package"), [("accelerate", "accelerate"), ("deepspeed", "deepspeed"), ("huggingface", "transformers"), ("neox", None)]
+)
 def test_the_committed_schema_is_what_the_framework_gives(kind, package):
     path = real(kind, package)
     committed = json.loads((ROOT / "schemas" / f"{kind}.json").read_text())["x-framework"]["version"]

@@ -1,0 +1,6 @@
+import enum
+
+
+class Environment(str, enum.Enum):
+    LOCAL = "LOCAL"
+    CLOUD = "CLOUD"
