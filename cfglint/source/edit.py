@@ -193,6 +193,7 @@ class Step:
         if node is None:
             raise EditRefused("the file is empty", 0)
         for step in path:
+            self.refuse_shared(node, [node.anchor])
             index = self.index(node, step, None)
             if index < 0:
                 raise self.missing(node, step)
@@ -203,7 +204,7 @@ class Step:
                 node, expected = entry, expected[3][index]
             if node.kind == ALIAS:
                 raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
-        self.refuse_shared(node)
+        self.refuse_shared(node, [node.anchor])
         return node, expected
 
     def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
@@ -227,13 +228,12 @@ class Step:
     def line(self, node: Node) -> str:
         return f"line {self.document.position(node.start)[0]}"
 
-    def refuse_shared(self, node: Node) -> None:
-        """Refuse to change what an alias elsewhere stands for."""
-        inside = [part.anchor for part in nodes(node) if part.anchor is not None]
-        if not inside or self.document.root is None:
+    def refuse_shared(self, node: Node, anchors: list[str | None]) -> None:
+        """Refuse to change a node when an alias elsewhere stands for it or a part of it, by these anchors."""
+        if self.document.root is None or not any(anchors):
             return
         for part in nodes(self.document.root):
-            if part.kind == ALIAS and part.raw in inside:
+            if part.kind == ALIAS and part.raw in anchors:
                 raise self.refuse(f"*{part.raw} at {self.line(part)} stands for this value too", node)
 
     # the four changes
@@ -269,7 +269,7 @@ class Step:
             raise self.refuse(f"the tag {node.tag} says what this value is", node)
         if node.kind != SCALAR and node.style != "flow":
             raise self.refuse("a block of lines is not replaced", node)
-        self.refuse_shared(node)
+        self.refuse_shared(node, [part.anchor for part in nodes(node)])
 
     def replacement(self, node: Node, text: str) -> Edit:
         """The edit for a value; an empty one needs a blank before it, a block scalar its line break behind."""
@@ -384,8 +384,7 @@ class Step:
         container, expected, index = self.member(change)
         key, value = container.children[index]
         self.place = key.start
-        self.refuse_shared(key)
-        self.refuse_shared(value)
+        self.refuse_shared(key, [part.anchor for part in (*nodes(key), *nodes(value))])
         del expected[3][index]
         if container.style == "flow" and self.text[container.start] == "{":
             self.delete_flow(container, index)

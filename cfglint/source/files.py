@@ -71,17 +71,23 @@ def read_bytes(path: str) -> bytes:
         raise FileProblem(path, why(path, error)) from None
     except ValueError as error:
         raise FileProblem(path, str(error)) from None
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        for is_kind, what in KINDS:
-            if is_kind(status.st_mode):
-                raise FileProblem(path, what)
-        if status.st_size > MAX_SIZE:
-            raise FileProblem(path, f"has {status.st_size:,} bytes, the limit is {MAX_SIZE:,}", "too-large")
-        try:
+    try:
+        refuse_kind(path, os.fstat(descriptor))
+        with open(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_SIZE + 1)
-        except OSError as error:
-            raise FileProblem(path, why(path, error)) from None
+    except OSError as error:
+        raise FileProblem(path, why(path, error)) from None
+    finally:
+        os.close(descriptor)
+
+
+def refuse_kind(path: str, status: os.stat_result) -> None:
+    """Refuse what is no regular file, or too large."""
+    for is_kind, what in KINDS:
+        if is_kind(status.st_mode):
+            raise FileProblem(path, what)
+    if status.st_size > MAX_SIZE:
+        raise FileProblem(path, f"has {status.st_size:,} bytes, the limit is {MAX_SIZE:,}", "too-large")
 
 
 def why(path: str, error: OSError) -> str:
@@ -133,14 +139,14 @@ def write(path: str, identity: Identity, text: str) -> str | None:
     status = os.stat(target)
     try:
         temporary = sibling(target, data, status)
+        try:
+            refuse_changed(path, target, identity)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
     except OSError as error:
         raise FileProblem(path, f"cannot be written: {(error.strerror or str(error)).lower()}", "unwritable") from None
-    try:
-        refuse_changed(path, target, identity)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
     sync_folder(os.path.dirname(target))
     if status.st_nlink > 1:
         return f"{path} had {status.st_nlink} names; the others keep the old text"

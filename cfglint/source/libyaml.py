@@ -33,7 +33,7 @@ def parser() -> Callable[[str], Any] | None:
         load_alone()
     if "yaml._yaml" not in sys.modules:
         try:
-            import yaml._yaml
+            __import__("yaml._yaml")
         except ImportError:
             return None
     binding: Any = sys.modules["yaml._yaml"]

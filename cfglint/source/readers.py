@@ -474,9 +474,9 @@ def is_json(document: Document) -> bool:
 
 
 def json_reason(document: Document, start: int, message: str) -> str:
-    """What is wrong at a place, in the words of the relaxation that stands there."""
+    """What is wrong at a place, in the words of the relaxation that stands there or before it."""
     for begin, end, what in document.relaxations:
-        if begin <= start < max(end, begin + 1):
+        if begin <= start and not document.text[end:start].strip():
             return what
     return message[0].lower() + message[1:]
 

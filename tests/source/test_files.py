@@ -1,0 +1,242 @@
+"""Files: what is read, what is refused and why, and writes that cannot lose anything."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from cfglint.source import files
+from cfglint.source.files import FileProblem, read, walk, write
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
+ROOT = os.name == "posix" and os.geteuid() == 0
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"a: 1\r\nb: \xc3\xa9")
+    return path
+
+
+def refused(path, *arguments):
+    """The problem of a read or write that must not work."""
+    with pytest.raises(FileProblem) as problem:
+        write(str(path), *arguments) if arguments else read(str(path))
+    return problem.value
+
+
+def test_read_keeps_line_breaks_and_tells_the_byte_order_mark(config):
+    assert read(str(config))[:2] == ("a: 1\r\nb: é", False)
+    config.write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read(str(config))[:2] == ("a: 1\n", True)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "message"),
+    [
+        (b"a: 1\nb: \xff\n", "encoding", "is not in UTF-8: byte 0xff at offset 8 (line 2)"),
+        ("a: 1\n".encode("utf-16"), "encoding", "is in UTF-16, not in UTF-8"),
+        (b"a: \0\n", "control", "has a NUL byte at offset 3"),
+        (b"a" * (files.MAX_SIZE + 1), "too-large", "has 5,000,001 bytes, the limit is 5,000,000"),
+    ],
+    ids=["invalid", "utf-16", "nul", "large"],
+)
+def test_bytes_that_are_no_config(config, data, kind, message):
+    config.write_bytes(data)
+    problem = refused(config)
+    assert (problem.kind, problem.message) == (kind, message)
+
+
+def test_the_decoder_s_own_words_are_kept(config):
+    config.write_bytes(b"\xff")
+    assert refused(config).exception == "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"
+
+
+def test_no_file_and_no_regular_file(tmp_path):
+    assert refused(tmp_path / "no.yaml").message == "does not exist"
+    assert refused(tmp_path).message == "is a folder"
+    assert refused("a\0b").kind == "unreadable"
+
+
+@POSIX
+def test_links_pipes_and_devices(tmp_path, config):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("gone.yaml")
+    os.mkfifo(tmp_path / "pipe")
+    assert refused(tmp_path / "loop").message == "is a link that leads back to itself"
+    assert refused(tmp_path / "dangling").message == "is a link to gone.yaml, which does not exist"
+    assert refused(tmp_path / "pipe").message == "is a pipe"
+    assert refused("/dev/null").message == "is a device"
+    (tmp_path / "good").symlink_to(config)
+    assert read(str(tmp_path / "good"))[0] == read(str(config))[0]
+
+
+@POSIX
+@pytest.mark.skipif(ROOT, reason="nothing is unreadable to root")
+def test_a_file_that_may_not_be_read(config):
+    config.chmod(0)
+    assert refused(config).message == "may not be read"
+
+
+def test_write_keeps_byte_order_mark_and_line_breaks(config):
+    config.write_bytes(b"\xef\xbb\xbfa: 1\r\n")
+    text, _, identity = read(str(config))
+    assert write(str(config), identity, text.replace("1", "é")) is None
+    assert config.read_bytes() == "\ufeffa: é\r\n".encode()
+    assert os.listdir(config.parent) == ["a.yaml"]
+
+
+def test_writing_the_same_text_touches_nothing(config):
+    text, _, identity = read(str(config))
+    before = config.stat()
+    write(str(config), identity, text)
+    assert config.stat().st_mtime_ns == before.st_mtime_ns
+    assert config.stat().st_ino == before.st_ino
+
+
+def test_a_file_that_changed_since_is_left_alone(config):
+    _, _, identity = read(str(config))
+    config.write_text("a: 3\n")
+    problem = refused(config, identity, "a: 2\n")
+    assert problem.message == "changed since it was read"
+    assert config.read_text() == "a: 3\n"
+    assert os.listdir(config.parent) == ["a.yaml"]
+
+
+def test_a_change_while_writing_is_noticed(config, monkeypatch):
+    _, _, identity = read(str(config))
+    real = files.sibling
+
+    def meanwhile(*arguments):
+        config.write_text("a: 3\n")
+        return real(*arguments)
+
+    monkeypatch.setattr(files, "sibling", meanwhile)
+    assert refused(config, identity, "a: 2\n").message == "changed since it was read"
+    assert config.read_text() == "a: 3\n"
+    assert os.listdir(config.parent) == ["a.yaml"]
+
+
+def test_a_file_that_is_gone_is_not_made_again(config):
+    _, _, identity = read(str(config))
+    config.unlink()
+    assert refused(config, identity, "a: 2\n").message == "does not exist"
+    assert not config.exists()
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_failed_write_leaves_the_old_text_and_no_litter(config, monkeypatch, step):
+    before = config.read_bytes()
+    _, _, identity = read(str(config))
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, step, fail)
+    assert refused(config, identity, "a: 2\n").message == "cannot be written: no space left on device"
+    assert config.read_bytes() == before
+    assert os.listdir(config.parent) == ["a.yaml"]
+
+
+@POSIX
+def test_write_keeps_the_mode_and_follows_a_link(tmp_path, config):
+    config.chmod(0o640)
+    link = tmp_path / "link.yaml"
+    link.symlink_to("a.yaml")
+    _, _, identity = read(str(link))
+    write(str(link), identity, "a: 2\n")
+    assert link.is_symlink()
+    assert config.read_text() == "a: 2\n"
+    assert stat.S_IMODE(config.stat().st_mode) == 0o640
+
+
+@POSIX
+def test_a_read_only_file_is_left_alone(config, monkeypatch):
+    _, _, identity = read(str(config))
+    config.chmod(0o444)
+    if ROOT:
+        monkeypatch.setattr(files.os, "access", lambda path, mode: bool(os.stat(path).st_mode & 0o222))
+    assert refused(config, identity, "a: 2\n").message == "is read-only"
+
+
+@POSIX
+def test_other_names_of_a_file_are_mentioned(tmp_path, config):
+    os.link(config, tmp_path / "b.yaml")
+    _, _, identity = read(str(config))
+    assert write(str(config), identity, "a: 2\n") == f"{config} had 2 names; the others keep the old text"
+
+
+@POSIX
+@pytest.mark.parametrize("name", [b"new\nline.yaml", b"not-utf8-\xff.yaml", b" blank .yaml", "é😀.yaml".encode(), b"x" * 250 + b".yml"])
+def test_any_file_name_survives(tmp_path, name):
+    path = os.fsdecode(os.path.join(os.fsencode(tmp_path), name))
+    with open(path, "w") as file:
+        file.write("a: 1\n")
+    assert list(walk(str(tmp_path))) == [path]
+    _, _, identity = read(path)
+    write(path, identity, "a: 2\n")
+    assert read(path)[0] == "a: 2\n"
+    assert os.listdir(os.fsencode(tmp_path)) == [name]
+
+
+def make(folder, *names, **texts):
+    """Files with their folders; keyword names have two underscores for a slash and a dot before."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("a: 1\n")
+    for name, text in texts.items():
+        path = folder / name.replace("__", "/.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def found(folder, start=""):
+    """Paths that a walk gives, from the folder."""
+    return [os.path.relpath(path, folder).replace(os.sep, "/") for path in walk(str(folder / start))]
+
+
+def test_walk_is_sorted_and_skips_git(tmp_path):
+    make(tmp_path, "b/c.yaml", "b/a.yaml", "a.json", ".git/config", "c/.git", ".hidden/x.yml")
+    assert found(tmp_path) == [".hidden/x.yml", "a.json", "b/a.yaml", "b/c.yaml"]
+
+
+def test_walk_follows_gitignore_files(tmp_path):
+    make(tmp_path, "out/a.yaml", "b.local.yaml", "keep.local.yaml", "sub/c.yaml", "sub/d.yaml", "sub/keep.local.yaml", "sub/out.yaml")
+    (tmp_path / ".gitignore").write_text("out/\n*.local.yaml\n!keep.local.yaml\n!\n\n# c\n")
+    (tmp_path / "sub" / ".gitignore").write_text("/d.yaml\nkeep*\n")
+    assert found(tmp_path) == [".gitignore", "keep.local.yaml", "sub/.gitignore", "sub/c.yaml", "sub/out.yaml"]
+
+
+def test_walk_knows_the_rules_of_the_repository_above(tmp_path):
+    make(tmp_path, ".git/HEAD", "configs/a.yaml", "configs/b.tmp.yaml", "build/c.yaml")
+    (tmp_path / ".gitignore").write_text("*.tmp.yaml\nbuild/\n")
+    assert found(tmp_path, "configs") == ["configs/a.yaml"]
+    assert found(tmp_path, "build") == ["build/c.yaml"]
+
+
+@POSIX
+def test_walk_gives_linked_files_and_enters_no_linked_folder(tmp_path):
+    make(tmp_path, "a/b.yaml")
+    (tmp_path / "a" / "up").symlink_to("..")
+    (tmp_path / "link.yaml").symlink_to("a/b.yaml")
+    (tmp_path / "dangling.yaml").symlink_to("nothing")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert found(tmp_path) == ["a/b.yaml", "link.yaml"]
+
+
+def test_pathspec_is_imported_for_a_gitignore_only(tmp_path):
+    make(tmp_path, "a.yaml")
+    script = f"""
+import sys
+sys.path[:] = {sys.path!r}
+from cfglint.source.files import walk
+list(walk({str(tmp_path)!r}))
+print("pathspec" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
