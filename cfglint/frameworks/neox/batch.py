@@ -52,16 +52,27 @@ def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
 def gpus(config: NeoXConfig) -> Any:
     """The GPU count that the arithmetic uses: the file's own, else the launch's; None when unknown.
 
-    With a hostfile, `num_gpus` counts for every host of it, and how many those are stands in that file
-    (arguments.py:892-909). Without one, `num_gpus`, `num_nodes` and `include` do not touch the arithmetic.
+    With a hostfile, an `include` that names every GPU imposes their count; what `num_gpus` and whole hosts come
+    to stands in the hostfile, and is taken from the launch. Without a hostfile none of them touches the
+    arithmetic (arguments.py:892-909).
     """
     imposed = config.argument("global_num_gpus")
     if imposed is not None:
         return imposed
-    per_host = config.argument("num_gpus")
-    if config.argument("hostfile") is not None and number(per_host) and per_host > 0:
-        return None
-    return config.facts.gpus
+    if config.argument("hostfile") is None:
+        return config.facts.gpus
+    return sum(slots(config.argument("include")).values()) or config.facts.gpus
+
+
+def slots(include: Any) -> dict[str, int]:
+    """How many GPUs of each host an `include` such as `node-1:0,1@node-2:0` names; empty when it does not name them all."""
+    counts: dict[str, int] = {}
+    for host in include.split("@") if isinstance(include, str) else ():
+        name, _, numbers = host.partition(":")
+        if not numbers:
+            return {}
+        counts[name.strip()] = len(set(numbers.split(",")))
+    return counts
 
 
 def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:

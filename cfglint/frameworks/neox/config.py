@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts
     from cfglint.frameworks.neox.derive import Derived
     from cfglint.source.document import Document
@@ -91,6 +92,11 @@ class NeoXConfig(Config):
             text = text[:-1]
             key_node, node = document.find(text)
         return Setting((self.spelled[str(path[0])], *path[1:]), value, DEFAULT, document, node, key_node, because or "default")
+
+    def account(self) -> Account:
+        from cfglint.frameworks.neox.account import account
+
+        return account(self)
 
     def resolve_batch(self) -> Batch:
         from cfglint.frameworks.neox.batch import resolve

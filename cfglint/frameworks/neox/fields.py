@@ -46,16 +46,17 @@ def default(name: str) -> Any:
 
 
 def expected(name: str) -> str | None:
-    """The annotated Python type of a plain field, `literal`, `union`, or None where anything goes."""
+    """The annotated Python type of a plain field, `literal` or `union`; None for a name that is no field."""
     field = fields().get(name)
     if field is None:
         return None
+    if field.get("x-any"):
+        return "Any"
     if "enum" in field:
         return "literal"
     if name in UNIONS:
         return "union"
-    types = [each for each in field.get("type", ()) if each != "null"]
-    return PYTHON[types[0]] if types else None
+    return PYTHON[next(each for each in field["type"] if each != "null")]
 
 
 def choices(name: str) -> list[Any]:

@@ -314,10 +314,13 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
 
     Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.
     """
-    if config.argument("attention_config") is None or not isinstance(config.argument("attention_config"), list):
+    written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
+    if written is None and attention is not None and attention.layers != layers:
+        text = "AssertionError: Length of attention config list must equal num_layers"
+        yield Finding(config.setting("num_layers"), f"there cannot be {layers} layers", exception=text)
+    if not isinstance(written, list):
         return
-    setting, layers = config.setting("attention_config"), config.argument("num_layers")
-    attention = config.derived.attention
+    setting = config.setting("attention_config")
     if attention is None:
         if layers is not None or config.facts.whole:
             wrong = config.derived.attention_refusal or ""

@@ -214,3 +214,47 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
         meant = int(power) if isinstance(power, str) and power.isdigit() else None
         fix = replace(setting, meant, f"write {meant}") if meant is not None else None
         yield Finding(setting, f"2 cannot be raised to {describe(power)}", exception=text, fix=fix)
+
+
+@neox_rule(
+    "NEO095",
+    "deepspeed-value",
+    ERROR,
+    fails_at="init",
+    bad="{curriculum_learning: {curriculum_type: seqlen}}\n",
+    good="{curriculum_learning: {enabled: true, curriculum_type: seqlen}}\n",
+    at="/curriculum_learning",
+)
+def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
+    """A setting that reaches DeepSpeed unchecked, and that DeepSpeed cannot work with.
+
+    The `curriculum_learning` section needs `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
+    boolean; `checkpoint.tag_validation` is Ignore, Warn or Fail.
+
+    Run-time errors: `KeyError: 'enabled'`, `ElasticityConfigError: Elasticity config missing
+    max_train_batch_size`, `TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'`,
+    `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value`.
+
+    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125,
+    deepspeed/elasticity/config.py:60-75, deepspeed/runtime/config.py:560-580, 865.
+    """
+    curriculum = engine_value(config, "curriculum_learning")
+    if isinstance(curriculum, dict) and "enabled" not in curriculum:
+        yield Finding(
+            engine_setting(config, "curriculum_learning"), "`curriculum_learning` has no `enabled`", exception="KeyError: 'enabled'"
+        )
+    elastic = engine_value(config, "elasticity")
+    if isinstance(elastic, dict) and elastic.get("enabled"):
+        for name in ("max_train_batch_size", "micro_batch_sizes"):
+            if name not in elastic:
+                text = f"ElasticityConfigError: Elasticity config missing {name}"
+                yield Finding(engine_setting(config, "elasticity"), f"`elasticity` has no `{name}`", exception=text)
+    if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
+        text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
+        yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null", exception=text)
+    checkpoint = engine_value(config, "checkpoint")
+    mode = checkpoint.get("tag_validation", "Warn") if isinstance(checkpoint, dict) else "Warn"
+    if isinstance(mode, str) and mode.upper() not in ("IGNORE", "WARN", "FAIL"):
+        text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {mode.upper()}"
+        setting = engine_setting(config, "checkpoint", "tag_validation")
+        yield Finding(setting, f"`tag_validation` is Ignore, Warn or Fail, not {mode}", exception=text)

@@ -225,6 +225,7 @@ def _wanted(name: str) -> str:
         "str": "text",
         "list": "a list",
         "dict": "a mapping",
+        "Any": "null, which is all that passes",
     }
     wanted = fields.expected(name)
     kinds = fields.members(name) if wanted == "union" else [wanted or ""]

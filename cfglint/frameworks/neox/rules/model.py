@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.diagnostic import ERROR, WARNING
 from cfglint.frameworks.neox.refusals import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
 from cfglint.rule import Finding
@@ -29,6 +29,13 @@ def transformer(config: NeoXConfig) -> bool:
     """Whether some layer is an ordinary transformer layer, with attention and an MLP."""
     attention = config.derived.attention
     return attention is not None and any(kind not in ("gmlp", "amlp", "rwkv", "mamba") for kind in attention.kinds)
+
+
+def dense(config: NeoXConfig) -> bool:
+    """Whether some transformer layer has GPT-NeoX's own MLP, neither experts nor Transformer Engine's."""
+    experts, interval = config.argument("moe_num_experts"), config.argument("moe_expert_interval")
+    all_experts = number(experts) and experts > 1 and interval in (1, -1)
+    return transformer(config) and not config.argument("te_layernorm_mlp") and not all_experts
 
 
 def own_attention(config: NeoXConfig) -> bool:
@@ -121,15 +128,14 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
     if own_attention(config):
         yield "hidden_size", config.argument("hidden_size")
         yield "num_attention_heads", config.argument("num_attention_heads")
-    if transformer(config) and not config.argument("te_layernorm_mlp"):
-        experts = config.argument("moe_num_experts")
-        if number(experts) and experts > 1:
-            yield "moe_num_experts", experts
-        else:
-            yield from _widths(config)
+    experts = config.argument("moe_num_experts")
+    if transformer(config) and number(experts) and experts > 1:
+        yield "moe_num_experts", experts
+    if dense(config):
+        yield from widths(config)
 
 
-def _widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
+def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
     """The two widths of an MLP, as they are rounded."""
     hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
     absolute, factor = config.argument("intermediate_size"), config.argument("expansion_factor")
@@ -174,8 +180,7 @@ def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
         return
     attention = config.derived.attention
-    dense = transformer(config) and not config.argument("te_layernorm_mlp")
-    if dense or (attention is not None and attention.any("rwkv")):
+    if dense(config) or (attention is not None and attention.any("rwkv")):
         setting = config.setting("expansion_factor")
         yield Finding(setting, "the width of the MLP is given twice", related=(config.setting("intermediate_size"),))
 
@@ -265,7 +270,7 @@ def name_in_another_case(config: NeoXConfig) -> Iterator[Finding]:
     from cfglint.frameworks.neox.fields import choices
 
     for name, text in CASED.items():
-        if name not in config.values or (name == "activation" and not transformer(config)):
+        if name not in config.values or (name == "activation" and not dense(config)):
             continue
         value = config.values[name]
         allowed = choices(name)
@@ -368,32 +373,44 @@ def pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `NotImplementedError: Partitioning method even not implemented.`, `RuntimeError:
     Partitioning 'x' found no valid layers to partition.`, `re.error`.
 
-    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:317-420.
+    Without a pipeline the layers are still cut into one stage, by the same code; there the finding is a
+    warning, for no run was seen to die of it.
+
+    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420.
     """
     pipe, method = config.derived.pipe, config.argument("pipe_partition_method")
-    if pipe is None or not isinstance(method, str):
+    if pipe is None or "pipe_partition_method" not in config.values:
         return
-    setting, lowered = config.setting("pipe_partition_method"), method.lower()
+    severity = ERROR if pipe > 1 else WARNING
+    for message, text in _partitioning(config, method):
+        yield Finding(config.setting("pipe_partition_method"), message, exception=text, severity=severity)
+
+
+def _partitioning(config: NeoXConfig, method: Any) -> Iterator[tuple[str, str]]:
+    """(message, exception) for a method that does not cut the layers."""
+    if not isinstance(method, str):
+        if method is None:
+            yield "the method is null", "AttributeError: 'NoneType' object has no attribute 'lower'"
+        return
+    lowered = method.lower()
     if lowered in ("uniform", "parameters"):
         return
     if not lowered.startswith("type:"):
-        text = f"NotImplementedError: Partitioning method {lowered} not implemented."
-        yield Finding(setting, f"there is no partition method {method!r}", exception=text)
+        yield f"there is no partition method {method!r}", f"NotImplementedError: Partitioning method {lowered} not implemented."
+        return
+    if config.derived.attention is None:
         return
     import re
 
-    attention = config.derived.attention
-    if attention is None:
-        return
     expression = lowered.split(":")[1]
     try:
         found = any(re.search(expression, layer, re.IGNORECASE) for layer in _layers(config))
     except re.error as wrong:
-        yield Finding(setting, f"{expression!r} is no regular expression: {wrong}", exception=f"re.error: {wrong}")
+        yield f"{expression!r} is no regular expression: {wrong}", f"re.error: {wrong}"
         return
     if not found:
         text = f"RuntimeError: Partitioning '{expression}' found no valid layers to partition."
-        yield Finding(setting, f"no layer's class has a name with {expression!r} in it", exception=text)
+        yield f"no layer's class has a name with {expression!r} in it", text
 
 
 def _layers(config: NeoXConfig) -> list[str]:
@@ -432,3 +449,62 @@ def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
         text = "ValueError: onnx_safe + bias_gelu_fusion not compatible"
         setting = config.setting("bias_gelu_fusion")
         yield Finding(setting, "`onnx_safe` does not go with the fused GELU", related=(config.setting("onnx_safe"),), exception=text)
+
+
+@neox_rule(
+    "NEO058",
+    "model-not-buildable",
+    ERROR,
+    fails_at="init",
+    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary}\n",
+    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary}\n",
+    at="/num_attention_heads",
+)
+def model_not_buildable(config: NeoXConfig) -> Iterator[Finding]:
+    """A size with which no layer can be built: zero, negative, or null.
+
+    The launcher checks how the sizes relate, not that they are positive, and null passes its type check; the
+    workers then take square roots of them, divide by them and allocate tensors of them.
+
+    Run-time errors: `ValueError: math domain error`, `ZeroDivisionError: float division by zero`,
+    `RuntimeError: Trying to create tensor with negative dimension -4096`, `RuntimeError: upper bound and
+    lower bound inconsistent with step sign`, `TypeError: arange(): argument 'end' (position 1) must be Number,
+    not NoneType`, `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
+
+    Source: gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340,
+    positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77.
+    """
+    from cfglint.frameworks.neox.sizes import unbuildable
+
+    for name, message, exception in unbuildable(config):
+        yield Finding(config.setting(name), message, exception=exception)
+
+
+@neox_rule(
+    "NEO059",
+    "output-layer-parallelism",
+    ERROR,
+    fails_at="init",
+    raises="SystemExit: ERROR: Output layer parallelism over the hidden dim is currently broken",
+    bad="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: null}\n",
+    good="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: column}\n",
+    fixed="{num_layers: 2, no_weight_tying: true, output_layer_parallelism: column}\n",
+    at="/output_layer_parallelism",
+)
+def output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
+    """`output_layer_parallelism` is not exactly `column`.
+
+    null and another case pass the type check. The workers print a line and leave **with exit status 0**. It
+    counts with `no_weight_tying` only.
+
+    Run-time text: `ERROR: Output layer parallelism over the hidden dim is currently broken`.
+
+    Source: gpt-neox (May 2026) megatron/model/transformer.py:216-236.
+    """
+    value = config.argument("output_layer_parallelism")
+    separate = config.argument("no_weight_tying") and config.argument("train_impl") != "rm"
+    if separate and value != "column" and (value is None or str(value).lower() == "column"):
+        setting = config.setting("output_layer_parallelism")
+        yield Finding(
+            setting, f"the output layer is split by `column`, not {describe(value)}", fix=replace(setting, "column", "write column")
+        )

@@ -128,7 +128,7 @@ def training_length(config: NeoXConfig) -> Iterator[Finding]:
         return
     if epochs is None:
         return
-    if steps:
+    if steps and epochs:
         text = "ValueError: Cannot specify both train epochs and train iters simultaneously"
         related = (config.setting("train_iters"),)
         yield Finding(config.setting("train_epochs"), "`train_iters` and `train_epochs` are both given", related=related, exception=text)

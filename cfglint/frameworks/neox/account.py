@@ -1,0 +1,102 @@
+"""What `explain` shows of a GPT-NeoX run: layout, length, learning rate, precision."""
+
+from __future__ import annotations
+
+from cfglint.batch import steps as arithmetic
+from cfglint.frameworks.account import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Account
+from cfglint.frameworks.neox import steps
+from cfglint.frameworks.neox.refusals import number, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+
+def account(config: NeoXConfig) -> Account:
+    """The launcher's and the workers' lines."""
+    told = Account(config)
+    for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
+        told.add(LAUNCH, label, of(config, name))
+    length(config, told)
+    rate(config, told)
+    precision(config, told)
+    told.assumed.append("N GPUs are N processes with one GPU each, on 8xH100 nodes")
+    told.assumed.append("vocabulary, merge and data files are where the config says")
+    return told
+
+
+def of(config: NeoXConfig, name: str) -> Setting:
+    """A field as a setting, with its default where it is not written."""
+    return config.setting(name, value=config.argument(name))
+
+
+def length(config: NeoXConfig, told: Account) -> None:
+    """From samples or iterations to steps."""
+    total = steps.total_steps(config)
+    if config.argument("train_iters") is not None:
+        told.add(LENGTH, "total steps", of(config, "train_iters"))
+    else:
+        told.add(LENGTH, "epochs", of(config, "train_epochs"))
+        told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+        told.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, cut off", needs=f"{GPUS} and {EXAMPLES}")
+    if config.facts.num_examples is not None:
+        because = f"{config.facts.num_examples:,} samples / global batch, cut off"
+        told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=GPUS)
+    decay, share = steps.decay_steps(config), of(config, "warmup")
+    told.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
+    if number(share.value) and decay is not None:
+        warm = arithmetic.neox_warmup_iters(share.value, decay)
+        told.derive(
+            LENGTH,
+            "warm-up steps",
+            "warmup_steps",
+            int(warm) if warm % 1 == 0 else warm,
+            f"warmup {share.value} of the decay ({share.place})",
+        )
+    occasions(config, told, total)
+
+
+def decay_because(config: NeoXConfig) -> str:
+    """What gives the steps that the learning rate decays over."""
+    for name in ("lr_decay_iters", "lr_decay_fraction"):
+        if config.argument(name) is not None:
+            return str(of(config, name))
+    return "as long as the run"
+
+
+def occasions(config: NeoXConfig, told: Account, total: int | None) -> None:
+    """How often it evaluates and saves."""
+    every = of(config, "eval_interval")
+    if whole(every.value) and every.value > 0 and total is not None:
+        told.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
+    factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
+    if config.argument("save") and total is not None and (factor.value is None or number(factor.value)):
+        extra = config.argument("extra_save_iters")
+        points = arithmetic.neox_save_iterations(total, factor.value, scale, extra if isinstance(extra, list) else ())
+        because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
+        told.derive(LENGTH, "checkpoints", "checkpoints", len(points), because)
+
+
+def rate(config: NeoXConfig, told: Account) -> None:
+    """Optimizer and schedule."""
+    derived = config.derived
+    for label, path, value in (
+        ("optimizer", ("optimizer", "type"), derived.optimizer_type),
+        ("learning rate", ("optimizer", "params", "lr"), derived.lr),
+    ):
+        told.add(RATE, label, config.setting(*path, value=value))
+    told.add(RATE, "schedule", of(config, "lr_decay_style"))
+    told.add(RATE, "lowest rate", of(config, "min_lr"))
+    told.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
+
+
+def precision(config: NeoXConfig, told: Account) -> None:
+    """Data type, ZeRO stage and recomputation."""
+    derived = config.derived
+    written = config.setting("precision")
+    sections = ", ".join(config.setting(name).place for name in derived.enabled_sections)
+    because = written.place if written.written else sections or "no precision section is enabled"
+    told.derive(PRECISION, "precision", "precision", derived.precision, because)
+    told.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=derived.zero_stage))
+    told.add(PRECISION, "recompute", of(config, "checkpoint_activations"))

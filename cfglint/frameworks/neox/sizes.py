@@ -1,0 +1,139 @@
+"""Sizes with which the layers of a GPT-NeoX model cannot be built.
+
+Source: gpt-neox 2026-05 megatron/model/init_functions.py:33-175, transformer.py:106-160, 296-400, 893-900,
+positional_embeddings.py:38-70, gmlp.py:30-61, megatron/tokenizer/tokenizer.py:70-77.
+"""
+
+from __future__ import annotations
+
+import math
+
+from cfglint.frameworks.neox.refusals import number, raised
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+    Unbuildable = tuple[str, str, str]  # argument, message, exception
+
+NEGATIVE = "RuntimeError: Trying to create tensor with negative dimension {}"
+RANGE = "RuntimeError: upper bound and lower bound inconsistent with step sign"
+
+
+def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
+    """Every size that stops a worker, with what it raises."""
+    from cfglint.frameworks.neox.rules.model import dense, own_attention, transformer
+
+    yield from _vocabulary(config)
+    for name in ("init_method", "output_layer_init_method"):
+        yield from _initial_weights(config, name)
+    yield from _allocations(config)
+    if transformer(config):
+        yield from _experts(config)
+    if own_attention(config):
+        yield from _attention(config)
+    if dense(config):
+        yield from _width(config)
+    yield from _gated(config)
+
+
+def _vocabulary(config: NeoXConfig) -> Iterator[Unbuildable]:
+    multiple, ranks = config.argument("make_vocab_size_divisible_by"), config.derived.tensor
+    if multiple is None or (number(multiple) and multiple == 0):
+        wrong = raised(lambda: 1 % (multiple * (ranks or 1)))
+        yield "make_vocab_size_divisible_by", "the vocabulary cannot be padded to a multiple of it", wrong or ""
+
+
+def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
+    """The standard deviation that an initialisation computes when it is chosen."""
+    method, std = config.argument(name), config.argument("init_method_std")
+    layers, hidden = config.argument("num_layers"), config.argument("hidden_size")
+    if method in ("scaled_normal", "single_residual_scaled_normal") and number(layers):
+        share = 2 if method == "scaled_normal" else 1
+        if std is None:
+            yield "init_method_std", "initial weights need it", "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
+        elif wrong := raised(lambda: 1.0 / math.sqrt(share * layers)):
+            yield "num_layers", f"no initial weights for {layers} layers", wrong
+    elif method == "small_init" and number(hidden):
+        if wrong := raised(lambda: math.sqrt(2 / (5 * hidden))):
+            yield "hidden_size", f"no initial weights for a hidden size of {hidden}", wrong
+    elif method == "wang_init" and number(hidden) and number(layers):
+        if wrong := raised(lambda: 2 / layers / math.sqrt(hidden)):
+            yield ("num_layers" if not layers else "hidden_size"), "no initial weights for these sizes", wrong
+    normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
+    if normal and number(std) and std < 0:
+        text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
+        yield "init_method_std", f"a standard deviation cannot be {std}", text
+
+
+def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:
+    hidden, positions = config.argument("hidden_size"), config.argument("max_position_embeddings")
+    if number(hidden) and hidden < 0:
+        yield "hidden_size", f"a hidden size cannot be {hidden}", NEGATIVE.format(hidden)
+    if config.argument("pos_emb") == "learned" and number(positions) and positions < 0:
+        yield "max_position_embeddings", f"there cannot be {positions} positions", NEGATIVE.format(positions)
+
+
+def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
+    """Which layers have experts is computed for every transformer layer, experts or not."""
+    interval = config.argument("moe_expert_interval")
+    if (interval is None or number(interval)) and (wrong := raised(lambda: 1 % interval)):
+        yield "moe_expert_interval", "layers cannot be counted by it", wrong
+
+
+def _attention(config: NeoXConfig) -> Iterator[Unbuildable]:
+    heads, hidden = config.argument("num_attention_heads"), config.argument("hidden_size")
+    if number(heads) and number(hidden) and heads and hidden / heads < 0 <= hidden:
+        yield "num_attention_heads", f"there cannot be {heads} attention heads", "ValueError: math domain error"
+    if config.argument("pos_emb") == "rotary":
+        yield from _rotary(config)
+
+
+def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
+    length, share, base = (config.argument(name) for name in ("seq_length", "rotary_pct", "rotary_emb_base"))
+    if share is None:
+        yield "rotary_pct", "the rotary dimensions need it", "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+    elif number(share) and share < 0:
+        yield "rotary_pct", f"a share of the dimensions cannot be {share}", RANGE
+    if base is None:
+        text = "TypeError: unsupported operand type(s) for ** or pow(): 'NoneType' and 'Tensor'"
+        yield "rotary_emb_base", "rotary embeddings need it", text
+    yield from _length(config, length, "TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType", RANGE)
+
+
+def _length(config: NeoXConfig, length: Any, null: str, negative: str) -> Iterator[Unbuildable]:
+    if length is None and (config.facts.whole or "seq_length" in config.values):
+        yield "seq_length", "`seq_length` is not given, and the layers are built for it", null
+    elif number(length) and length < 0:
+        yield "seq_length", f"a sequence cannot have {length} tokens", negative
+
+
+def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
+    from cfglint.frameworks.neox.rules.model import widths
+
+    multiple = config.argument("mlp_multiple_of")
+    if multiple is None:
+        yield "mlp_multiple_of", "the MLP is rounded to it", "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
+    elif multiple == 0 and number(multiple):
+        yield "mlp_multiple_of", "the MLP cannot be rounded to it", "ZeroDivisionError: integer division or modulo by zero"
+    ranks = config.derived.tensor or 1
+    for name, width in widths(config):
+        if width < 0 and not (number(ranks) and width % ranks) and name != "hidden_size":
+            yield name, f"an MLP cannot be {width} wide", NEGATIVE.format(width)
+            return
+
+
+def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:
+    """gMLP blocks hold a matrix over the positions, and their small attention a size of its own."""
+    attention = config.derived.attention
+    if attention is None or not attention.any("gmlp", "amlp"):
+        return
+    null = "TypeError: empty(): argument 'size' (position 1) must be tuple of ints, but found element of type NoneType at pos 0"
+    yield from _length(config, config.argument("seq_length"), null, NEGATIVE.format(config.argument("seq_length")))
+    size = config.argument("gmlp_attn_dim")
+    if attention.any("amlp") and number(size) and size <= 0:
+        text = NEGATIVE.format(3 * size) if size else "ZeroDivisionError: 0.0 cannot be raised to a negative power"
+        yield "gmlp_attn_dim", f"the attention of an aMLP block cannot have {size} dimensions", text
