@@ -93,6 +93,12 @@ def test_each_key_that_is_not_allowed_is_told_at_its_place(project):
     assert places == [("/zero_optimization/overlap_comm", 4), ("/zero_optimization/reduce_scatter", 5)]
 
 
+def test_a_file_that_cannot_be_read_is_not_held_to_them(project):
+    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": "output_dir: [\n"}
+    status, found, _ = project(files, "train.yaml", "--kind", "huggingface")
+    assert (status, house(found)) == (1, [])
+
+
 def test_it_can_be_silenced_like_any_other(project):
     files = {
         "cfglint.toml": 'house-schema = "policy.json"\n',

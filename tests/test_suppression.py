@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cfglint.cli import main
 from cfglint.frameworks.base import Facts
@@ -142,6 +144,13 @@ def test_no_comment_no_cost(monkeypatch):
 def test_a_broken_file_keeps_its_findings():
     run = run_of("# cfglint: ignore[TYP001]\na: [1\nb: }\n")
     assert run.verdict == "reject"
+
+
+@given(st.lists(st.sampled_from(["#", "cfglint:", " ", "ignore", "[", "]", "TYP001", ",", "x: 010", "\n", "'", "/*", "- "]), max_size=14))
+def test_any_comment_can_be_read(parts):
+    for kind in ("huggingface", "deepspeed"):
+        run = run_of("# cfglint:" + "".join(parts), kind)
+        assert all(each.code != "INT000" for each in run.diagnostics)
 
 
 def test_exit_status_and_json(tmp_path, monkeypatch, capsys):

@@ -41,7 +41,8 @@ def render(outcomes: list[Outcome]) -> str:
         untold += len(diagnostics) - told
         parts.append(text)
     if untold:
-        parts.append(f"{untold} more findings do not fit into a comment; `--format json` has them all.\n")
+        more = "1 more finding does" if untold == 1 else f"{untold} more findings do"
+        parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
 
 

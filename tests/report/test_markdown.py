@@ -72,7 +72,7 @@ def test_one_run_with_more_than_fits(make):
 def test_one_finding_that_never_fits(make):
     text = render("markdown", [make.outcome([make.diagnostic("x" * 100_000)])])
     assert len(text) < 65_536
-    assert "1 more findings do not fit" in text
+    assert "1 more finding does not fit" in text
 
 
 def test_hostile_text_becomes_no_markup(make, hostile):
