@@ -87,7 +87,7 @@ def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
 
 def product(*factors: Any) -> Any:
     """The product of numbers; None when one of them is none."""
-    size = 1
+    size: int | float = 1
     for factor in factors:
         if not isinstance(factor, (int, float)):
             return None
@@ -146,7 +146,8 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
     if isinstance(value, float) and (config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])):
         text = "TypeError: 'float' object cannot be interpreted as an integer"
-        return BatchProblem("type", accumulation, f"{name} is {value}, a float: the loop over updates needs a whole number", text, "first-step")
+        message = f"{name} is {value}, a float: the loop over updates needs a whole number"
+        return BatchProblem("type", accumulation, message, text, "first-step")
     return None
 
 

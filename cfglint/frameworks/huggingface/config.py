@@ -54,10 +54,9 @@ class TrainerConfig(Config):
         return self._version
 
     def _read(self, document: Document) -> Any:
-        if document is self.documents[0]:
-            reader = FRAMEWORK.reader(document, self.facts)
-        else:
-            from cfglint.source.readers import STRICT_JSON as reader
+        from cfglint.source.readers import STRICT_JSON
+
+        reader = FRAMEWORK.reader(document, self.facts) if document is self.documents[0] else STRICT_JSON
         reading = reader.read(document)
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value

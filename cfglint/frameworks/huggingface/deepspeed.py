@@ -275,9 +275,7 @@ class DeepSpeedLaunch:
             other = "bf16" if mixed == "fp16" else "fp16"
             self._at = f"{other}.enabled"
             if str(self.values.get(other, {}).get("enabled", "False")).lower() == "true":
-                raise ValueError(
-                    f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file."
-                )
+                raise ValueError(f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file.")
         for name in ("fp16", "bf16"):
             self.values.setdefault(name, {"enabled": False})
             self.fill(f"{name}.enabled", mixed == name, "the trainer's precision")

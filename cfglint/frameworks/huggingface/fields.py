@@ -165,7 +165,8 @@ FIELDS: dict[str, tuple[str, Any, str, str]] = {
     "warmup_ratio": ("float", None, "", "5.15.0"),
     "warmup_steps": ("float", 0, "", ""),
     "weight_decay": ("float", 0.0, "", ""),
-    "xpu_backend": ("str", None, "", "4.33.3"),}
+    "xpu_backend": ("str", None, "", "4.33.3"),
+}
 
 # Defaults that were others before a release: name -> (release, the default until then).
 FORMER_DEFAULTS: dict[str, tuple[str, Any]] = {

@@ -142,7 +142,7 @@ def limit(value: Any, config: TrainerConfig) -> None:
 def looped_limit(value: Any, config: TrainerConfig) -> None:
     """trainer.py:1658: epochs come from the limit, and range() takes no float."""
     if isinstance(value, float) and value > 0:
-        range(value)  # type: ignore[arg-type]
+        raise TypeError("'float' object cannot be interpreted as an integer")
 
 
 def epochs(value: Any, config: TrainerConfig) -> None:
@@ -157,9 +157,13 @@ def epochs(value: Any, config: TrainerConfig) -> None:
 
 
 def learning_rate(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py:58, optim/sgd.py."""
-    if makes_optimizer(config):
-        _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # the operands' order shows in the exception
+    """torch 2.13 optim/adam.py:58, optim/sgd.py; the order of the operands shows in the exception."""
+    if not makes_optimizer(config):
+        return
+    if config.arguments.optimizer in REVERSED:
+        _ = value < 0.0
+    else:
+        _ = 0.0 <= value  # noqa: SIM300
 
 
 def beta(value: Any, config: TrainerConfig) -> None:
@@ -171,7 +175,7 @@ def beta(value: Any, config: TrainerConfig) -> None:
 def epsilon(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:60."""
     if makes_optimizer(config) and config.arguments.optimizer in ADAMS:
-        _ = 0.0 <= value
+        _ = 0.0 <= value  # noqa: SIM300
 
 
 def cache(value: Any, config: TrainerConfig) -> None:
@@ -216,8 +220,8 @@ def noise(value: Any, config: TrainerConfig) -> None:
 
 def labels(value: Any, config: TrainerConfig) -> None:
     """trainer.py:1193."""
-    if value is not None and config.arguments["remove_unused_columns"]:
-        _ = [] + value
+    if value is not None and not isinstance(value, list) and config.arguments["remove_unused_columns"]:
+        raise TypeError(f'can only concatenate list (not "{type(value).__name__}") to list')
 
 
 def data_seed(value: Any, config: TrainerConfig) -> None:

@@ -50,7 +50,8 @@ def test_all_mismatches_are_said_at_their_places(pair):
     assert {each.place.file for each in found} == {"ds.json"}
     assert all(each.fails_at == "init" and each.fix.safe for each in found)
     assert any(place.file == "train.yaml" for each in found for place, _ in each.related)
-    assert "- ds gradient_clipping=1.0 vs hf max_grad_norm=0.5" in next(each.exception for each in found if each.key == "/gradient_clipping")
+    clipping = next(each for each in found if each.key == "/gradient_clipping")
+    assert "- ds gradient_clipping=1.0 vs hf max_grad_norm=0.5" in clipping.exception
 
 
 @pytest.mark.parametrize(("value", "same"), [(64, True), (64.0, True), ("64", False), (32, False)])
@@ -110,7 +111,8 @@ def test_half_precision(pair, lines, half, verdict):
 
 
 def test_schedule_is_filled_and_compared(pair):
-    scheduler = {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_max_lr": "auto", "warmup_min_lr": "auto"}}
+    names = ("total_num_steps", "warmup_num_steps", "warmup_max_lr", "warmup_min_lr")
+    scheduler = {"type": "WarmupDecayLR", "params": dict.fromkeys(names, "auto")}
     run = pair("warmup_steps: 0.1\n", scheduler=scheduler)
     assert run.verdict == "accept"
     assert run.configs[1].values["scheduler"]["params"] == {

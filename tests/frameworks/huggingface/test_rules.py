@@ -79,7 +79,7 @@ def test_scheduler_arguments(trainer, schedule, arguments, version, verdict):
 
 
 @pytest.mark.parametrize(
-    ("fsdp", "section", "gpus", "version", "verdict"),
+    ("fsdp", "section", "gpus", "version", "verdict"),  # of `section` as `fsdp_config`
     [
         ("true", "{}", 8, "5.23.0", "accept"),
         ("true", "{}", 1, "5.23.0", "reject"),
@@ -99,7 +99,7 @@ def test_scheduler_arguments(trainer, schedule, arguments, version, verdict):
         ("false", "{auto_wrap_policy: foo}", 8, "5.23.0", "accept"),
     ],
 )
-def test_fsdp(trainer, fsdp, section, gpus, version, verdict):
+def test_fsdp(trainer, fsdp, section, gpus, version, verdict):  # noqa: PLR0917
     assert trainer(f"output_dir: out\nfsdp: {fsdp}\nfsdp_config: {section}\n", gpus, version=version).verdict == verdict
 
 

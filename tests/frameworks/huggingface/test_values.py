@@ -130,7 +130,8 @@ def test_no_output_dir(trainer, codes):
 
 
 def test_inline_json_is_parsed_and_converted(trainer):
-    run = trainer('{"output_dir": "out", "accelerator_config": "{\\"split_batches\\": \\"true\\"}", "per_device_train_batch_size": 12}', 8, name="t.json")
+    split = '"accelerator_config": "{\\"split_batches\\": \\"true\\"}"'
+    run = trainer('{"output_dir": "out", "per_device_train_batch_size": 12, ' + split + "}", 8, name="t.json")
     assert run.verdict == "reject"
     run = trainer('{"output_dir": "out", "accelerator_config": "{\'a\': 1}"}', name="t.json")
     assert [each.code for each in run.diagnostics] == ["HFT013"]

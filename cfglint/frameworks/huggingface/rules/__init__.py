@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.rules import (  # noqa: F401
+from cfglint.frameworks.huggingface.rules import (
     across,
     arguments,
     fsdp,
@@ -14,3 +14,16 @@ from cfglint.frameworks.huggingface.rules import (  # noqa: F401
     traps,
     types,
 )
+
+__all__ = [
+    "across",
+    "arguments",
+    "fsdp",
+    "keys",
+    "migrations",
+    "precision",
+    "schedule",
+    "training",
+    "traps",
+    "types",
+]

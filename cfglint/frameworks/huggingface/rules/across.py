@@ -104,7 +104,8 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     """
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
-        yield Finding(launch.setting("zero_optimization"), "the DeepSpeed file has no zero_optimization section, which a trainer wants", exception=found.exception)
+        setting = launch.setting("zero_optimization")
+        yield Finding(setting, "the DeepSpeed file has no zero_optimization section, which a trainer wants", exception=found.exception)
 
 
 @rule(
@@ -206,8 +207,8 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
         return
     theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if ours not in SCHEDULES.get(str(theirs), ()):
-        related = (launch.setting("scheduler.type"),)
-        yield Finding(of(config, "lr_scheduler_type"), f"lr_scheduler_type has no effect: the DeepSpeed file's {theirs} is used", related=related)
+        message = f"lr_scheduler_type has no effect: the DeepSpeed file's {theirs} is used"
+        yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),))
 
 
 def _type(launch: DeepSpeedLaunch, section: str) -> object:
@@ -249,7 +250,10 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
     WARNING,
     kinds=KINDS,
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
-    good={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"gradient_clipping": "auto", "zero_optimization": {"stage": 2}}\n'},
+    good={
+        "train.yaml": TWO_FILES + "max_grad_norm: 0.3\n",
+        "ds.json": '{"gradient_clipping": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
     example={"gpus": 8, "at": "/max_grad_norm"},
 )
 def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:

@@ -192,7 +192,8 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1735-1746.
     """
     args = config.arguments
-    for name, unit in (("logging_steps", args["logging_strategy"]), ("eval_steps", args.eval_strategy), ("save_steps", args["save_strategy"])):
+    units = {"logging_steps": args["logging_strategy"], "eval_steps": args.eval_strategy, "save_steps": args["save_strategy"]}
+    for name, unit in units.items():
         value = args[name]
         if unit == "steps" and isinstance(value, float) and value > 1 and not value.is_integer():
             text = f"ValueError: --{name} must be an integer if bigger than 1: {value}"
@@ -317,7 +318,8 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["torch_empty_cache_steps"]
     if value is not None and not (isinstance(value, int) and value > 0):
         text = f"ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got {value}."
-        yield Finding(of(config, "torch_empty_cache_steps"), f"torch_empty_cache_steps is {shown(value)}, no whole number above 0", exception=text)
+        message = f"torch_empty_cache_steps is {shown(value)}, no whole number above 0"
+        yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text)
 
 
 @rule(
@@ -340,7 +342,8 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1790-1798 (`greedy` from 5.4.0).
     """
     kind = config.arguments["lr_scheduler_type"]
-    if kind in ("reduce_lr_on_plateau", "greedy") and config.arguments.eval_strategy == "no" and kind in choices("lr_scheduler_type", config.version)[1]:
+    known = choices("lr_scheduler_type", config.version)[1]
+    if kind in ("reduce_lr_on_plateau", "greedy") and kind in known and config.arguments.eval_strategy == "no":
         text = f"ValueError: lr_scheduler_type {kind} requires an eval strategy"
         yield Finding(
             of(config, "lr_scheduler_type"),
@@ -458,4 +461,5 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1525-1531.
     """
     for name, wrong in config.arguments.unparsed.items():
-        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {wrong}", exception=f"{type(wrong).__name__}: {wrong}")
+        text = f"{type(wrong).__name__}: {wrong}"
+        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {wrong}", exception=text)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 KINDS = ("huggingface",)
-OLD = {"target": {"transformers": "4.42.4"}}  # for examples of what only 4.x does
+OLD: dict[str, object] = {"target": {"transformers": "4.42.4"}}  # for examples of what only 4.x does
 
 __all__ = ["KINDS", "OLD", "certainty", "number", "of", "shown", "strategy"]
 

@@ -115,7 +115,7 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "fsdp")
     modern = config.version >= SECTION_RULES
     value = config.arguments["fsdp"]
-    if not modern and (value is None or isinstance(value, (int, float)) and not isinstance(value, bool)) and "fsdp" in config.arguments:
+    if not modern and (value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))) and "fsdp" in config.arguments:
         text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
         yield Finding(setting, f"fsdp is {shown(value)}, neither options nor a boolean", exception=text)
     given = words(config)
@@ -189,7 +189,8 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     policy = values.get("auto_wrap_policy", POLICIES[0])
     if policy not in POLICIES:
         text = f"ValueError: `auto_wrap_policy` must be one of {POLICIES}, got {policy}."
-        yield Finding(section.place("auto_wrap_policy"), f"auto_wrap_policy is {shown(policy)}, none of {', '.join(POLICIES)}", exception=text)
+        message = f"auto_wrap_policy is {shown(policy)}, none of {', '.join(POLICIES)}"
+        yield Finding(section.place("auto_wrap_policy"), message, exception=text)
     truths = dict(SHARED_TRUTHS)
     if section.version == 2:
         truths["reshard_after_forward"] = "true"
@@ -218,9 +219,11 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     least = config.arguments["fsdp_min_num_params"]
     if isinstance(size, (int, float)) and isinstance(least, (int, float)):
         size = max(size, least)
-    if isinstance(size, (int, float)) and size > 0 and (layers is not None or config.arguments["fsdp_transformer_layer_cls_to_wrap"] is not None):
+    named = layers is not None or config.arguments["fsdp_transformer_layer_cls_to_wrap"] is not None
+    if isinstance(size, (int, float)) and size > 0 and named:
         text = "ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive."
-        yield Finding(section.place("min_num_params"), "min_num_params and transformer_layer_cls_to_wrap exclude each other", exception=text)
+        message = "min_num_params and transformer_layer_cls_to_wrap exclude each other"
+        yield Finding(section.place("min_num_params"), message, exception=text)
     sync = str(values.get("sync_module_states", "true")).lower()
     if sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
         text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
@@ -228,7 +231,8 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
-        yield Finding(section.place("backward_prefetch"), f"backward_prefetch is {prefetch}, none of {', '.join(PREFETCHES)}", exception=text, fails_at="init")
+        message = f"backward_prefetch is {prefetch}, none of {', '.join(PREFETCHES)}"
+        yield Finding(section.place("backward_prefetch"), message, exception=text, fails_at="init")
     for key in ("forward_prefetch", "use_orig_params", "sync_module_states", "cpu_ram_efficient_loading"):
         if key in values and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
@@ -313,7 +317,8 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     if value is True or (config.version < SECTION_RULES and value) or str(value).lower() in TRUTHS[:6]:
         key = config.arguments.checkpointing_key
         text = f"ValueError: `fsdp_config['activation_checkpointing']` and the `{key}` training argument can't both be set to True"
-        yield Finding(section.place("activation_checkpointing"), f"FSDP recomputes activations, and {key} does too", related=(config.setting(key),), exception=text)
+        place = section.place("activation_checkpointing")
+        yield Finding(place, f"FSDP recomputes activations, and {key} does too", related=(config.setting(key),), exception=text)
 
 
 @rule(

@@ -169,7 +169,8 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
-        yield Finding(config.setting("accelerator_config"), "accelerator_config is neither a mapping nor the name of a file", exception=text)
+        message = "accelerator_config is neither a mapping nor the name of a file"
+        yield Finding(config.setting("accelerator_config"), message, exception=text)
         return
     for key in value:
         if ACCELERATOR_KEYS.get(key, (99,)) > config.version:

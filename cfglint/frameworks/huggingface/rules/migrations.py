@@ -151,8 +151,11 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -
         return remove(config.setting(key), f"remove {key}", safe=True)
     if isinstance(section, dict) and path[1] in section:
         return remove(config.setting(key), f"remove {key}", safe=section[path[1]] == value)
-    added = insert(config, path, value, "", safe=True) if isinstance(section, dict) else insert(config, path[:1], {path[1]: value}, "", safe=True)
-    if path[0] in config.values and not isinstance(section, dict):
+    if isinstance(section, dict):
+        added = insert(config, path, value, "", safe=True)
+    elif path[0] not in config.values:
+        added = insert(config, path[:1], {path[1]: value}, "", safe=True)
+    else:
         return None
     return several([remove(config.setting(key), "", safe=True), added], f"move to {'.'.join(path)}", safe=True)
 

@@ -111,7 +111,8 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     elif not isinstance(value, int) or value < 0 or value == 1:
         text = "warmup_steps must be either 0 or > 1"
     if text:
-        yield Finding(of(config, "warmup_steps"), f"warmup_steps is {shown(value)}, which this release does not take", exception=f"ValueError: {text}")
+        message = f"warmup_steps is {shown(value)}, which this release does not take"
+        yield Finding(of(config, "warmup_steps"), message, exception=f"ValueError: {text}")
 
 
 @rule(
@@ -167,7 +168,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
     launch = config.deepspeed
-    if not config.whole or (launch is not None and "scheduler" in launch.written) or kind not in choices("lr_scheduler_type", config.version)[1]:
+    known = choices("lr_scheduler_type", config.version)[1]
+    if not config.whole or kind not in known or (launch is not None and "scheduler" in launch.written):
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < FLOATS_TAKEN):
         return
@@ -183,15 +185,17 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             place = config.setting("lr_scheduler_kwargs", key)
             message = f"{kind} takes no {key}; it takes {', '.join(KEYWORDS[kind])}"
             yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
+    severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, given or {}, config):
-        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=certainty(config, "lr_scheduler_kwargs"))
+        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
 
 
 def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
     if kind in ("cosine_with_min_lr", "cosine_warmup_with_min_lr"):
         count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
         if count == 0:
-            yield f"{kind} needs min_lr or min_lr_rate", "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
+            text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
+            yield f"{kind} needs min_lr or min_lr_rate", text
         elif count == 2:
             yield f"{kind} takes one of min_lr and min_lr_rate", "ValueError: Only one of min_lr or min_lr_rate should be set"
     elif kind == "warmup_stable_decay":
@@ -253,7 +257,8 @@ def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
     """
     limit = config.arguments["max_steps"]
     if "num_train_epochs" in config.arguments and number(limit) and limit > 0:
-        yield Finding(of(config, "num_train_epochs"), f"num_train_epochs has no effect: max_steps is {limit}", related=(of(config, "max_steps"),))
+        related = (of(config, "max_steps"),)
+        yield Finding(of(config, "num_train_epochs"), f"num_train_epochs has no effect: max_steps is {limit}", related=related)
 
 
 @rule(
@@ -384,7 +389,9 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     """
     value = config.arguments["warmup_steps"]
     if config.version >= FLOATS_TAKEN and isinstance(value, float) and value >= 1 and (value == 1 or not value.is_integer()):
-        yield Finding(of(config, "warmup_steps"), f"warmup_steps of {value} is {int(value)} step{'s' * (int(value) > 1)}; only below 1 is it a share of the run")
+        count = int(value)
+        message = f"warmup_steps of {value} is {count} step{'s' * (count > 1)}; only below 1 is it a share of the run"
+        yield Finding(of(config, "warmup_steps"), message)
 
 
 @rule(

@@ -116,7 +116,8 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     own = config.arguments["gradient_accumulation_steps"]
     if "num_steps" in config.accumulation_kwargs and number(own) and own > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
-        yield Finding(setting, f"num_steps is set beside gradient_accumulation_steps {own}", related=(of(config, "gradient_accumulation_steps"),))
+        related = (of(config, "gradient_accumulation_steps"),)
+        yield Finding(setting, f"num_steps is set beside gradient_accumulation_steps {own}", related=related)
 
 
 @rule(
@@ -241,7 +242,8 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     """
     value = config.arguments["seed"]
     if isinstance(value, int) and not 0 <= value < SEEDS:
-        yield Finding(of(config, "seed"), f"seed is {value}, outside 0 to {SEEDS - 1}", exception="ValueError: Seed must be between 0 and 2**32 - 1")
+        text = "ValueError: Seed must be between 0 and 2**32 - 1"
+        yield Finding(of(config, "seed"), f"seed is {value}, outside 0 to {SEEDS - 1}", exception=text)
 
 
 @rule(
@@ -266,7 +268,8 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["parallelism_config"]
     if value is not None:
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
-        yield Finding(config.setting("parallelism_config"), "parallelism_config from a file stays a mapping, which the trainer cannot use", exception=text)
+        message = "parallelism_config from a file stays a mapping, which the trainer cannot use"
+        yield Finding(config.setting("parallelism_config"), message, exception=text)
 
 
 @rule(
@@ -308,7 +311,8 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     size = config.batch.micro_batch
     if config.version >= LENGTH_NEEDED and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
-        yield Finding(setting, f"{examples} samples do not fill one batch on each process, and incomplete ones are dropped", related=(size,), exception=text)
+        message = f"{examples} samples do not fill one batch on each process, and incomplete ones are dropped"
+        yield Finding(setting, message, related=(size,), exception=text)
     elif config.version < LENGTH_NEEDED and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
         message = f"{examples} samples do not fill one batch, and incomplete ones are dropped"
@@ -383,7 +387,8 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     """
     value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
     if number(value) and value < 0 and number(workers) and workers > 0:
-        yield Finding(of(config, "dataloader_prefetch_factor"), f"dataloader_prefetch_factor is {value}", exception="ValueError: prefetch_factor option should be non-negative")
+        text = "ValueError: prefetch_factor option should be non-negative"
+        yield Finding(of(config, "dataloader_prefetch_factor"), f"dataloader_prefetch_factor is {value}", exception=text)
 
 
 @rule(
@@ -456,7 +461,8 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     for part in value.replace(" ", "").split(","):
         count = part.count("=")
         if count != 1:
-            text = "ValueError: not enough values to unpack (expected 2, got 1)" if not count else "ValueError: too many values to unpack (expected 2)"
+            found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
+            text = f"ValueError: {found}"
             yield Finding(of(config, "optim_args"), f"optim_args holds {part!r}, not name=value", exception=text)
             return
 
@@ -546,6 +552,7 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
     """
     value: Any = config.arguments["deepspeed"]
     if value and not isinstance(value, (str, dict)):
-        odd = "OSError: [Errno 9] Bad file descriptor"
-        text = odd if isinstance(value, int) else f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+        text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+        if isinstance(value, int):
+            text = "OSError: [Errno 9] Bad file descriptor"
         yield Finding(of(config, "deepspeed"), f"deepspeed is {shown(value)}, neither a mapping nor a file's name", exception=text)

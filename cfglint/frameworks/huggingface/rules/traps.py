@@ -39,7 +39,8 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     world = config.world_size
     if config.accelerator.get("split_batches") and world is not None and world > 1 and config.batch.problem is None:
         batch = config.batch
-        setting = config.setting("accelerator_config", "split_batches") if config.has("accelerator_config", "split_batches") else of(config, "accelerator_config")
+        path = ("accelerator_config", "split_batches")
+        setting = config.setting(*path) if config.has(*path) else config.setting("split_batches")
         message = f"an optimizer step takes {batch.consumed_batch} samples, not the {batch.global_batch.value} that the trainer prints"
         yield Finding(setting, message, related=(batch.micro_batch,))
 
@@ -110,8 +111,10 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1533-1542.
     """
     given = config.arguments.given
-    for old, new in (("gradient_checkpointing", "activation_checkpointing"), ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs")):
-        if has_field(new, config.version) and given.get(old) is not None and given.get(new) is not None and given[old] != given[new]:
+    for suffix in ("", "_kwargs"):
+        old, new = f"gradient_checkpointing{suffix}", f"activation_checkpointing{suffix}"
+        both = given.get(old) is not None and given.get(new) is not None
+        if has_field(new, config.version) and both and given[old] != given[new]:
             yield Finding(of(config, old), f"{old} has no effect beside {new}", related=(of(config, new),))
 
 
@@ -160,7 +163,8 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     if args["load_best_model_at_end"] and args.eval_strategy == "no" and args["save_strategy"] in ("no", "best"):
-        yield Finding(of(config, "load_best_model_at_end"), "nothing is evaluated, so there is no best model to load", related=(strategy(config),))
+        message = "nothing is evaluated, so there is no best model to load"
+        yield Finding(of(config, "load_best_model_at_end"), message, related=(strategy(config),))
 
 
 @rule(
@@ -207,9 +211,10 @@ def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 trainer.py:842-846.
     """
-    if config.accelerator.get("non_blocking") and not config.arguments["dataloader_pin_memory"] and config.has("accelerator_config", "non_blocking"):
+    if config.accelerator.get("non_blocking") and not config.arguments["dataloader_pin_memory"]:
         setting = config.setting("accelerator_config", "non_blocking")
-        yield Finding(setting, "non_blocking needs pinned memory, and dataloader_pin_memory is off", related=(of(config, "dataloader_pin_memory"),))
+        message = "non_blocking needs pinned memory, and dataloader_pin_memory is off"
+        yield Finding(setting, message, related=(of(config, "dataloader_pin_memory"),))
 
 
 @rule(
@@ -229,6 +234,7 @@ def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 4.57.6 training_args.py:2188-2192.
     """
     given = config.arguments.given
-    for old, new in (("per_gpu_train_batch_size", "per_device_train_batch_size"), ("per_gpu_eval_batch_size", "per_device_eval_batch_size")):
+    for part in ("train", "eval"):
+        old, new = f"per_gpu_{part}_batch_size", f"per_device_{part}_batch_size"
         if given.get(old) and new in config.values and number(given[old]) and given[old] != config.values[new]:
             yield Finding(config.setting(new), f"{new} has no effect beside {old} {given[old]}", related=(config.setting(old),))

@@ -79,6 +79,8 @@ def described(value: Any) -> str:
 
 def spelled_as_number(setting: Setting) -> Fix | None:
     """The number that a text spells, written as one; YAML 1.1 wants a point and a sign in an exponent."""
+    from math import isfinite
+
     from cfglint.fixes import replace
 
     if not isinstance(setting.value, str) or FIELDS[setting.name][0] not in NUMERIC:
@@ -87,7 +89,7 @@ def spelled_as_number(setting: Setting) -> Fix | None:
         value: float = float(setting.value)
     except ValueError:
         return None
-    if value != value or value in (float("inf"), float("-inf")):
+    if not isfinite(value):
         return None
     if FIELDS[setting.name][0] == "int" or setting.value.strip().lstrip("+-").isdigit():
         if not value.is_integer():
