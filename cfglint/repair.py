@@ -126,13 +126,18 @@ def problem_of(before: Batch, layout: Batch, gpus: int, target: int, max_micro: 
             "today's micro batch is not known, and it is the bound for the new one: "
             "say today's GPU count with --from-gpus N, or a bound with --max-micro-batch M"
         )
+    bound = max_micro or micro
+    if layout.problem is None and integer(layout.global_batch.value) == target:
+        there = integer(layout.micro_batch.value)
+        if there and bound and there <= bound:  # what stands there does it, as after an earlier fix
+            micro, accumulation = there, integer(layout.accumulation.value)
     pipeline = layout.layout.pipeline_parallel
     return solver.Problem(
         gpus,
         target,
         micro,
         accumulation,
-        max_micro_batch=max_micro,
+        max_micro_batch=bound,
         tensor_parallel=model_size(layout) // pipeline,
         pipeline_parallel=pipeline,
     )
@@ -218,14 +223,14 @@ def _texts(chosen: list[Term]) -> dict[str, str] | None:
 
 
 def _reached(found: Repair, facts: Facts, texts: dict[str, str]) -> bool:
-    """Whether the framework computes the target from the new texts."""
+    """Whether the framework computes the target from the new texts, in every config of the run."""
     run = Run(rewritten(found.run, texts), found.run.kinds, facts)
     batches = [config.batch for config in run.configs]
-    if not batches or any(batch.problem for batch in batches):
+    chosen = found.solution.chosen
+    if chosen is None or not batches or any(batch.problem for batch in batches):
         return False
-    chosen, batch = found.solution.chosen, batches[0]
-    reached = (integer(batch.micro_batch.value), integer(batch.accumulation.value), integer(batch.global_batch.value))
-    return chosen is not None and reached == (*chosen.pair, chosen.global_batch)
+    splits = {(integer(batch.micro_batch.value), integer(batch.accumulation.value)) for batch in batches}
+    return splits == {chosen.pair} and integer(batches[0].global_batch.value) == chosen.global_batch
 
 
 def rewritten(run: Run, texts: dict[str, str]) -> list[Document]:
