@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.account import Account
     from cfglint.house import House
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.readers import Reader
@@ -259,6 +260,12 @@ class Config:
     def moment(self, fails_at: str | None) -> str | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
+
+    def account(self) -> Account:
+        """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
+        from cfglint.frameworks.account import Account
+
+        return Account(self)
 
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
     from cfglint.source.document import Document
@@ -75,6 +76,12 @@ class DeepSpeedConfig(Config):
         from cfglint.frameworks.deepspeed.batch import resolve
 
         return resolve(self)
+
+    def account(self) -> Account:
+        """Optimizer, schedule, precision and ZeRO."""
+        from cfglint.frameworks.deepspeed.account import account
+
+        return account(self)
 
     def section(self, name: str) -> Section:
         """A section that a pydantic model holds, read as the model reads it; empty where the file has none.

@@ -37,19 +37,19 @@ def length(config: TrainerConfig, told: Account, run: Steps) -> None:
     """From samples to steps."""
     args = config.arguments
     limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
-    told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], EXAMPLES)
+    told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
     if limited:
         told.add(LENGTH, "max steps", of(config, "max_steps"))
         if "num_train_epochs" in args:
-            told.derive(LENGTH, "epochs", "epochs", epochs_of(run), "max_steps wins over num_train_epochs", needs(config))
+            told.derive(LENGTH, "epochs", "epochs", epochs_of(run), "max_steps wins over num_train_epochs", needs=needs(config))
     else:
         told.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
         told.derive(LENGTH, "batches an epoch", "batches_per_epoch", run.batches, batches_because(config))
-    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs(config))
+    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs=needs(config))
     because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {run.updates}"
-    told.derive(LENGTH, "total steps", "total_steps", run.total, because, needs(config))
-    told.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs(config))
+    told.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
+    told.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))
 
 
 def needs(config: TrainerConfig) -> str:
@@ -104,11 +104,11 @@ def occasions(config: TrainerConfig, told: Account, run: Steps) -> None:
         setting = config.setting(key, value=strategy)
         if strategy == STEPS and isinstance(every, (int, float)) and every > 0:
             count = occasions_by_steps(config, name, every, run)
-            told.derive(LENGTH, label, name, count, f"{key} steps ({setting.place}), every {every}", needs(config))
+            told.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {every}", needs=needs(config))
         elif strategy == EPOCH:
-            told.derive(LENGTH, label, name, epochs_begun(config, run), f"{key} epoch ({setting.place})", needs(config))
+            told.derive(LENGTH, label, name, epochs_begun(config, run), f"{key} is epoch ({setting.place})", needs=needs(config))
         else:
-            told.derive(LENGTH, label, name, 0 if strategy in ("no", STEPS) else None, f"{key} {strategy} ({setting.place})")
+            told.derive(LENGTH, label, name, 0 if strategy in ("no", STEPS) else None, f"{key} is {strategy} ({setting.place})")
 
 
 def occasions_by_steps(config: TrainerConfig, name: str, every: float, run: Steps) -> int | None:
@@ -139,7 +139,7 @@ def rate(config: TrainerConfig, told: Account) -> None:
         told.add(RATE, "weight decay", of(config, "weight_decay"))
     if "scheduler" not in engine:
         told.add(RATE, "schedule", of(config, "lr_scheduler_type"))
-    if "gradient_clipping" not in engine:
+    if config.deepspeed is None:
         told.add(RATE, "gradient clipping", of(config, "max_grad_norm"))
 
 
@@ -165,8 +165,8 @@ def filled(config: TrainerConfig, told: Account) -> None:
         return
     for path, fill in launch.filled.items():
         place = launch.setting(path)
-        setting = Setting(place.path, known(fill.value, fill.because), AUTO, place.document, place.node, place.key_node, f"auto: {fill.because}")
-        told.add(FILLED, path, setting)
+        value, because = known(fill.value, fill.because), f"auto: {fill.because}"
+        told.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
 def known(value: Any, because: str) -> Any:
@@ -184,4 +184,3 @@ def assumed(config: TrainerConfig, told: Account) -> None:
     told.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed, an evaluation set is given")
     if any("hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())):
         told.assumed.append('the model has hidden size 4096, where "auto" sizes need it')
-

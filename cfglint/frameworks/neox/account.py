@@ -39,10 +39,10 @@ def length(config: NeoXConfig, told: Account) -> None:
     else:
         told.add(LENGTH, "epochs", of(config, "train_epochs"))
         told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
-        told.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, cut off", needs=f"{GPUS} and {EXAMPLES}")
+        told.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, cut off", needs=needs(config))
     if config.facts.num_examples is not None:
         because = f"{config.facts.num_examples:,} samples / global batch, cut off"
-        told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=GPUS)
+        told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
     decay, share = steps.decay_steps(config), of(config, "warmup")
     told.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
     if number(share.value) and decay is not None:
@@ -55,6 +55,12 @@ def length(config: NeoXConfig, told: Account) -> None:
             f"warmup {share.value} of the decay ({share.place})",
         )
     occasions(config, told, total)
+
+
+def needs(config: NeoXConfig) -> str:
+    """The flags that the length of the run waits for."""
+    facts = config.facts
+    return " and ".join(flag for flag, value in ((GPUS, facts.gpus), (EXAMPLES, facts.num_examples)) if value is None)
 
 
 def decay_because(config: NeoXConfig) -> str:

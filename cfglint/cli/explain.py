@@ -1,0 +1,127 @@
+"""`cfglint explain`: every number of a run and where it comes from; or a trainer log, reconciled."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint import logs, reconcile
+from cfglint.cli.common import UsageError, add_run_options, facts_of, fail, load_configuration, with_stdin
+from cfglint.gather import Gathering, UnknownKind
+from cfglint.report import account as report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterator
+
+    from cfglint.configuration import Configuration
+    from cfglint.reconcile import Explanation
+    from cfglint.run import Run
+
+ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of `explain`."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run; or a log, and files to hold it against")
+    add_run_options(parser)
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
+
+
+def run(arguments: Namespace) -> int:
+    """Explain and print; exit status 1 when a log cannot be reproduced or differs from the files."""
+    try:
+        project = load_configuration(arguments)
+        log = next((path for path in arguments.paths if path != "-" and holds_banner(path)), None)
+        if log is not None:
+            arguments.paths.remove(log)
+            found = explain_log(log, arguments, project)
+            text = report.render_log(log, found, arguments.format)
+            status = 1 if any(each.differences for each in found) else 0
+        else:
+            text, status = explain_run(arguments, project), 0
+    except UsageError as wrong:
+        return fail(str(wrong))
+    return write(text, arguments.output) or status
+
+
+def holds_banner(path: str) -> bool:
+    """Whether a file is a training log, by its content."""
+    try:
+        return logs.is_log(read_lines(path))
+    except OSError:
+        return False
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """The lines of a log of any size; what is no text is replaced."""
+    with open(path, "rb") as file:
+        start = file.read(3)
+    encoding = next((name for mark, name in ENCODINGS if start.startswith(mark)), "utf-8")
+    with open(path, encoding=encoding, errors="replace", newline="\n") as text:
+        yield from text
+
+
+def explain_run(arguments: Namespace, project: Configuration) -> str:
+    """The account of the run that the paths are."""
+    from cfglint.explain import Account
+
+    return report.render(Account(one_run(arguments, project)), arguments.format)
+
+
+def one_run(arguments: Namespace, project: Configuration, **known: int) -> Run:
+    """The paths as one run; `known` are facts that hold where no flag says otherwise."""
+    facts = facts_of(arguments, project, arguments.run)
+    for name, value in known.items():
+        if getattr(facts, name) is None:
+            setattr(facts, name, value)
+            if name == "gpus":
+                facts.gpus_from = "the log"
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    paths, texts = with_stdin(arguments)
+    for path in paths:
+        if path not in texts and not os.path.isfile(path):
+            raise UsageError(
+                f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; explain takes the files of one run, or a log"
+            )
+    try:
+        return Gathering(facts, arguments.kind, section).one(paths, texts)
+    except UnknownKind as wrong:
+        raise UsageError(f"{wrong}; nor is it a log with a training banner") from wrong
+
+
+def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:
+    """What every banner of a log tells, held against the files where some are given."""
+    found = [reconcile.explain(banner) for banner in logs.read(read_lines(path))]
+    if arguments.paths:
+        for each in found:
+            each_run = one_run(arguments, project, **reconcile.hint(each))
+            reconcile.compare(each, each_run.resolved, place_in(each_run))
+    return found
+
+
+def place_in(each_run: Run) -> Callable[[str], str]:
+    """A function that tells where a number of a run comes from."""
+    from cfglint.explain import Account, origin
+
+    account = Account(each_run)
+    places = {str(item.setting.path[-1]): origin(item) for item in account.items}
+    for name in ("micro_batch", "accumulation", "global_batch"):
+        setting = getattr(each_run.batch, name)
+        places[name] = places.get(str(setting.path[-1]), setting.place)
+    return lambda name: places.get(name, "derived")
+
+
+def write(text: str, output: str | None) -> int:
+    """Write to a file or standard output; 2 when that fails."""
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        with open(output, "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+    except OSError as wrong:
+        return fail(f"--output {output}: {wrong.strerror or wrong}")
+    return 0

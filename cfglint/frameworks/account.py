@@ -1,0 +1,58 @@
+"""What a framework tells of a run for people: its numbers with their origins, and what it takes for granted."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import DERIVED, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Config
+
+LAUNCH = "Launch"
+BATCH = "Batch"
+LENGTH = "Length"
+RATE = "Learning rate"
+PRECISION = "Precision and memory"
+FILLED = "Filled in"
+GROUPS = (LAUNCH, BATCH, LENGTH, RATE, PRECISION, FILLED)
+
+EXAMPLES = "--num-examples N"
+GPUS = "--gpus N"
+
+
+class Item:
+    """One line: a setting under the name that people use. `needs` is what would make an unknown value known."""
+
+    __slots__ = ("group", "label", "needs", "package", "setting")
+
+    def __init__(self, group: str, label: str, setting: Setting, needs: str = "", package: str = "") -> None:
+        self.group = group
+        self.label = label
+        self.setting = setting
+        self.needs = needs
+        self.package = package  # whose default it is, with the version: `transformers 5.23.0`
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the value could be known with something that is missing."""
+        return self.setting.value is None and bool(self.needs)
+
+
+class Account:
+    """The lines of one config in their order, and what is assumed of its launch."""
+
+    def __init__(self, config: Config) -> None:
+        version = ".".join(map(str, config.version))
+        self.package = f"{config.package} {config.facts.target.get(config.package, config.newest) or version}"
+        self.items: list[Item] = []
+        self.assumed: list[str] = []
+
+    def add(self, group: str, label: str, setting: Setting, needs: str = "") -> None:
+        """A setting of the files, or a default."""
+        self.items.append(Item(group, label, setting, needs, self.package))
+
+    def derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+        """A number that follows from others; `because` tells how."""
+        self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
