@@ -47,8 +47,8 @@ class Found:
 
     @property
     def source(self) -> str:
-        """`uv.lock`, or `requirements.txt (>=4.40,<5)`."""
-        return self.file if self.exact else f"{self.file} ({self.spec})"
+        """`uv.lock`, or `requirements.txt says >=4.40,<5`."""
+        return self.file if self.exact else f"{self.file} says {self.spec}"
 
 
 class Repositories:

@@ -126,7 +126,7 @@ def test_an_exact_version_goes_before_a_range(folder):
 
 def test_a_range_says_that_it_is_one(folder):
     write(folder, {"requirements.txt": "transformers>=4.40,<5\n"})
-    assert found()[1] == {"transformers": "requirements.txt (>=4.40,<5)"}
+    assert found()[1] == {"transformers": "requirements.txt says >=4.40,<5"}
 
 
 def test_a_folder_of_requirements(folder):
