@@ -6,6 +6,8 @@ of actions/toolkit packages/core/src/command.ts.
 
 from __future__ import annotations
 
+import os
+
 from cfglint.diagnostic import ERROR, INFO, WARNING
 from cfglint.report.text import shown
 
@@ -24,7 +26,8 @@ def render(outcomes: list[Outcome]) -> str:
 def command(diagnostic: Diagnostic) -> str:
     """The command of a finding; columns only where it stays on one line, as GitHub wants them."""
     place = diagnostic.place
-    properties = {"file": shown(place.file), "line": str(place.line), "endLine": str(place.end_line)}
+    file = os.path.normpath(place.file).replace(os.sep, "/")
+    properties = {"file": shown(file), "line": str(place.line), "endLine": str(place.end_line)}
     if place.line == place.end_line:
         properties.update(col=str(place.column), endColumn=str(place.end_column))
     properties["title"] = f"{diagnostic.code} {diagnostic.name}"

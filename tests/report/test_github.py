@@ -28,6 +28,11 @@ def test_a_finding_is_an_annotation_at_its_place(make):
     )
 
 
+def test_a_file_is_named_as_the_repository_names_it(make):
+    found = make.diagnostic(file="./conf/train.yaml")
+    assert decoded(render("github", [make.outcome([found])]))[1]["file"] == "conf/train.yaml"
+
+
 def test_severities_are_error_warning_notice(make):
     found = [make.diagnostic(severity=severity) for severity in ("error", WARNING, INFO)]
     lines = render("github", [make.outcome(found)]).splitlines()
