@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Facts
     from cfglint.versions import Found
 
-EXTENSIONS = (".yaml", ".yml", ".json", ".jsonc", ".hjson")
+JSON_EXTENSIONS = (".json", ".jsonc", ".hjson")
+EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 
 
 class Tally:
@@ -35,18 +36,36 @@ class Tally:
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
 
-def load(path: str, syntax: str | None = None, text: str | None = None) -> Document:
-    """The document of a file, or of a text that stands for it; what keeps it from being read is its problem."""
-    bom = False
-    syntax = syntax or ("json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml")
-    if text is None:
+class Shelf:
+    """Where files are taken from: the disk, where `texts` may stand for some of them (standard input)."""
+
+    def __init__(self, texts: dict[str, str] | None = None) -> None:
+        self.texts = texts or {}
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self.texts or os.path.isfile(path)
+
+    def identity(self, path: str) -> str:
+        """One name for all the names of a file."""
+        return os.path.realpath(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """(text, whether it had a byte order mark); raises FileProblem."""
+        if path in self.texts:
+            return self.texts[path], False
+        return files.read(path)[:2]
+
+    def document(self, path: str, syntax: str | None = None) -> Document:
+        """The document of a file; what keeps it from being read is its problem."""
+        syntax = syntax or ("json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml")
         try:
-            text, bom, _ = files.read(path)
+            text, bom = self.read(path)
         except files.FileProblem as problem:
             document = Document(path, "", syntax)
-            document.problems.append(Problem(0, 0, str(problem), problem.kind))
+            document.problems.append(Problem(0, 0, str(problem), problem.kind, problem.exception))
             return document
-    return parse(path, text, syntax, bom)
+        return parse(path, text, syntax, bom)
 
 
 def missing(document: Document) -> bool:
@@ -57,35 +76,36 @@ def missing(document: Document) -> bool:
 class Gathering:
     """Runs from the paths of a command line: every file is its own run, with the files that it names."""
 
-    def __init__(self, facts: Facts, kind: str | None = None, section: tuple[str, ...] = ()) -> None:
+    def __init__(self, facts: Facts, kind: str | None = None, section: tuple[str, ...] = (), shelf: Shelf | None = None) -> None:
         self.facts = facts
         self.kind = kind
         self.section = section
+        self.shelf = shelf or Shelf()
         self.tally = Tally()
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
 
-    def one(self, paths: list[str], texts: dict[str, str] | None = None) -> Run:
+    def one(self, paths: list[str]) -> Run:
         """All the paths as one run."""
-        documents, kinds = self._declared(paths, texts or {})
+        documents, kinds = self._declared(paths)
         return self._run(documents, kinds)
 
-    def each(self, paths: list[str], texts: dict[str, str] | None = None) -> Iterator[tuple[int, Run]]:
+    def each(self, paths: list[str]) -> Iterator[tuple[int, Run]]:
         """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
         taken: set[str] = set()
         waiting: list[tuple[int, str]] = []
         for index, path in enumerate(self._expanded(paths)):
-            document, kind = self._look(path, (texts or {}).get(path))
+            document, kind = self._look(path)
             if kind is None:
                 continue
-            if framework(kind).referable and path not in (texts or {}):
+            if framework(kind).referable and path not in self.shelf.texts:
                 waiting.append((index, path))
                 continue
             documents, kinds = self._with_references([document], [kind])
-            taken.update(os.path.realpath(each.path) for each in documents)
+            taken.update(self.shelf.identity(each.path) for each in documents)
             yield index, self._run(documents, kinds)
         for index, path in waiting:
-            if os.path.realpath(path) not in taken:
-                document, kind = self._look(path, None)
+            if self.shelf.identity(path) not in taken:
+                document, kind = self._look(path)
                 if kind is not None:
                     yield index, self._run(*self._with_references([document], [kind]))
 
@@ -98,8 +118,8 @@ class Gathering:
             else:
                 yield path
 
-    def _look(self, path: str, text: str | None) -> tuple[Document, str | None]:
-        document = self._load(path, text, self.kind)
+    def _look(self, path: str) -> tuple[Document, str | None]:
+        document = self._load(path, self.kind)
         if missing(document):
             self.tally.unreadable.append(path)
             return document, self.kind
@@ -116,23 +136,23 @@ class Gathering:
                 self.tally.strangers += 1
             return document, None
         if framework(kind).syntax(path) != document.syntax:
-            document = self._load(path, text, kind)
+            document = self._load(path, kind)
         return document, kind
 
-    def _load(self, path: str, text: str | None, kind: str | None) -> Document:
-        document = load(path, framework(kind).syntax(path) if kind else None, text)
+    def _load(self, path: str, kind: str | None) -> Document:
+        document = self.shelf.document(path, framework(kind).syntax(path) if kind else None)
         return in_section(document, self.section) if self.section else document
 
-    def _declared(self, paths: list[str], texts: dict[str, str]) -> tuple[list[Document], list[str]]:
+    def _declared(self, paths: list[str]) -> tuple[list[Document], list[str]]:
         documents: list[Document] = []
         kinds: list[str] = []
         for path in paths:
-            document = self._load(path, texts.get(path), self.kind if not kinds else None)
+            document = self._load(path, self.kind if not kinds else None)
             if missing(document):
                 self.tally.unreadable.append(path)
             kind = self._kind_in_run(document, kinds)
             if framework(kind).syntax(path) != document.syntax:
-                document = self._load(path, texts.get(path), kind)
+                document = self._load(path, kind)
             documents.append(document)
             kinds.append(kind)
         return self._with_references(documents, kinds)
@@ -148,25 +168,30 @@ class Gathering:
         raise UnknownKind(document.path)
 
     def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
-        there = {os.path.realpath(document.path): position for position, document in enumerate(documents)}
+        there = {self.shelf.identity(document.path): position for position, document in enumerate(documents)}
         position = 0
         while position < len(documents):
             document = documents[position]
             after = position + 1
             for _, name, kind in framework(kinds[position]).references(document):
-                path = locate(name, document.path)
+                path = self._locate(name, document.path)
                 if path is None:
                     continue
-                known = there.get(os.path.realpath(path))
+                known = there.get(self.shelf.identity(path))
                 if known is not None:
                     kinds[known] = kind
                     continue
-                documents.insert(after, load(path, framework(kind).syntax(path)))
+                documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
                 kinds.insert(after, kind)
-                there = {os.path.realpath(each.path): index for index, each in enumerate(documents)}
+                there = {self.shelf.identity(each.path): index for index, each in enumerate(documents)}
                 after += 1
             position += 1
         return documents, kinds
+
+    def _locate(self, name: str, origin: str) -> str | None:
+        """The path of a file that another names: relative to that one, then to the working directory."""
+        candidates = (os.path.normpath(os.path.join(os.path.dirname(origin), name)), name)
+        return next((path for path in candidates if self.shelf.is_file(path)), None)
 
     def _run(self, documents: list[Document], kinds: list[str]) -> Run:
         self.tally.checked += len(documents)
@@ -191,15 +216,6 @@ class UnknownKind(Exception):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind deepspeed|huggingface|neox")
         self.path = path
-
-
-def locate(name: str, origin: str) -> str | None:
-    """The path of a file that another names: relative to that one, then to the working directory."""
-    for base in (os.path.dirname(origin), ""):
-        path = os.path.join(base, name)
-        if os.path.isfile(path):
-            return path
-    return None
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:

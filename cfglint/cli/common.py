@@ -10,7 +10,7 @@ from cfglint import configuration
 from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Tally
+from cfglint.gather import Gathering, Shelf, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,12 +178,12 @@ def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Itera
         return
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, texts = with_stdin(arguments)
-    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section)
+    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section, Shelf(texts))
     gathering.tally = tally
     if arguments.run:
-        yield 0, gathering.one(paths, texts)
+        yield 0, gathering.one(paths)
     else:
-        yield from gathering.each(paths, texts)
+        yield from gathering.each(paths)
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, str]]:
