@@ -317,14 +317,10 @@ class Schema:
         First near names of the section itself, then the same name in other sections, then near names there.
         """
         section = tuple(step for step in path if isinstance(step, str))
-        found = [Candidate((*section, name), slips) for name in self.keys(section) if (slips := distance(key, name)) is not None]
-        found.sort(key=lambda candidate: candidate.distance)
-        spelt_alike = plain(key)
-        found += [Candidate(home, 0) for home in self.homes(key) or self.homes(spelt_alike) if home[:-1] != section]
-        if not found:
-            assert self._homes is not None
-            found = [Candidate(homes[0], slips) for name, homes in self._homes.items() if (slips := distance(key, name)) is not None]
-            found.sort(key=lambda candidate: candidate.distance)
+        found = near(key, [(*section, name) for name in self.keys(section)])
+        found += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
+        if not found and self._homes is not None:
+            found = near(key, [homes[0] for homes in self._homes.values() if homes[0][:-1] != section])
         return found[:count]
 
     def _properties(self, path: Path) -> dict[str, Raw]:
@@ -473,6 +469,14 @@ def handed_down(raw: Raw, stage: str | None) -> str | None:
     return stage if raw.get("x-section-policy") == REJECT else None
 
 
+def near(key: str, paths: list[tuple[str, ...]]) -> list[Candidate]:
+    """Those of some paths whose last key is near another one, the nearest first."""
+    written = Spelling(key)
+    found = [Candidate(path, count) for path in paths if (count := slips(written, spelling(path[-1]))) is not None]
+    found.sort(key=lambda candidate: candidate.distance)
+    return found
+
+
 def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:
     """(keyword, message) of each bound of a schema that a number breaks."""
     broken = []
@@ -538,6 +542,28 @@ def plain(key: str) -> str:
     return key.lower().replace("-", "_")
 
 
+class Spelling:
+    """A key taken apart for comparing."""
+
+    __slots__ = ("key", "letters", "plain", "words")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.plain = plain(key)
+        self.words = self.plain.split("_")
+        self.letters = frozenset(self.plain)
+
+
+_spellings: dict[str, Spelling] = {}
+
+
+def spelling(key: str) -> Spelling:
+    """A key's spelling, kept for those of a schema, which are compared again and again."""
+    if key not in _spellings:
+        _spellings[key] = Spelling(key)
+    return _spellings[key]
+
+
 def distance(written: str, meant: str) -> int | None:
     """How many slips lead from one key to another; None when too many to guess.
 
@@ -545,20 +571,32 @@ def distance(written: str, meant: str) -> int | None:
     an exchanged order of words. A cut or added end, a word too few or too many, and abbreviated words count
     as two.
     """
-    one, other = plain(written), plain(meant)
-    if one == other:
-        return 0 if written == meant else 1
-    short, long = sorted((one, other), key=len)
-    words, more = short.split("_"), long.split("_")
-    if sorted(words) == sorted(more):
+    return slips(Spelling(written), Spelling(meant))
+
+
+def slips(one: Spelling, other: Spelling) -> int | None:
+    """`distance` for keys that are compared with many."""
+    if one.plain == other.plain:
+        return 0 if one.key == other.key else 1
+    if one.letters == other.letters and sorted(one.words) == sorted(other.words):
         return 1
-    if len(short) >= 4 and 5 * len(short) >= 3 * len(long) and (long.startswith(short) or is_part(words, more)):
-        return min(2, len(long) - len(short))
-    if len(words) == len(more) > 1 and all(is_short_for(word, full) for word, full in zip(words, more, strict=True)):
+    limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
+    count = limit + 1
+    if len(one.letters ^ other.letters) <= 2 * limit:  # each slip takes one letter away and brings another
+        count = edits(one.plain, other.plain, limit)
+    if count > 2 and differ_by_words(one, other):
         return 2
-    limit = 1 + len(meant) // 6
-    slips = edits(one, other, limit)
-    return slips if slips <= limit and slips < len(short) // 2 + 1 else None
+    return count if count <= limit else None
+
+
+def differ_by_words(one: Spelling, other: Spelling) -> bool:
+    """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
+    short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
+    if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
+        return True
+    if len(short.plain) < 4 or 5 * len(short.plain) < 3 * len(long.plain):
+        return False
+    return long.plain.startswith(short.plain) or is_part(short.words, long.words)
 
 
 def is_short_for(word: str, full: str) -> bool:

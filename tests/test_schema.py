@@ -235,6 +235,7 @@ def test_policies():
         ("huggingface", (), "warmup_step", ["warmup_steps"]),
         ("neox", (), "num_attn_heads", ["num_attention_heads"]),
         ("neox", (), "attention_type", []),
+        ("neox", (), "save_interval", []),
         ("deepspeed", (), "my_own_note", []),
     ],
 )
