@@ -7,7 +7,7 @@ import sys
 
 from cfglint import logs, reconcile
 from cfglint.cli.common import UsageError, add_run_options, facts_of, fail, load_configuration, with_stdin
-from cfglint.gather import Gathering, UnknownKind
+from cfglint.gather import Gathering, Shelf, UnknownKind
 from cfglint.report import account as report
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def one_run(arguments: Namespace, project: Configuration, **known: int) -> Run:
                 f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; explain takes the files of one run, or a log"
             )
     try:
-        return Gathering(facts, arguments.kind, section).one(paths, texts)
+        return Gathering(facts, arguments.kind, section, Shelf(texts)).one(paths)
     except UnknownKind as wrong:
         raise UsageError(f"{wrong}; nor is it a log with a training banner") from wrong
 

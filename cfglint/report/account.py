@@ -69,8 +69,8 @@ def lines(account: Account) -> list[str]:
         told += ["", *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
     needs = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
     if needs:
-        names = ", ".join(item.label for item in account.unknown)
-        told += ["", *paragraph("Not known: ", f"{names}. Tell with {' and '.join(needs)}.")]
+        labels = ", ".join(item.label for item in account.unknown)
+        told += ["", *paragraph("Not known: ", f"{labels}. Tell with {' and '.join(needs)}.")]
     if account.assumed:
         told += ["", *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
     return told
@@ -109,8 +109,8 @@ def row(item: Item, names: dict[str, str]) -> list[str]:
     if item.unknown:
         return columns(item.label, "?", f"with {item.needs}")
     text = origin(item)
-    for path, name in names.items():
-        text = text.replace(path, name)
+    for path, short in names.items():
+        text = text.replace(path, short)
     return columns(item.label, spelled(item.setting.value), text)
 
 
@@ -174,9 +174,9 @@ def banner_lines(path: str, found: Explanation) -> list[str]:
     banner = found.banner
     told = [shown(f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), "", "The log says"]
     for label, key in LOG_LABELS:
-        value = banner[key]
-        if value is not None:
-            told += columns(label, "endless" if value == ENDLESS else f"{value:,}", "")
+        number = banner[key]
+        if number is not None:
+            told += columns(label, "endless" if number == ENDLESS else f"{number:,}", "")
     told += ["", "That means"]
     if found.data_parallel is not None:
         because = f"{banner['global_batch']:,} / (micro batch {found.micro_batch:,} x accumulation {banner['accumulation']:,})"
