@@ -208,8 +208,11 @@ def steps(config: TrainerConfig) -> Steps:
     args = config.arguments
     batch = config.batch
     limit, epochs = args["max_steps"], args["num_train_epochs"]
-    if not config.whole or batch.problem is not None or not isinstance(limit, int) or not isinstance(epochs, (int, float)):
+    if not config.whole or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
         return UNKNOWN
+    if isinstance(limit, float) and limit > 0:
+        return UNKNOWN
+    limit = int(limit)
     batches = batches_of_rank(config)
     if batches is None:
         total = limit if limit > 0 else None
@@ -219,6 +222,17 @@ def steps(config: TrainerConfig) -> Steps:
     except (ValueError, OverflowError):
         return Steps(batches)
     return Steps(batches, whole(length.updates_per_epoch), length.total_steps, warmup(config, length.total_steps))
+
+
+def takes_steps(config: TrainerConfig) -> bool:
+    """Whether the run gets to a first step, as far as can be told: some values train nothing, without a word."""
+    args = config.arguments
+    limit, epochs, accumulation = args["max_steps"], args["num_train_epochs"], accumulation_steps(config).value
+    if isinstance(accumulation, (int, float)) and accumulation < 0 and config.version >= PER_EPOCH_LOOP:
+        return False
+    if isinstance(limit, (int, float)) and isinstance(epochs, (int, float)) and limit < 0 and epochs <= 0:
+        return False
+    return config.batch.problem is not None or not config.whole or batches_of_rank(config) != 0
 
 
 def batches_of_rank(config: TrainerConfig) -> int | None:

@@ -158,12 +158,8 @@ def epochs(value: Any, config: TrainerConfig) -> None:
 
 def learning_rate(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:58, optim/sgd.py; the order of the operands shows in the exception."""
-    if not makes_optimizer(config):
-        return
-    if config.arguments.optimizer in REVERSED:
-        _ = value < 0.0
-    else:
-        _ = 0.0 <= value  # noqa: SIM300
+    if makes_optimizer(config):
+        _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
 def beta(value: Any, config: TrainerConfig) -> None:
@@ -336,6 +332,8 @@ class Stumble:
 
 def stumbles(config: TrainerConfig) -> list[Stumble]:
     """The first use of each written field that cannot take its value, in the trainer's order."""
+    from cfglint.frameworks.huggingface.batch import takes_steps
+
     found: dict[str, Stumble] = {}
     given = config.arguments.given
     for use in USES:
@@ -344,5 +342,6 @@ def stumbles(config: TrainerConfig) -> list[Stumble]:
         try:
             use.act(given[use.field], config)
         except Exception as wrong:
-            found[use.field] = Stumble(use.field, use.fails_at, wrong)
+            if use.fails_at != STEP or takes_steps(config):
+                found[use.field] = Stumble(use.field, use.fails_at, wrong)
     return list(found.values())

@@ -69,6 +69,16 @@ BUILDERS = {
     "warmup_stable_decay": "get_wsd_schedule",
     "greedy": "GreedyLR.__init__",
 }
+DIVIDED = "unsupported operand type(s) for /: '{}' and 'float'"
+COMPARED = "'>' not supported between instances of 'float' and '{}'"
+# Arguments that are reckoned with at once: the operation that fails with a value of another type.
+NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
+    "cosine_with_min_lr": (("min_lr", DIVIDED),),
+    "cosine_warmup_with_min_lr": (("min_lr", DIVIDED),),
+    "polynomial": (("lr_end", COMPARED),),
+    "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
+    "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
+}
 SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
@@ -174,19 +184,26 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < FLOATS_TAKEN):
         return
     when = "first-step" if config.version >= FLOATS_TAKEN else "init"
-    setting = of(config, "lr_scheduler_kwargs")
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
+        setting = of(config, "lr_scheduler_kwargs")
         yield Finding(setting, f"lr_scheduler_kwargs is {shown(given)}, no mapping", exception=text, fails_at=when)
         return
-    for key in given or {}:
+    keywords: dict[Any, Any] = given or {}
+    for key in keywords:
         if key in OWN or key not in KEYWORDS[kind]:
             text = "got multiple values for keyword argument" if key in OWN else "got an unexpected keyword argument"
             place = config.setting("lr_scheduler_kwargs", key)
             message = f"{kind} takes no {key}; it takes {', '.join(KEYWORDS[kind])}"
             yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
+    for key, operation in NUMBERS_NEEDED.get(kind, ()):
+        value = keywords.get(key)
+        if value is not None and not number(value):
+            text = f"TypeError: {operation.format(type(value).__name__)}"
+            place = config.setting("lr_scheduler_kwargs", key)
+            yield Finding(place, f"{key} is {shown(value)}, no number", exception=text, fails_at=when)
     severity = certainty(config, "lr_scheduler_kwargs")
-    for message, text in _lacking(kind, given or {}, config):
+    for message, text in _lacking(kind, keywords, config):
         yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
 
 
@@ -213,6 +230,12 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
         rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
         if number(rate) and number(end) and not rate > end:
             yield f"the rate {rate} is not above its end {end}", f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
+    elif kind in ("reduce_lr_on_plateau", "greedy"):
+        factor = given.get("factor", 0.1)
+        if number(factor) and factor >= 1:
+            yield f"factor is {factor}, and a rate is only lowered by one below 1", "ValueError: Factor should be < 1.0."
+        if given.get("mode", "min") not in ("min", "max"):
+            yield f"mode is {shown(given['mode'])}, neither min nor max", f"ValueError: mode {given['mode']} is unknown!"
 
 
 @rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
-from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank
+from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.huggingface.uses import ADAMS, TORCH_ADAMS, makes_optimizer
 from cfglint.rule import Finding, rule
@@ -419,11 +419,11 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
         return
     optimizer = args.optimizer
     rate = args["learning_rate"]
-    if number(rate) and rate < 0 and optimizer not in ("adafactor",):
+    if number(rate) and not rate >= 0 and optimizer != "adafactor":  # NaN too
         yield Finding(of(config, "learning_rate"), f"learning_rate is {rate}", exception=f"ValueError: Invalid learning rate: {rate}")
     if optimizer not in ADAMS:
         return
-    if number(args["adam_epsilon"]) and args["adam_epsilon"] < 0:
+    if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
         yield Finding(of(config, "adam_epsilon"), f"adam_epsilon is {args['adam_epsilon']}", exception=text)
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
@@ -525,7 +525,7 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 integrations/neftune.py:49.
     """
     value = config.arguments["neftune_noise_alpha"]
-    if number(value) and value < 0:
+    if number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
         yield Finding(of(config, "neftune_noise_alpha"), f"neftune_noise_alpha is {value}: noise has no negative width", exception=text)
 
