@@ -1,0 +1,1 @@
+"""Two states of a run -> what changed in meaning."""
