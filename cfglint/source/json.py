@@ -8,6 +8,7 @@ and something else to hjson; they are taken as json does.
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
+from cfglint.source.numbers import is_json_number
 
 MAX_DEPTH = 200
 
@@ -101,20 +102,6 @@ def line_and_column(document: Document, place: int) -> tuple[int, int]:
     """Both from 1, with only LF ending a line."""
     line = document.text.count("\n", 0, place) + 1
     return line, place + 1 + int(document.bom) if line == 1 else place - document.text.rindex("\n", 0, place)
-
-
-def is_number(raw: str) -> bool:
-    """Whether hjson takes a bare text as a number; JSON does so too when it is ASCII."""
-    digits = raw[1:] if raw[:1] == "-" else raw
-    if digits.isdecimal():
-        return digits[0] != "0" or len(digits) == 1 if digits[0] in "0123456789" else False
-    mantissa, mark, exponent = digits.partition("e") if "e" in digits else digits.partition("E")
-    if mark and not exponent[exponent[:1] in ("+", "-") :].isdecimal():
-        return False
-    whole, point, fraction = mantissa.partition(".")
-    if point and not fraction.isdecimal():
-        return False
-    return whole.isdecimal() and whole[0] in "0123456789" and (whole[0] != "0" or len(whole) == 1)
 
 
 class Parser:
@@ -287,7 +274,7 @@ class Parser:
         raw = text[start:end].rstrip("\t ")
         node = Node(SCALAR, start, start + len(raw), raw)
         self.position = end
-        if raw in WORDS or (raw[0] in "-0123456789" and is_number(raw)):
+        if raw in WORDS or (raw[0] in "-0123456789" and is_json_number(raw)):
             if not raw.isascii():
                 self.relax(start, node.end, NUMBER)
         elif raw in CONSTANTS and self.constants:
@@ -307,7 +294,7 @@ class Parser:
             self.position += 1
         node.raw = text[node.start : self.position].strip()
         node.end = node.start + len(node.raw)
-        if node.raw in WORDS or is_number(node.raw):
+        if node.raw in WORDS or is_json_number(node.raw):
             node.tag = TEXT
         self.relax(node.start, node.end, BARE_STRING)
 
@@ -427,6 +414,9 @@ class Parser:
     def skip(self) -> str:
         """Step over blanks and comments; the character that stands there, empty at the end."""
         text, position = self.text, self.position
+        char = text[position : position + 1]
+        if char > " " and char not in "#/":
+            return char
         while True:
             char = text[position : position + 1]
             while char and char in BLANKS:

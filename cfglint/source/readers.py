@@ -7,6 +7,7 @@ clean file imports nothing; where a text leaves the common ground the library it
 from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
+from cfglint.source.numbers import DIGITS, is_json_number, is_omegaconf_float, is_yaml_float, is_yaml_int, yaml_float, yaml_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 
 EXPANSION_LIMIT = 10_000  # entries that aliases and merge keys may bring in
 
-DIGITS = "0123456789"
-NUMERIC = "+-.0123456789"
+NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text
 YAML_WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -129,10 +129,15 @@ class YamlReader(Reader):
     def number(self, node: Node) -> Any:
         """A number, a date, or text that only begins like one."""
         raw = node.raw
+        if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
+            return int(raw)
         if is_yaml_float(raw) or self.is_float(raw):
             return yaml_float(raw)
         if is_yaml_int(raw):
-            return yaml_int(node)
+            try:
+                return yaml_int(raw)
+            except ValueError as error:
+                raise refused(node, f"ValueError: {error}") from None
         return self.date(node) if raw[4:5] == "-" and raw[:4].isdecimal() else raw
 
     def is_float(self, raw: str) -> bool:
@@ -310,124 +315,6 @@ def constructor_error(text: str) -> str:
     return f"yaml.constructor.ConstructorError: {text}"
 
 
-def only(text: str, characters: str) -> bool:
-    """Whether a text is not empty and has no other characters."""
-    return bool(text) and not text.strip(characters)
-
-
-def unsigned(raw: str) -> str:
-    return raw[1:] if raw[:1] in ("+", "-") else raw
-
-
-def is_exponent(text: str, sign_needed: bool) -> bool:
-    """Whether a text is what may follow the `e` of a float."""
-    if text[:1] in ("+", "-"):
-        text = text[1:]
-    elif sign_needed:
-        return False
-    return only(text, DIGITS)
-
-
-def split_exponent(body: str) -> tuple[str, str | None]:
-    """Mantissa and exponent, None without an `e`."""
-    for mark in "eE":
-        mantissa, found, exponent = body.partition(mark)
-        if found:
-            return mantissa, exponent
-    return body, None
-
-
-def is_yaml_float(raw: str) -> bool:
-    """Whether YAML 1.1 takes bare text as a float: a point, and a sign in the exponent (PyYAML 6, `resolver.py`)."""
-    if "." not in raw:
-        return False
-    body = unsigned(raw)
-    if body in (".inf", ".Inf", ".INF") or raw in (".nan", ".NaN", ".NAN"):
-        return True
-    mantissa, exponent = split_exponent(body)
-    if exponent is not None and not is_exponent(exponent, sign_needed=True):
-        return False
-    whole, point, fraction = mantissa.partition(".")
-    if not point or (fraction and not only(fraction, DIGITS + "_")):
-        return False
-    if not whole:
-        return body is raw and fraction[:1] in DIGITS and bool(fraction)
-    if ":" in whole:
-        return exponent is None and is_sexagesimal(whole, DIGITS)
-    return whole[0] in DIGITS and only(whole, DIGITS + "_")
-
-
-def is_omegaconf_float(raw: str) -> bool:
-    """Whether OmegaConf takes bare text as a float that YAML 1.1 does not: `1e-4`, `1.5e3` (omegaconf 2.4.0, `_yaml.py`)."""
-    mantissa, exponent = split_exponent(unsigned(raw))
-    if exponent is None or not is_exponent(exponent, sign_needed=False):
-        return False
-    whole, point, fraction = mantissa.partition(".")
-    if point and fraction and not only(fraction, DIGITS + "_"):
-        return False
-    return all(only(part, DIGITS) for part in whole.split("_"))
-
-
-def is_sexagesimal(body: str, first: str) -> bool:
-    """Whether a text is a number to the base 60 that begins with one of the digits `first`."""
-    head, *parts = body.split(":")
-    if not parts or head[:1] not in first or not only(head, DIGITS + "_"):
-        return False
-    return all(only(part, DIGITS) and (len(part) == 1 or (len(part) == 2 and part[0] in "012345")) for part in parts)
-
-
-def is_yaml_int(raw: str) -> bool:
-    """Whether YAML 1.1 takes bare text as an integer (PyYAML 6, `resolver.py`)."""
-    body = unsigned(raw)
-    if not body or body[0] not in DIGITS:
-        return False
-    if body[0] != "0":
-        return only(body, DIGITS + "_") or is_sexagesimal(body, DIGITS[1:])
-    if body[:2] == "0b":
-        return only(body[2:], "01_")
-    if body[:2] == "0x":
-        return only(body[2:], "0123456789abcdefABCDEF_")
-    return body == "0" or only(body[1:], "01234567_")
-
-
-def yaml_int(node: Node) -> int:
-    """The integer that PyYAML makes of a text (`constructor.py`, `construct_yaml_int`)."""
-    text = node.raw.replace("_", "")
-    sign = -1 if text[:1] == "-" else 1
-    text = unsigned(text)
-    try:
-        if text == "0":
-            return 0
-        if text[:2] == "0b":
-            return sign * int(text[2:], 2)
-        if text[:2] == "0x":
-            return sign * int(text[2:], 16)
-        if text[0] == "0":
-            return sign * int(text, 8)
-        number = 0
-        for part in text.split(":"):
-            number = number * 60 + int(part)
-        return sign * number
-    except ValueError as error:
-        raise refused(node, f"ValueError: {error}") from None
-
-
-def yaml_float(raw: str) -> float:
-    """The float that PyYAML makes of a text (`constructor.py`, `construct_yaml_float`)."""
-    text = raw.replace("_", "").lower()
-    sign = -1.0 if text[0] == "-" else 1.0
-    text = unsigned(text)
-    if text in (".inf", ".nan"):
-        return sign * float(text[1:])
-    if ":" not in text:
-        return sign * float(text)
-    number, base = 0.0, 1
-    for part in reversed(text.split(":")):
-        number += float(part) * base
-        base *= 60
-    return sign * number
-
-
 class StrictJsonReader(Reader):
     """`json.load` of a file opened as UTF-8: the last of equal keys, NaN and Infinity, nothing beyond JSON else."""
 
@@ -505,11 +392,7 @@ class HjsonReader(Reader):
             return raw
         if raw in JSON_WORDS:
             return JSON_WORDS[raw]
-        if raw[:1] not in "-0123456789":
-            return raw
-        from cfglint.source.json import is_number
-
-        if not is_number(raw):
+        if not is_json_number(raw):
             return raw
         number = json_number(node)
         if not isinstance(number, float):

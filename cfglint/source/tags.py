@@ -6,7 +6,8 @@ Rare in configs, so imported only where one is met.
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
-from cfglint.source.readers import Construction, constructor_error, refused, yaml_float, yaml_int
+from cfglint.source.numbers import yaml_float, yaml_int
+from cfglint.source.readers import Construction, constructor_error, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def scalar(node: Node, name: str) -> Any:
         if name == "bool":
             return BOOLEANS[raw.lower()]
         if name == "int":
-            return yaml_int(node)
+            return yaml_int(raw)
         if name == "float":
             return yaml_float(raw)
         if name == "complex":

@@ -69,16 +69,15 @@ def pure_parser() -> Callable[[str], Any]:
 
 
 class Builder:
-    """Builds the nodes of one document from parser events, without recursion."""
+    """Builds the nodes of one text from parser events, without recursion."""
 
-    __slots__ = ("anchors", "composer_problem", "document", "keys", "leaves", "open", "problem", "roots", "tags", "text")
+    __slots__ = ("anchors", "children", "composer_problem", "document", "leaves", "open", "problem", "tags", "text")
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.text = document.text
-        self.roots: list[Node] = []
         self.open: list[Node] = []
-        self.keys: list[Node | None] = []  # the key that waits for its value, one for each open collection
+        self.children: list[Node] = []  # of the open collection; a mapping's keys and values in turn until it is closed
         self.leaves: list[Node] = []
         self.tags: list[int] = []
         self.anchors: dict[str, Node] = {}
@@ -89,63 +88,60 @@ class Builder:
         """Build the tree; False when the text could not be parsed to its end."""
         from yaml.error import YAMLError
 
+        leaves = self.leaves
         try:
             get_event = parser_class(self.text).get_event
             while (event := get_event()) is not None:
-                self.take(event)
-                if self.problem is not None:
-                    return True
+                name = type(event).__name__
+                if name == "ScalarEvent":
+                    node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value, event.style or "")
+                    if event.anchor is not None or event.tag is not None:
+                        self.read_properties(node, event)
+                    elif node.start == node.end:
+                        node.head = node.start = node.end = self.behind(node.start)
+                    leaves.append(node)
+                    self.children.append(node)
+                else:
+                    self.take(name, event)
         except YAMLError as error:
             self.problem = syntax_problem(self.text, error)
             return False
+        except TooDeep:
+            start = self.open[-1].start
+            self.problem = Problem(start, start + 1, f"nested deeper than {MAX_DEPTH} levels", "depth")
         return True
 
-    def take(self, event: Any) -> None:
-        """Add what one event says to the tree."""
-        name = type(event).__name__
-        if name == "ScalarEvent":
-            self.scalar(event)
-        elif name in ("MappingEndEvent", "SequenceEndEvent"):
-            self.close(event)
+    def take(self, name: str, event: Any) -> None:
+        """Add what an event says to the tree, other than a scalar."""
+        if name in ("MappingEndEvent", "SequenceEndEvent"):
+            self.close(event.end_mark.index)
         elif name == "MappingStartEvent":
             self.collection(MAPPING, event)
         elif name == "SequenceStartEvent":
             self.collection(SEQUENCE, event)
         elif name == "AliasEvent":
             self.alias(event)
+        elif name == "StreamStartEvent":
+            self.children = self.document.roots = []
         elif name == "DocumentStartEvent":
             self.anchors = {}
 
-    def scalar(self, event: Any) -> None:
-        node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value, event.style or "")
-        if event.tag is not None or event.anchor is not None:
-            self.read_properties(node, event)
-        elif node.start == node.end:
-            node.head = node.start = node.end = self.behind(node.start)
-        self.leaves.append(node)
-        self.place(node)
-
-    def behind(self, place: int) -> int:
-        """Where an empty value is: behind the sign that promises it, which the two parsers do not agree on."""
-        while place > 0 and self.text[place - 1] in " \t":
-            place -= 1
-        return place
-
     def collection(self, kind: str, event: Any) -> None:
-        start = event.start_mark.index
-        node = Node(kind, start, event.end_mark.index, "", "flow" if event.flow_style else "block")
+        node = Node(kind, event.start_mark.index, event.end_mark.index, "", "flow" if event.flow_style else "block")
         if event.tag is not None or event.anchor is not None:
             self.read_properties(node, event)
-        self.place(node)
+        self.children.append(node)
+        self.children = node.children
         self.open.append(node)
-        self.keys.append(None)
         if len(self.open) > MAX_DEPTH:
-            self.problem = Problem(node.start, node.start + 1, f"nested deeper than {MAX_DEPTH} levels", "depth")
+            raise TooDeep
 
-    def close(self, event: Any) -> None:
+    def close(self, end: int) -> None:
+        """End the open collection, at the mark of its end event."""
         node = self.open.pop()
-        self.keys.pop()
-        end = event.end_mark.index
+        self.children = self.open[-1].children if self.open else self.document.roots
+        if node.kind == MAPPING:
+            pair_up(node)
         if node.style == "flow" and self.text[end - 1 : end] in ("}", "]") and self.text[node.start] in "{[":
             node.end = end
         else:
@@ -158,23 +154,13 @@ class Builder:
         if node.target is None:
             self.refuse(node, f"there is no anchor &{node.raw} before this alias", f"found undefined alias {node.raw!r}")
         self.leaves.append(node)
-        self.place(node)
+        self.children.append(node)
 
-    def place(self, node: Node) -> None:
-        """Hang a node into the open collection."""
-        if not self.open:
-            self.roots.append(node)
-            return
-        parent = self.open[-1]
-        if parent.kind == SEQUENCE:
-            parent.children.append(node)
-            return
-        key = self.keys[-1]
-        if key is None:
-            self.keys[-1] = node
-        else:
-            parent.children.append((key, node))
-            self.keys[-1] = None
+    def behind(self, place: int) -> int:
+        """Where an empty value is: behind the sign that promises it, which the two parsers do not agree on."""
+        while place > 0 and self.text[place - 1] in " \t":
+            place -= 1
+        return place
 
     def read_properties(self, node: Node, event: Any) -> None:
         """Note tag and anchor of a node, and where its own characters begin after them."""
@@ -195,45 +181,38 @@ class Builder:
             self.composer_problem = Problem(node.head, node.end, message, "syntax", f"yaml.composer.ComposerError: {reason}")
 
     def finish(self) -> None:
-        """Put roots, comments and problems into the document; close what an error left open."""
+        """Put comments and problems into the document; close what an error left open."""
         while self.open:
             node = self.open.pop()
-            key = self.keys.pop()
-            if key is not None and node.kind == MAPPING:
-                node.children.append((key, Node(SCALAR, key.end, key.end)))
+            if node.kind == MAPPING:
+                pair_up(node)
             node.end = max(last_end(node), node.end)
-        document = self.document
-        document.roots = self.roots
         problems = [problem for problem in (self.composer_problem, self.problem) if problem is not None]
-        document.problems.extend(sorted(problems, key=lambda problem: problem.start))
+        self.document.problems.extend(sorted(problems, key=lambda problem: problem.start))
         if "#" in self.text:
             limit = self.problem.start if self.problem is not None else len(self.text)
-            document.comments.extend(self.comments(limit))
+            self.document.comments.extend(self.comments(limit))
 
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
         """Spans of the comments, which events do not tell: every `#` outside scalars."""
         text = self.text
-        taken = self.taken()
-        starts = [start for start, _ in taken]
         found = text.find("#")
         while 0 <= found < limit:
-            index = bisect_right(starts, found) - 1
-            if index >= 0 and found < taken[index][1]:
-                found = text.find("#", taken[index][1])
-                continue
-            end = line_end(text, found)
-            yield found, end
+            end = self.text_end(found)
+            if end < 0:
+                end = line_end(text, found)
+                yield found, end
             found = text.find("#", end)
 
-    def taken(self) -> list[tuple[int, int]]:
-        """Spans in which a `#` is text; of a block scalar the part below its header."""
-        spans: list[tuple[int, int]] = []
-        for leaf in self.leaves:
-            if leaf.style and leaf.style in "|>":
-                spans.append((line_end(self.text, leaf.start), leaf.end))
-            elif leaf.end > leaf.start:
-                spans.append((leaf.start, leaf.end))
-        return spans
+    def text_end(self, place: int) -> int:
+        """The end of the scalar whose text is at a place; -1 outside of scalars and in the header of a block scalar."""
+        index = bisect_right(self.leaves, place, key=start_of) - 1
+        if index < 0 or place >= self.leaves[index].end:
+            return -1
+        leaf = self.leaves[index]
+        if leaf.style in ("|", ">") and place < line_end(self.text, leaf.start):
+            return -1
+        return leaf.end
 
     def differences(self) -> None:
         """Note what libyaml takes and Python may refuse or take otherwise."""
@@ -244,8 +223,7 @@ class Builder:
             bare = (leaf for leaf in self.leaves if not leaf.style and "?" in leaf.raw)
             relaxations.extend((leaf.start, leaf.end, QUESTION) for leaf in bare)
         if "#" in text:
-            block = (leaf for leaf in self.leaves if leaf.style and leaf.style in "|>")
-            headers = ((leaf.start, line_end(text, leaf.start)) for leaf in block)
+            headers = ((leaf.start, line_end(text, leaf.start)) for leaf in self.leaves if leaf.style in ("|", ">"))
             relaxations.extend((start, end, HEADER) for start, end in headers if "#" in text[start:end])
         if text.startswith("%") or "\n%" in text:
             place = text.find("%")
@@ -257,18 +235,35 @@ class Builder:
 
     def tabs(self) -> Iterator[int]:
         """Places of the tabs that separate or indent, or stand in a bare scalar: Python's scanner refuses them."""
-        text = self.text
-        hidden = [(leaf.start, leaf.end) for leaf in self.leaves if leaf.style and leaf.style in "\"'"]
-        hidden.extend((line_end(text, leaf.start), leaf.end) for leaf in self.leaves if leaf.style and leaf.style in "|>")
-        hidden.extend(self.document.comments)
-        hidden.sort()
-        starts = [start for start, _ in hidden]
-        found = text.find("\t")
+        comments = self.document.comments
+        found = self.text.find("\t")
         while found >= 0:
-            index = bisect_right(starts, found) - 1
-            if index < 0 or found >= hidden[index][1]:
+            comment = bisect_right(comments, (found, len(self.text))) - 1
+            in_comment = comment >= 0 and found < comments[comment][1]
+            if not in_comment and (self.text_end(found) < 0 or not self.leaf(found).style):
                 yield found
-            found = text.find("\t", found + 1)
+            found = self.text.find("\t", found + 1)
+
+    def leaf(self, place: int) -> Node:
+        """The last leaf that begins at a place or before it."""
+        return self.leaves[bisect_right(self.leaves, place, key=start_of) - 1]
+
+
+class TooDeep(Exception):
+    """More open collections than any config has."""
+
+
+def start_of(node: Node) -> int:
+    return node.start
+
+
+def pair_up(node: Node) -> None:
+    """Turn a mapping's keys and values in turn into pairs; a last key without a value gets an empty one."""
+    children = node.children
+    if len(children) % 2:
+        end = children[-1].end
+        children.append(Node(SCALAR, end, end))
+    node.children = list(zip(children[::2], children[1::2], strict=True))
 
 
 def last_end(node: Node) -> int:
