@@ -18,16 +18,13 @@ MOMENTS = {
     "init": "while it builds trainer, model or optimizer",
     "first-step": "at the first step",
 }
+PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
 TITLES = {"deepspeed": "DeepSpeed", "huggingface": "transformers", "neox": "GPT-NeoX", "accelerate": "accelerate"}
 
 
 def render(outcomes: list[Outcome], colour: bool = False) -> str:
     """All findings that are not silenced; an empty text when there are none."""
-    blocks: list[Segments] = []
-    for outcome in outcomes:
-        for each in outcome.diagnostics:
-            if not each.suppressed:
-                blocks.append(block(each, outcome))
+    blocks = [block(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
     return paint(blocks) if colour else "".join(text for segments in blocks for _, text in segments)
 
 
@@ -54,11 +51,15 @@ def block(diagnostic: Diagnostic, outcome: Outcome) -> Segments:
 
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The name and version of the framework that a finding speaks of: the one whose file it is in."""
-    kind = outcome.kinds[outcome.files.index(diagnostic.place.file)] if diagnostic.place.file in outcome.files else outcome.kinds[0]
-    package = {"deepspeed": "deepspeed", "huggingface": "transformers", "neox": "gpt-neox"}.get(kind, kind)
-    version = outcome.target.get(package, "")
-    return f"{TITLES.get(kind, kind)} {version}".strip()
+    """Who would stop, with the version: the run's framework, and the one whose file it is where another one reads it."""
+    file = diagnostic.place.file
+    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
+    return " with ".join(titled(each, outcome) for each in dict.fromkeys((outcome.kinds[0], kind)))
+
+
+def titled(kind: str, outcome: Outcome) -> str:
+    """`DeepSpeed 0.19.8`."""
+    return f"{TITLES.get(kind, kind)} {outcome.target.get(PACKAGES.get(kind, kind), '')}".strip()
 
 
 def excerpt(place: Place, style: str) -> Segments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.frameworks.base import AUTO
 from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
@@ -235,7 +236,7 @@ def _problem(config: Config, reason: str) -> Iterator[Finding]:
     if problem is None or problem.reason != reason:
         return
     batch = config.batch
-    terms = (batch.global_batch, batch.micro_batch, batch.accumulation)
+    terms = () if reason == "layout" else (batch.global_batch, batch.micro_batch, batch.accumulation)
     yield Finding(
         problem.setting,
         problem.message,
@@ -260,6 +261,8 @@ def _solution(config: Config) -> Fix | None:
     terms = _written_terms(batch)
     ways = batch.data_parallel.value
     if terms is None or type(ways) is not int or ways < 1:
+        return None
+    if any(term.node is not None and term.node.raw == AUTO for term in terms):  # the trainer's file holds the number
         return None
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * ways)
     if rest or not accumulation:
