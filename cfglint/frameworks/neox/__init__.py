@@ -78,7 +78,7 @@ class NeoX(Framework):
         return NeoXConfig(documents, facts)
 
     def load_rules(self) -> None:
-        from cfglint.frameworks.neox.rules import construct, engine, fields, load, model, training, traps  # noqa: F401
+        from cfglint.frameworks.neox.rules import construct, engine, fields, load, model, schedule, training, traps  # noqa: F401
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         from cfglint.source.readers import YAML11_FULL

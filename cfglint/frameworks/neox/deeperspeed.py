@@ -195,7 +195,7 @@ def wrong(kind: str, value: Any) -> str | None:
         return None if integral(value) and int(float(value)) in (0, 1, 2, 3) else "Input should be 0, 1, 2, 3 or 3"
     if kind == "device":
         return None if value in ("none", "cpu", "nvme") else "Input should be 'none', 'cpu' or 'nvme'"
-    types = {"str": str, "list": (list, tuple), "dict": dict}
+    types: dict[str, type | tuple[type, ...]] = {"str": str, "list": (list, tuple), "dict": dict}
     words = {"str": "string", "list": "list", "dict": "dictionary"}
     return None if isinstance(value, types[kind]) else f"Input should be a valid {words[kind]}"
 

@@ -57,12 +57,14 @@ def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
             yield "init_method_std", "initial weights need it", "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
         elif wrong := raised(lambda: 1.0 / math.sqrt(share * layers)):
             yield "num_layers", f"no initial weights for {layers} layers", wrong
-    elif method == "small_init" and number(hidden):
-        if wrong := raised(lambda: math.sqrt(2 / (5 * hidden))):
-            yield "hidden_size", f"no initial weights for a hidden size of {hidden}", wrong
+    wrong = None
+    if method == "small_init" and number(hidden):
+        wrong = raised(lambda: math.sqrt(2 / (5 * hidden)))
     elif method == "wang_init" and number(hidden) and number(layers):
-        if wrong := raised(lambda: 2 / layers / math.sqrt(hidden)):
-            yield ("num_layers" if not layers else "hidden_size"), "no initial weights for these sizes", wrong
+        wrong = raised(lambda: 2 / layers / math.sqrt(hidden))
+    if wrong:
+        layerless = method == "wang_init" and not layers
+        yield ("num_layers" if layerless else "hidden_size"), f"`{name}` {method} gives no weights for these sizes", wrong
     normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
     if normal and number(std) and std < 0:
         text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"

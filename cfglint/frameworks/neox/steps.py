@@ -26,19 +26,24 @@ def numbers(config: NeoXConfig) -> dict[str, int | None]:
 
 def total_steps(config: NeoXConfig) -> int | None:
     """Optimizer steps: train_iters, or whole accumulations of the micro batches of all epochs together."""
-    steps, epochs = config.argument("train_iters"), config.argument("train_epochs")
+    steps: int | None = config.argument("train_iters")
     if steps is not None:
         return steps if whole(steps) else None
-    batches, accumulation = epoch_batches(config), config.batch.accumulation.value
-    if batches is None or not whole(epochs) or not whole(accumulation) or accumulation < 1:
-        return None
-    return batches * epochs // accumulation
+    epochs: int = config.argument("train_epochs")
+    batches, accumulation = epoch_batches(config), accumulated(config)
+    return batches * epochs // accumulation if batches is not None and accumulation and whole(epochs) else None
 
 
 def steps_per_epoch(config: NeoXConfig) -> int | None:
     """Whole optimizer steps in one pass over the data."""
-    batches, accumulation = epoch_batches(config), config.batch.accumulation.value
-    return batches // accumulation if batches is not None and whole(accumulation) and accumulation > 0 else None
+    batches, accumulation = epoch_batches(config), accumulated(config)
+    return batches // accumulation if batches is not None and accumulation else None
+
+
+def accumulated(config: NeoXConfig) -> int | None:
+    """Micro batches to a step, where that is a positive number."""
+    value: int = config.batch.accumulation.value
+    return value if whole(value) and value > 0 else None
 
 
 def epoch_batches(config: NeoXConfig) -> int | None:

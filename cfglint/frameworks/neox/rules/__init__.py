@@ -73,3 +73,10 @@ def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | N
     from cfglint import fixes
 
     return fixes.rename(setting, key, title, safe)
+
+
+def insert(config: NeoXConfig, path: tuple[str | int, ...], value: Any, title: str, safe: bool = True) -> Fix | None:
+    """Add a key to a mapping that is there."""
+    from cfglint import fixes
+
+    return fixes.insert(config, path, value, title, safe)

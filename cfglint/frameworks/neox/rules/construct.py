@@ -285,7 +285,8 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
     """
-    experts, stage = config.argument("moe_num_experts"), config.derived.zero.get("stage")
+    experts = config.argument("moe_num_experts")
+    stage: Any = config.derived.zero.get("stage")
     if number(experts) and experts > 1 and number(stage) and stage >= 2:
         setting = config.setting("zero_optimization", "stage")
         yield Finding(setting, f"{experts} experts do not go with ZeRO stage {stage}", related=(config.setting("moe_num_experts"),))

@@ -456,8 +456,8 @@ def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     "model-not-buildable",
     ERROR,
     fails_at="init",
-    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary}\n",
-    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary}\n",
+    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: -4, pos_emb: rotary, seq_length: 128}\n",
+    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, pos_emb: rotary, seq_length: 128}\n",
     at="/num_attention_heads",
 )
 def model_not_buildable(config: NeoXConfig) -> Iterator[Finding]:
