@@ -7,6 +7,7 @@ the comments are compared with what the change should have made of them; on any 
 from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
+from cfglint.source.layout import Layout, deepest, line_start
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell, spell_key
 
@@ -164,11 +165,12 @@ def shape(node: Node | None) -> Shape:
 class Step:
     """One change worked out on one document: its edits, the tree that it should leave, the comments that go."""
 
-    __slots__ = ("document", "edits", "expected", "may_lose", "place", "text")
+    __slots__ = ("document", "edits", "expected", "layout", "may_lose", "place", "text")
 
     def __init__(self, document: Document, change: Change) -> None:
         self.document = document
         self.text = document.text
+        self.layout = Layout(document)
         self.edits: list[Edit] = []
         self.may_lose: list[tuple[int, int]] = []
         self.place = 0
@@ -332,7 +334,7 @@ class Step:
         """The first key of an empty YAML file, behind what comments it has."""
         name = spell_key(key, self.document)
         self.expected = [MAPPING, None, None, [[self.key_shape(name), self.fragment(text)]]]
-        line_break = self.line_break()
+        line_break = self.layout.line_break()
         lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
         self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))
 
@@ -347,13 +349,13 @@ class Step:
         if last.style and last.style in "|>" and self.text[end - 1 : end] in ("\n", "\r"):
             if "+" not in self.text[last.start : last.start + 3]:
                 body = self.text[:end].rstrip("\r\n")
-                end = self.line_end(len(body))
+                end = self.layout.line_end(len(body))
             else:
-                self.edits.append(Edit(end, end, f"{indent}{name}{self.colon(container)}{text}{self.line_break()}"))
+                self.edits.append(Edit(end, end, f"{indent}{name}{self.layout.colon(container)}{text}{self.layout.line_break()}"))
                 return
         else:
-            end = self.line_end(end)
-        self.edits.append(Edit(end, end, f"{self.line_break()}{indent}{name}{self.colon(container)}{text}"))
+            end = self.layout.line_end(end)
+        self.edits.append(Edit(end, end, f"{self.layout.line_break()}{indent}{name}{self.layout.colon(container)}{text}"))
 
     def insert_flow(self, container: Node, name: str, text: str) -> None:
         """A new member before the closing brace, in the manner of the last one."""
@@ -365,17 +367,17 @@ class Step:
             self.edits.append(Edit(container.start, container.end, f"{{{name}: {text}}}"))
             return
         key, value = container.children[-1]
-        member = f"{name}{self.colon(container)}{text}"
-        commas = self.has_commas(container)
-        comma = self.comma(value.end, container.end - 1)
+        member = f"{name}{self.layout.colon(container)}{text}"
+        commas = self.layout.has_commas(container)
+        comma = self.layout.comma(value.end, container.end - 1)
         after = comma + 1 if comma >= 0 else value.end
         if comma < 0 and commas:
             self.edits.append(Edit(value.end, value.end, ","))
-        if self.owns_line(key):
-            lead = self.line_break() + self.text[line_start(self.text, key.head) : key.head]
-            after = self.comment_end(after)
+        if self.layout.owns_line(key):
+            lead = self.layout.line_break() + self.text[line_start(self.text, key.head) : key.head]
+            after = self.layout.comment_end(after)
         else:
-            lead = self.gap(container)
+            lead = self.layout.gap(container)
         self.edits.append(Edit(after, after, f"{lead}{member}{',' if comma >= 0 else ''}"))
         self.join()
 
@@ -392,18 +394,18 @@ class Step:
             raise self.refuse("without its only key the mapping would be null", key)
         else:
             self.delete_line(container, index)
-        end = self.value_end(value)
-        own_line = self.comment_end(end) if end == value.end else end
-        comma = self.comma(end, len(self.text)) if container.style == "flow" else -1
+        end = self.layout.value_end(value)
+        own_line = self.layout.comment_end(end) if end == value.end else end
+        comma = self.layout.comma(end, len(self.text)) if container.style == "flow" else -1
         if comma >= 0:
-            own_line = max(own_line, self.comment_end(comma + 1))
+            own_line = max(own_line, self.layout.comment_end(comma + 1))
         self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
 
     def delete_line(self, container: Node, index: int) -> None:
         """Take a key of a block mapping out."""
         key, value = container.children[index]
         start = line_start(self.text, key.head)
-        end = self.value_end(value)
+        end = self.layout.value_end(value)
         if self.text[start : key.head].strip(" \t"):
             # The key shares its line with the dash of a list: what follows moves up to it.
             if index + 1 == len(container.children):
@@ -411,7 +413,7 @@ class Step:
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
         if end == value.end or self.text[end - 1 : end] not in ("\n", "\r"):
-            end = self.line_end(end)
+            end = self.layout.line_end(end)
         self.remove_lines(start, end)
 
     def remove_lines(self, start: int, end: int) -> None:
@@ -419,11 +421,11 @@ class Step:
         if self.text[end - 1 : end] in ("\n", "\r") and end > start:
             self.edits.append(Edit(start, end, ""))
             return
-        following = self.after_break(end)
+        following = self.layout.after_break(end)
         if following > end or start == 0:
             self.edits.append(Edit(start, following, ""))
         else:
-            self.edits.append(Edit(start - len(self.break_before(start)), end, ""))
+            self.edits.append(Edit(start - len(self.layout.break_before(start)), end, ""))
 
     def delete_flow(self, container: Node, index: int) -> None:
         """Take a member of a flow mapping or JSON object out, with the comma that is no longer needed."""
@@ -431,26 +433,26 @@ class Step:
         if len(container.children) == 1:
             self.edits.append(Edit(container.start + 1, container.end - 1, ""))
             return
-        comma = self.comma(value.end, container.end - 1)
+        comma = self.layout.comma(value.end, container.end - 1)
         after = comma + 1 if comma >= 0 else value.end
-        end = self.comment_end(after)
+        end = self.layout.comment_end(after)
         if index + 1 == len(container.children) and comma < 0:
-            previous = self.comma(container.children[index - 1][1].end, key.head)
+            previous = self.layout.comma(container.children[index - 1][1].end, key.head)
             if previous < 0:
                 previous = key.head
-            elif not (self.owns_line(key) and self.ends_line(end)) and not self.comment_between(previous, key.head):
+            elif not (self.layout.owns_line(key) and self.layout.ends_line(end)) and not self.layout.comment_between(previous, key.head):
                 self.edits.append(Edit(previous, value.end, ""))
                 return
             else:
                 self.edits.append(Edit(previous, previous + 1, ""))
-        if self.owns_line(key) and self.ends_line(end):
-            self.remove_lines(line_start(self.text, key.head), self.line_end(end))
+        if self.layout.owns_line(key) and self.layout.ends_line(end):
+            self.remove_lines(line_start(self.text, key.head), self.layout.line_end(end))
         elif index + 1 < len(container.children):
-            self.edits.append(Edit(key.head, self.next_on_line(after), ""))
+            self.edits.append(Edit(key.head, self.layout.next_on_line(after), ""))
         else:
             self.edits.append(Edit(key.head, after, ""))
 
-    # looking at the text
+    # what a text says alone
 
     def fragment(self, text: str) -> Shape:
         """The tree of a value's text alone."""
@@ -469,119 +471,11 @@ class Step:
             return [SCALAR, None, None, text, ""]
         return self.fragment(text)
 
-    def value_end(self, value: Node) -> int:
-        """Where a value's own text ends, without the blank lines below a block scalar."""
-        last = deepest(value)
-        end = max(last.end, value.end)
-        if last.style and last.style in "|>" and "+" not in self.text[last.start : last.start + 3]:
-            body = len(self.text[:end].rstrip("\r\n"))
-            return min(self.after_break(body), end)
-        return end
-
-    def comma(self, start: int, end: int) -> int:
-        """The offset of the comma that follows, behind blanks and comments at most; -1 without one."""
-        position = start
-        while position < end:
-            if self.text[position] == ",":
-                return position
-            comment = next((span for span in self.document.comments if span[0] == position), None)
-            if comment is not None:
-                position = comment[1]
-            elif self.text[position].isspace():
-                position += 1
-            else:
-                break
-        return -1
-
-    def has_commas(self, container: Node) -> bool:
-        """Whether members are divided by commas, which hjson does not ask for."""
-        if len(container.children) > 1:
-            return self.comma(container.children[-2][1].end, container.children[-1][0].head) >= 0
-        value = container.children[-1][1]
-        return not any(start == value.start and what == "bare string" for start, _, what in self.document.relaxations)
-
-    def comment_between(self, start: int, end: int) -> bool:
-        return any(start <= span[0] < end for span in self.document.comments)
-
-    def comment_end(self, start: int) -> int:
-        """The end of the comment that follows on the same line, `start` without one."""
-        position = start
-        while self.text[position : position + 1] in (" ", "\t") and position < len(self.text):
-            position += 1
-        return next((span[1] for span in self.document.comments if span[0] == position), start)
-
-    def owns_line(self, node: Node) -> bool:
-        """Whether nothing but blanks stands before a node on its line."""
-        return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
-
-    def ends_line(self, end: int) -> bool:
-        """Whether nothing but blanks follows on the line."""
-        return not self.text[end : self.line_end(end)].strip(" \t")
-
-    def next_on_line(self, start: int) -> int:
-        """The offset behind the blanks of a line."""
-        while self.text[start : start + 1] in (" ", "\t") and start < len(self.text):
-            start += 1
-        return start
-
-    def line_end(self, start: int) -> int:
-        """The offset of the next line break, or the end of the text."""
-        ends = [found for found in (self.text.find("\n", start), self.text.find("\r", start)) if found >= 0]
-        return min(ends, default=len(self.text))
-
-    def after_break(self, end: int) -> int:
-        """The offset behind the line break at `end`, `end` itself without one."""
-        if self.text.startswith("\r\n", end):
-            return end + 2
-        return end + 1 if self.text[end : end + 1] in ("\n", "\r") and end < len(self.text) else end
-
-    def break_before(self, start: int) -> str:
-        return "\r\n" if self.text[:start].endswith("\r\n") else self.text[start - 1 : start]
-
-    def line_break(self) -> str:
-        """The line break that the document uses first."""
-        end = self.line_end(0)
-        return self.text[end : self.after_break(end)] or "\n"
-
-    def colon(self, container: Node) -> str:
-        """The colon and the blanks around it, as the last member has them."""
-        key, value = container.children[-1]
-        between = self.text[key.end : value.head]
-        if between.strip(" \t") == ":" and (between != ":" or self.document.syntax == "json") and value.start < value.end:
-            return between if container.style == "flow" or not self.aligned(container) else ": "
-        return ": "
-
-    def aligned(self, container: Node) -> bool:
-        """Whether the members' values stand below each other by blanks before or after the colon."""
-        return len({self.text[key.end : value.head] for key, value in container.children}) > 1
-
-    def gap(self, container: Node) -> str:
-        """What stands between the last comma and the last key."""
-        if len(container.children) > 1:
-            comma = self.comma(container.children[-2][1].end, container.children[-1][0].head)
-            between = self.text[comma + 1 : container.children[-1][0].head]
-            if comma >= 0 and not between.strip(" \t"):
-                return between
-        return " " if self.text[container.children[-1][0].end :][:2] != ":\"" or len(container.children) > 1 else ""
-
     def join(self) -> None:
         """Make one edit of two at the same place."""
         if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
             first, second = self.edits
             self.edits = [Edit(first.start, second.end, first.text + second.text)]
-
-
-def line_start(text: str, offset: int) -> int:
-    """The offset at which a line begins."""
-    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
-
-
-def deepest(node: Node) -> Node:
-    """The last leaf of a tree, or a flow collection that ends it."""
-    while node.children and node.style in ("block", "bare"):
-        last = node.children[-1]
-        node = last[1] if node.kind == MAPPING else last
-    return node
 
 
 def nodes(root: Node) -> list[Node]:

@@ -1,0 +1,124 @@
+"""How a document is laid out: its lines, commas and blanks around the nodes, as an edit has to know them."""
+
+from __future__ import annotations
+
+from cfglint.source.document import MAPPING, Document, Node
+
+
+class Layout:
+    """Questions to the text between the nodes of a document; offsets in, offsets out."""
+
+    __slots__ = ("document", "text")
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.text = document.text
+
+    def value_end(self, value: Node) -> int:
+        """Where a value's own text ends, without the blank lines below a block scalar."""
+        last = deepest(value)
+        end = max(last.end, value.end)
+        if last.style and last.style in "|>" and "+" not in self.text[last.start : last.start + 3]:
+            body = len(self.text[:end].rstrip("\r\n"))
+            return min(self.after_break(body), end)
+        return end
+
+    def comma(self, start: int, end: int) -> int:
+        """The offset of the comma that follows, behind blanks and comments at most; -1 without one."""
+        position = start
+        while position < end:
+            if self.text[position] == ",":
+                return position
+            comment = next((span for span in self.document.comments if span[0] == position), None)
+            if comment is not None:
+                position = comment[1]
+            elif self.text[position].isspace():
+                position += 1
+            else:
+                break
+        return -1
+
+    def has_commas(self, container: Node) -> bool:
+        """Whether members are divided by commas, which hjson does not ask for."""
+        if len(container.children) > 1:
+            return self.comma(container.children[-2][1].end, container.children[-1][0].head) >= 0
+        value = container.children[-1][1]
+        return not any(start == value.start and what == "bare string" for start, _, what in self.document.relaxations)
+
+    def comment_between(self, start: int, end: int) -> bool:
+        return any(start <= span[0] < end for span in self.document.comments)
+
+    def comment_end(self, start: int) -> int:
+        """The end of the comment that follows on the same line, `start` without one."""
+        position = start
+        while self.text[position : position + 1] in (" ", "\t") and position < len(self.text):
+            position += 1
+        return next((span[1] for span in self.document.comments if span[0] == position), start)
+
+    def owns_line(self, node: Node) -> bool:
+        """Whether nothing but blanks stands before a node on its line."""
+        return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
+
+    def ends_line(self, end: int) -> bool:
+        """Whether nothing but blanks follows on the line."""
+        return not self.text[end : self.line_end(end)].strip(" \t")
+
+    def next_on_line(self, start: int) -> int:
+        """The offset behind the blanks of a line."""
+        while self.text[start : start + 1] in (" ", "\t") and start < len(self.text):
+            start += 1
+        return start
+
+    def line_end(self, start: int) -> int:
+        """The offset of the next line break, or the end of the text."""
+        ends = [found for found in (self.text.find("\n", start), self.text.find("\r", start)) if found >= 0]
+        return min(ends, default=len(self.text))
+
+    def after_break(self, end: int) -> int:
+        """The offset behind the line break at `end`, `end` itself without one."""
+        if self.text.startswith("\r\n", end):
+            return end + 2
+        return end + 1 if self.text[end : end + 1] in ("\n", "\r") and end < len(self.text) else end
+
+    def break_before(self, start: int) -> str:
+        return "\r\n" if self.text[:start].endswith("\r\n") else self.text[start - 1 : start]
+
+    def line_break(self) -> str:
+        """The line break that the document uses first."""
+        end = self.line_end(0)
+        return self.text[end : self.after_break(end)] or "\n"
+
+    def colon(self, container: Node) -> str:
+        """The colon and the blanks around it, as the last member has them."""
+        key, value = container.children[-1]
+        between = self.text[key.end : value.head]
+        if between.strip(" \t") == ":" and (between != ":" or self.document.syntax == "json") and value.start < value.end:
+            return between if container.style == "flow" or not self.aligned(container) else ": "
+        return ": "
+
+    def aligned(self, container: Node) -> bool:
+        """Whether the members' values stand below each other by blanks before or after the colon."""
+        return len({self.text[key.end : value.head] for key, value in container.children}) > 1
+
+    def gap(self, container: Node) -> str:
+        """What stands between the last comma and the last key."""
+        if len(container.children) > 1:
+            comma = self.comma(container.children[-2][1].end, container.children[-1][0].head)
+            between = self.text[comma + 1 : container.children[-1][0].head]
+            if comma >= 0 and not between.strip(" \t"):
+                return between
+        key, value = container.children[-1]
+        return "" if self.text[key.end : value.head] == ":" else " "
+
+
+def line_start(text: str, offset: int) -> int:
+    """The offset at which a line begins."""
+    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+
+def deepest(node: Node) -> Node:
+    """The last leaf of a tree, or a flow collection that ends it."""
+    while node.children and node.style in ("block", "bare"):
+        last = node.children[-1]
+        node = last[1] if node.kind == MAPPING else last
+    return node
