@@ -27,10 +27,7 @@ CONFIG = """repos:
         stages: [manual]
 """
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
-    pytest.mark.xdist_group("pre-commit"),  # one worker, so that the hooks are installed once
-]
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
 class Repository:
