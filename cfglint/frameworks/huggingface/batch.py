@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 TENSOR_DIVIDES = (4, 53)
 MESH_SHARES = (4, 46)  # of the releases that run with an accelerate which gives tensor-parallel ranks the same samples
-NUM_STEPS_REPLACES = (5,)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
-PER_EPOCH_LOOP = (4, 47)  # the training loop counts updates with range() from here on
+NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
+PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 REBALANCE = (5, 17)
 
 MICRO = "per_device_train_batch_size"

@@ -260,24 +260,22 @@ CHOICE_HISTORY: dict[tuple[str, str], tuple[str, str]] = {
     ("save_strategy", "best"): ("4.47.0", ""),
     ("lr_scheduler_type", "cosine_warmup_with_min_lr"): ("4.54.0", ""),
     ("lr_scheduler_type", "greedy"): ("5.4.0", ""),
-    ("optim", "adamw_hf"): ("", "5.0.0"),
-    ("optim", "adamw_apex_fused"): ("", "5.0.0"),
-    ("optim", "adamw_torch_4bit"): ("4.46.0", ""),
-    ("optim", "adamw_torch_8bit"): ("4.52.1", ""),
-    ("optim", "ademamix"): ("4.46.0", ""),
-    ("optim", "ademamix_8bit"): ("4.46.0", ""),
-    ("optim", "paged_ademamix_32bit"): ("4.46.0", ""),
-    ("optim", "paged_ademamix_8bit"): ("4.46.0", ""),
+    ("optim", "adamw_hf"): ("", "4.50.0"),
+    ("optim", "adamw_apex_fused"): ("", "5.9.0"),
+    ("optim", "adamw_torch_4bit"): ("4.45.0", ""),
+    ("optim", "adamw_torch_8bit"): ("4.49.0", ""),
+    ("optim", "ademamix"): ("4.45.0", ""),
+    ("optim", "ademamix_8bit"): ("4.45.0", ""),
+    ("optim", "paged_ademamix_32bit"): ("4.45.0", ""),
+    ("optim", "paged_ademamix_8bit"): ("4.45.0", ""),
     ("optim", "grokadamw"): ("4.45.0", ""),
-    ("optim", "schedule_free_radam"): ("4.50.0", ""),
-    ("optim", "schedule_free_adamw"): ("4.46.0", ""),
-    ("optim", "schedule_free_sgd"): ("4.46.0", ""),
-    ("optim", "apollo_adamw"): ("4.50.0", ""),
-    ("optim", "apollo_adamw_layerwise"): ("4.50.0", ""),
+    ("optim", "schedule_free_radam"): ("4.49.0", ""),
+    ("optim", "schedule_free_adamw"): ("4.45.0", ""),
+    ("optim", "schedule_free_sgd"): ("4.45.0", ""),
+    ("optim", "apollo_adamw"): ("4.49.0", ""),
+    ("optim", "apollo_adamw_layerwise"): ("4.49.0", ""),
     ("optim", "stable_adamw"): ("4.54.0", ""),
 }
-
-NEWEST_FIELDS = "5.23.0"
 
 
 def within(since: str, until: str, version: Version) -> bool:

@@ -21,8 +21,10 @@ INIT = "init"
 STEP = "first-step"
 
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
-WORKERS_COMPARED = (5,)  # TrainingArguments itself looks at the number of workers from here on
-CLIPPING_NEEDED = (4, 57)  # up to here a max_grad_norm of null meant no clipping
+WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
+CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
+RATIO_REPLACES = (5,)  # warmup_ratio took the place of warmup_steps from here
+RATIO_GONE = (5, 15)  # to here
 
 
 class Use:
@@ -203,8 +205,8 @@ def smoothing(value: Any, config: TrainerConfig) -> None:
 
 
 def clipping(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1930; up to 4.57 null means no clipping (4.42.4 trainer.py:2302)."""
-    if value is not None or config.version > CLIPPING_NEEDED:
+    """trainer.py:1930; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
+    if value is not None or config.version >= CLIPPING_NEEDED:
         _ = value > 0
 
 
@@ -249,14 +251,16 @@ def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
 
 
 def share(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 training_args.py:1770."""
-    if config.version < (5,):
+    """4.42.4 training_args.py:1774, 5.0.0 training_args.py:1645-1649."""
+    if config.version < RATIO_REPLACES:
         _ = value < 0 or value > 1
+    elif config.version < RATIO_GONE and value is not None:
+        _ = value < 0
 
 
 def warmup(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1800; up to 5.22 a value of another type is refused by name, which STP001 reports."""
-    if config.version >= (5, 23):
+    """training_args.py:1800; 4.x refuses a value of another type by name, which STP001 reports."""
+    if config.version >= RATIO_REPLACES:
         _ = value < 0
 
 

@@ -89,7 +89,7 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
     `ValueError: False is not a valid IntervalStrategy, please select one of ['no', 'steps', 'epoch']`.
 
     Fix: one of the values that the message lists. Some exist only in some releases: `save_strategy: best`
-    from 4.47, `optim: adamw_hf` up to 4.57.
+    from 4.47, `optim: adamw_hf` up to 4.49.
 
     Source: transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578.
     """

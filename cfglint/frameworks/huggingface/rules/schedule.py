@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NAMED_REFUSAL = (4, 42)
 ONE_REFUSED_UNTIL = (4, 44)
 FLOATS_TAKEN = (5,)
+SAYS_VALUE = (5, 23)
+STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got its shapes here too
+INVERSE_SQRT_LISTENS = (5, 4)
 RATIO_GONE = (5, 15)
 ZERO_IS_ONE = (4, 49)
 COMMON = ("last_epoch",)
@@ -79,6 +82,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
     "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
 }
+SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
@@ -112,10 +116,10 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     if version < NAMED_REFUSAL:
         return
     text = ""
-    if version >= (5, 23):
-        text = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0" if number(value) and value < 0 else ""
-    elif version >= FLOATS_TAKEN:
-        text = "warmup_steps must be an integer or a float" if not number(value) or value < 0 else ""
+    if version >= FLOATS_TAKEN:
+        if number(value) and value < 0:
+            named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
+            text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
     elif version >= ONE_REFUSED_UNTIL:
         text = "warmup_steps must be of type int and must be 0 or a positive integer." if not isinstance(value, int) or value < 0 else ""
     elif not isinstance(value, int) or value < 0 or value == 1:
@@ -164,7 +168,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     """`lr_scheduler_kwargs` does not fit the schedule.
 
     Each schedule has its own arguments; `cosine_with_min_lr` needs exactly one of `min_lr` and `min_lr_rate`,
-    `warmup_stable_decay` needs `num_decay_steps` (up to 4.4x also `num_stable_steps`). `constant` and
+    `warmup_stable_decay` needs `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
     `constant_with_warmup` take none and ignore what is given.
 
     Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
@@ -181,7 +185,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     known = choices("lr_scheduler_type", config.version)[1]
     if not config.whole or kind not in known or (launch is not None and "scheduler" in launch.written):
         return
-    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < FLOATS_TAKEN):
+    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_LISTENS):
         return
     when = "first-step" if config.version >= FLOATS_TAKEN else "init"
     if given is not None and not isinstance(given, dict):
@@ -190,11 +194,12 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, f"lr_scheduler_kwargs is {shown(given)}, no mapping", exception=text, fails_at=when)
         return
     keywords: dict[Any, Any] = given or {}
+    taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
     for key in keywords:
-        if key in OWN or key not in KEYWORDS[kind]:
+        if key in OWN or key not in taken:
             text = "got multiple values for keyword argument" if key in OWN else "got an unexpected keyword argument"
             place = config.setting("lr_scheduler_kwargs", key)
-            message = f"{kind} takes no {key}; it takes {', '.join(KEYWORDS[kind])}"
+            message = f"{kind} takes no {key}; it takes {', '.join(taken)}"
             yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
@@ -216,14 +221,15 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
         elif count == 2:
             yield f"{kind} takes one of min_lr and min_lr_rate", "ValueError: Only one of min_lr or min_lr_rate should be set"
     elif kind == "warmup_stable_decay":
-        needed = ["num_decay_steps"] if config.version >= FLOATS_TAKEN else ["num_stable_steps", "num_decay_steps"]
+        modern = config.version >= STABLE_STEPS_OPTIONAL
+        needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
         missing = [key for key in needed if key not in given]
         if missing:
             names = " and ".join(map(repr, missing))
             count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
             yield f"{kind} needs {', '.join(missing)} in lr_scheduler_kwargs", f"TypeError: get_wsd_schedule() missing {count_}: {names}"
-        for key in ("warmup_type", "decay_type"):
-            if config.version >= FLOATS_TAKEN and key in given and given[key] not in SHAPES:
+        for key in SHAPE_KEYS:
+            if modern and key in given and given[key] not in SHAPES:
                 label = key.replace("_", " ")
                 yield f"{key} is {shown(given[key])}, none of {', '.join(SHAPES)}", f"ValueError: Unknown {label}: {given[key]}"
     elif kind == "polynomial":

@@ -47,14 +47,14 @@ TRACKERS = {  # name: (first release, first release without it)
     "dagshub": ("", ""),
     "flyte": ("", ""),
     "dvclive": ("", ""),
-    "swanlab": ("4.49.0", ""),
-    "trackio": ("4.56.0", ""),
-    "kubeflow": ("5.2.0", ""),
+    "swanlab": ("4.50.0", ""),
+    "trackio": ("4.54.0", ""),
+    "kubeflow": ("5.4.0", ""),
 }
 SEEDS = 2**32
 LENGTH_NEEDED = (4, 49)
 LOW_RANK = ("galore", "apollo")
-ONLY_ZERO3 = (5,)  # auto_find_batch_size excludes any DeepSpeed before, ZeRO-3 from here on
+ONLY_ZERO3 = (4, 45)  # auto_find_batch_size excludes any DeepSpeed before, ZeRO-3 from here on
 
 
 @rule(
@@ -131,7 +131,7 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/auto_find_batch_size"},
 )
 def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
-    """`auto_find_batch_size` does not go with ZeRO-3; before 5.0 with no DeepSpeed and no FSDP at all.
+    """`auto_find_batch_size` does not go with ZeRO-3; before 4.45 with no DeepSpeed and no FSDP at all.
 
     Run-time error: ``ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3.``,
     ``NotImplementedError: `DeepSpeed` doesn't support `auto_find_batch_size`.``
@@ -145,7 +145,7 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "auto_find_batch_size")
     if config.version < ONLY_ZERO3:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
-        if wrapper and config.version < (4, 43):
+        if wrapper:
             text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
             yield Finding(setting, f"auto_find_batch_size does not go with {wrapper}", exception=text)
             return
