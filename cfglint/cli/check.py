@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from cfglint.cli.common import (
@@ -17,7 +16,9 @@ from cfglint.cli.common import (
     left_out,
     load_configuration,
     runs_of,
+    silence,
 )
+from cfglint.cli.write import write
 from cfglint.gather import Tally, UnknownKind
 from cfglint.report import FORMATS, render
 from cfglint.selection import Selection
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from cfglint.baseline import Baseline
     from cfglint.diagnostic import Outcome
-
-UNUSED_IGNORE = "SUP001"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,42 +55,13 @@ def run(arguments: Namespace) -> int:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
-    written = write(arguments, found)
+    written = write(arguments, lambda form, colour: render(form, found, colour))
     for code in selection.unknown():
         print(f"cfglint: no rule has the code {code}", file=sys.stderr)
     print(summary(found, tally), file=sys.stderr)
     if tally.unreadable or not written:
         return 2
     return selection.status(found)
-
-
-def silence(outcomes: list[Outcome], selection: Selection) -> None:
-    """Mark what comments, flags and the configuration silence."""
-    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
-        from cfglint.suppression import settle
-
-        settle(outcomes)
-    for outcome in outcomes:
-        selection.apply(outcome)
-
-
-def write(arguments: Namespace, outcomes: list[Outcome]) -> bool:
-    """Every asked format to its file, the one without a file to standard output; False when a file could not be written."""
-    reports = max(len(arguments.format), len(arguments.output), 1)
-    forms = [*arguments.format, *["text"] * reports][:reports]
-    outputs = [*arguments.output, *[None] * reports][:reports]
-    done = True
-    for form, output in zip(forms, outputs, strict=True):
-        if output is None:
-            sys.stdout.write(render(form, outcomes, colour=form == "text" and in_colour()))
-            continue
-        try:
-            with open(output, "w", encoding="utf-8", newline="") as out:
-                out.write(render(form, outcomes))
-        except OSError as wrong:
-            fail(f"--output {output}: {wrong.strerror or wrong}")
-            done = False
-    return done
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
@@ -106,11 +76,6 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
     if gone:
         text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
         print(f"cfglint: {text}", file=sys.stderr)
-
-
-def in_colour() -> bool:
-    """Whether standard output is a terminal that wants colour (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def summary(outcomes: list[Outcome], tally: Tally) -> str:

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.baseline import Baseline
+    from cfglint.diagnostic import Outcome
     from cfglint.run import Run
+    from cfglint.selection import Selection
     from cfglint.versions import Found
+
+UNUSED_IGNORE = "SUP001"
 
 
 class UsageError(Exception):
@@ -195,6 +199,16 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, str]]:
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: text}
+
+
+def silence(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark what comments, flags and the configuration silence."""
+    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
+        from cfglint.suppression import settle
+
+        settle(outcomes)
+    for outcome in outcomes:
+        selection.apply(outcome)
 
 
 def left_out(tally: Tally) -> list[str]:

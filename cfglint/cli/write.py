@@ -1,0 +1,40 @@
+"""Reports to where they were asked for: each `--format` to its `--output`, the one without to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint.cli.common import fail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+
+
+def write(arguments: Namespace, render: Callable[[str, bool], str]) -> bool:
+    """Print or write every asked format; False when a file could not be written.
+
+    `render` makes the report of a format, with colours or without.
+    """
+    reports = max(len(arguments.format), len(arguments.output), 1)
+    forms = [*arguments.format, *["text"] * reports][:reports]
+    outputs = [*arguments.output, *[None] * reports][:reports]
+    done = True
+    for form, output in zip(forms, outputs, strict=True):
+        if output is None:
+            sys.stdout.write(render(form, form == "text" and in_colour()))
+            continue
+        try:
+            with open(output, "w", encoding="utf-8", newline="") as out:
+                out.write(render(form, False))
+        except OSError as wrong:
+            fail(f"--output {output}: {wrong.strerror or wrong}")
+            done = False
+    return done
+
+
+def in_colour() -> bool:
+    """Whether standard output is a terminal that wants colour (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
