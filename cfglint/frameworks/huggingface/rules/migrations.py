@@ -85,7 +85,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         if not strict and idle(key, config.values[key]):
             continue
         successor, fix = replacement(key, config)
-        message = f"transformers {FIELDS[key][3]} removed {key}" + (f": use {successor}" if successor else ", which has no successor")
+        message = f"transformers {FIELDS[key][3]} removed {key}" + (f": use {successor}" if successor else "")
         text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
         severity = ERROR if strict else WARNING
         yield Finding(config.setting(key), message, severity=severity, exception=text if strict else None, fix=fix, on_key=True)
@@ -110,7 +110,7 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
         return ".".join(MOVED[key]), _moved(config, key, MOVED[key], value)
     if key in SWITCHES:
         new, becomes = SWITCHES[key]
-        return f"{new}: {shown(becomes)}", _switched(config, key, new, becomes, value)
+        return f"{new}: {shown(becomes)}" if value else "", _switched(config, key, new, becomes, value)
     return NAMED_ELSEWHERE.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
 
 

@@ -95,7 +95,7 @@ def spelled_as_number(setting: Setting) -> Fix | None:
         if not value.is_integer():
             return None
         value = int(value)
-    return replace(setting, value, f"write the number {value}", safe=True)
+    return replace(setting, value, "write it as a number", safe=True)
 
 
 @rule(
