@@ -48,7 +48,7 @@ class Node:
     `start`/`end` are the value's own characters, without anchor and tag; `head` is where those begin.
     `raw` is a scalar's text after quotes and escapes are undone, or an alias's name.
     `style` is `""` for a bare scalar, the quote or block mark for the others, and `"flow"` or `"block"`
-    for collections. `children` holds (key, value) pairs of a mapping, or the items of a sequence.
+    for collections (`"bare"` for the members of an hjson text without braces). `children` holds (key, value) pairs of a mapping, or the items of a sequence.
     """
 
     __slots__ = ("anchor", "children", "end", "head", "kind", "raw", "start", "style", "tag", "target")
@@ -89,7 +89,8 @@ class Document:
 
     `text` is decoded, without a byte order mark; offsets count its characters. `roots` holds one node a
     YAML document (a JSON text has at most one). `relaxations` are the places where a JSON text leaves
-    strict JSON (a comment, a trailing comma, ...): (start, end, what).
+    strict JSON (a comment, a trailing comma, ...), or a YAML text is read differently by PyYAML's two
+    parsers: (start, end, what).
     """
 
     __slots__ = ("_breaks", "bom", "comments", "path", "problems", "relaxations", "roots", "syntax", "text")

@@ -185,6 +185,7 @@ class Step:
             self.rename(change)
 
     def refuse(self, message: str, node: Node) -> EditRefused:
+        """The refusal of a change at a node."""
         return EditRefused(message, node.start)
 
     # finding the place
@@ -228,6 +229,7 @@ class Step:
         return self.refuse(f"there is no {step} here", node)
 
     def line(self, node: Node) -> str:
+        """Where a node stands, in words."""
         return f"line {self.document.position(node.start)[0]}"
 
     def refuse_shared(self, node: Node, anchors: list[str | None]) -> None:
@@ -265,6 +267,7 @@ class Step:
         self.edits.append(self.replacement(node, change.text))
 
     def check_replaceable(self, node: Node) -> None:
+        """Refuse a value whose text is not its own alone."""
         if node.kind == ALIAS:
             raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
         if node.tag is not None:
@@ -308,6 +311,7 @@ class Step:
         return container, expected, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
+        """Refuse a key's name that the mapping has already."""
         index = self.index(container, key, None)
         if index >= 0:
             raise self.refuse(f"{key} is there already", container.children[index][0])

@@ -25,6 +25,7 @@ CONSTANT = "constant"
 EMPTY = "empty"
 NUMBER = "number"
 
+EXTRA = "Extra data"
 BARE = "bare"  # the style of a root object without braces
 BAD_KEY = "Found '?' where a key name was expected (check your syntax or use quotes if the key name includes {}[],: or whitespace)"
 
@@ -80,9 +81,7 @@ def problem(document: Document, refused: Refused) -> Problem:
     """A refusal with the text of the exception that hjson would raise."""
     exception = f"{refused.exception}: {refused.reason}"
     if refused.exception == HJSON_ERROR:
-        exception += where(document, refused.place)
-        if refused.reason == "Extra data":
-            exception = f"{refused.exception}: {refused.reason}{where(document, refused.place, len(document.text))}"
+        exception += where(document, refused.place, len(document.text) if refused.reason == EXTRA else None)
     place = min(refused.place, len(document.text))
     reason = "a comment or string does not end" if refused.exception == INDEX_ERROR else refused.reason[0].lower() + refused.reason[1:]
     return Problem(place, min(place + 1, len(document.text)), f"neither JSON nor hjson: {reason}", "syntax", exception)
@@ -129,7 +128,7 @@ class Parser:
         else:
             self.bare_root()
         if self.skip():
-            raise Refused(self.position, "Extra data")
+            raise Refused(self.position, EXTRA)
 
     def abandon(self) -> None:
         """End what is still open where the text was given up."""
@@ -448,6 +447,7 @@ class Parser:
         return end
 
     def relax(self, start: int, end: int, what: str) -> None:
+        """Note a step away from strict JSON."""
         self.relaxations.append((start, end, what))
 
 

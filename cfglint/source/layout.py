@@ -46,6 +46,7 @@ class Layout:
         return not any(start == value.start and what == "bare string" for start, _, what in self.document.relaxations)
 
     def comment_between(self, start: int, end: int) -> bool:
+        """Whether a comment begins between two offsets."""
         return any(start <= span[0] < end for span in self.document.comments)
 
     def comment_end(self, start: int) -> int:
@@ -81,6 +82,7 @@ class Layout:
         return end + 1 if self.text[end : end + 1] in ("\n", "\r") and end < len(self.text) else end
 
     def break_before(self, start: int) -> str:
+        """The line break that ends at an offset."""
         return "\r\n" if self.text[:start].endswith("\r\n") else self.text[start - 1 : start]
 
     def line_break(self) -> str:

@@ -208,6 +208,7 @@ class Construction:
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
 
     def anchored(self, node: Node) -> Any:
+        """The value of a node that aliases may stand for; it is kept for them."""
         before = self.entries
         value = self.fresh(node)
         self.shared[id(node)] = value
@@ -215,6 +216,7 @@ class Construction:
         return value
 
     def aliased(self, node: Node) -> Any:
+        """The value that an alias stands for, the same object each time."""
         target = node.resolved()
         if id(target) not in self.shared:
             raise Refused(Problem(node.start, node.end, f"*{node.raw} stands inside of what it names", "value"))

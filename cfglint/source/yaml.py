@@ -127,6 +127,7 @@ class Builder:
             self.anchors = {}
 
     def collection(self, kind: str, event: Any) -> None:
+        """Open a mapping or sequence."""
         node = Node(kind, event.start_mark.index, event.end_mark.index, "", "flow" if event.flow_style else "block")
         if event.tag is not None or event.anchor is not None:
             self.read_properties(node, event)
@@ -149,6 +150,7 @@ class Builder:
             node.end = max(last_end(node), node.start)
 
     def alias(self, event: Any) -> None:
+        """Add an alias, with the node that it stands for."""
         node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
         node.target = self.anchors.get(event.anchor)
         if node.target is None:
@@ -177,6 +179,7 @@ class Builder:
         node.end = max(node.start, node.end)
 
     def refuse(self, node: Node, message: str, reason: str) -> None:
+        """Note the first reason for which PyYAML would not compose the tree."""
         if self.composer_problem is None:
             self.composer_problem = Problem(node.head, node.end, message, "syntax", f"yaml.composer.ComposerError: {reason}")
 
