@@ -48,7 +48,8 @@ class Node:
     `start`/`end` are the value's own characters, without anchor and tag; `head` is where those begin.
     `raw` is a scalar's text after quotes and escapes are undone, or an alias's name.
     `style` is `""` for a bare scalar, the quote or block mark for the others, and `"flow"` or `"block"`
-    for collections (`"bare"` for the members of an hjson text without braces). `children` holds (key, value) pairs of a mapping, or the items of a sequence.
+    for collections (`"bare"` for the members of an hjson text without braces). `children` holds (key, value)
+    pairs of a mapping, or the items of a sequence.
     """
 
     __slots__ = ("anchor", "children", "end", "head", "kind", "raw", "start", "style", "tag", "target")
