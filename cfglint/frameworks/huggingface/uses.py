@@ -229,8 +229,8 @@ def data_seed(value: Any, config: TrainerConfig) -> None:
 
 
 def drop_last(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 utils/data/sampler.py."""
-    if not isinstance(value, bool):
+    """torch 2.13 utils/data/sampler.py; a sampler of whole batches takes any truth value."""
+    if not isinstance(value, bool) and config.arguments["train_sampling_strategy"] != "batch_rebalance":
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
 
 

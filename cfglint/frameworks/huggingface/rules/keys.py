@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 SAFEST_LENGTH = 5  # of a name that one slip may turn into another one by chance
+ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
 ACCELERATOR_KEYS = {
     "split_batches": (4, 38),
     "dispatch_batches": (4, 38),
@@ -176,3 +177,33 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
         if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
             yield Finding(config.setting("accelerator_config", key), f"accelerator_config takes no {key}", exception=text, on_key=True)
+
+
+@rule(
+    "KEY205",
+    "accumulation-keyword",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
+    good="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {sync_each_batch: true}}\n",
+    example={"at": "/accelerator_config/gradient_accumulation_kwargs/steps"},
+)
+def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
+    """`gradient_accumulation_kwargs` holds a key that accelerate does not take, or is no mapping.
+
+    Run-time error: `TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument 'steps'`.
+
+    Fix: num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch are the keys that there are.
+
+    Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
+    """
+    value = config.accelerator.get("gradient_accumulation_kwargs")
+    path = ("accelerator_config", "gradient_accumulation_kwargs")
+    if value is not None and not isinstance(value, dict):
+        text = f"TypeError: {type(value).__name__!r} object does not support item assignment"
+        yield Finding(config.setting(*path), "gradient_accumulation_kwargs is no mapping", exception=text)
+    for key in config.accumulation_kwargs:
+        if key not in ACCUMULATION_KEYS:
+            text = f"TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument {key!r}"
+            yield Finding(config.setting(*path, key), f"gradient_accumulation_kwargs takes no {key}", exception=text, on_key=True)
