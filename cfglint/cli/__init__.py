@@ -38,10 +38,10 @@ def main(argv: list[str] | None = None) -> int:
         from cfglint.source import libyaml
 
         libyaml.OWNED = True  # the process is ours alone
-    from argparse import ArgumentParser
+    from cfglint.cli.arguments import Parser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
-    parser = ArgumentParser(prog=f"cfglint {name}", description=COMMANDS[name], allow_abbrev=False)
+    parser = Parser(f"cfglint {name}", COMMANDS[name])
     command.add_arguments(parser)
     try:
         return int(command.run(parser.parse_args(arguments[1:])))

@@ -25,13 +25,12 @@ from cfglint.selection import Selection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from cfglint.baseline import Baseline
+    from cfglint.cli.arguments import Namespace, Parser
     from cfglint.diagnostic import Outcome
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The options of `check`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)

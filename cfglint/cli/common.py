@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import Action
 
 from cfglint import configuration
 from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
@@ -14,11 +13,10 @@ from cfglint.gather import Gathering, Shelf, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.baseline import Baseline
+    from cfglint.cli.arguments import Namespace, Parser
     from cfglint.diagnostic import Outcome
     from cfglint.run import Run
     from cfglint.selection import Selection
@@ -31,7 +29,7 @@ class UsageError(Exception):
     """Arguments that make no sense together; the text tells what to do. Exit status 2."""
 
 
-def add_run_options(parser: ArgumentParser) -> None:
+def add_run_options(parser: Parser) -> None:
     """What tells a run: files, kind, GPUs, versions."""
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
@@ -46,36 +44,33 @@ def add_run_options(parser: ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 
 
-def add_finding_options(parser: ArgumentParser) -> None:
+def add_finding_options(parser: Parser) -> None:
     """Which findings count."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
     parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
     parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="where exit status 1 begins (default error)")
 
 
-def add_output_options(parser: ArgumentParser, formats: tuple[str, ...]) -> None:
+def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
     """How the result is printed; a format and a file can be given several times, in pairs."""
     parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
-    parser.add_argument("--output", action=Paired, default=[], metavar="FILE", help="write there instead of to standard output")
+    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write there instead of to standard output")
 
 
-def add_baseline_options(parser: ArgumentParser) -> None:
+def add_baseline_options(parser: Parser) -> None:
     """Findings that are accepted."""
     parser.add_argument("--baseline", metavar="FILE", help="findings that are accepted already")
     parser.add_argument("--write-baseline", action="store_true", help="accept what is found now: write it to the baseline")
 
 
-class Paired(Action):
-    """Gives a file to the --format before it; formats before that one go to standard output."""
-
-    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
-        others: list[str | None] = getattr(namespace, self.dest)
-        unpaired = len(namespace.format) - 1 - len(others)
-        setattr(namespace, self.dest, [*others, *[None] * unpaired, values])
+def paired(namespace: Namespace, file: str) -> None:
+    """Give a file to the --format before it; formats before that one go to standard output."""
+    unpaired = len(namespace.format) - 1 - len(namespace.output)
+    namespace.output = [*namespace.output, *[None] * unpaired, file]
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, for argparse."""
+    """A whole number above 0."""
     number = int(text)
     if number < 1:
         raise ValueError(text)

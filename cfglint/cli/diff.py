@@ -22,13 +22,12 @@ from cfglint.selection import Selection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
+    from cfglint.cli.arguments import Namespace, Parser
     from cfglint.configuration import Configuration
     from cfglint.run import Run
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The options of `diff`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW: two files or two folders; or the old files of one run before --to")
     parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files of the run (with --run)")

@@ -12,9 +12,9 @@ from cfglint.report import account as report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator
 
+    from cfglint.cli.arguments import Namespace, Parser
     from cfglint.configuration import Configuration
     from cfglint.reconcile import Explanation
     from cfglint.run import Run
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run; or a log, and files to hold it against")
     add_run_options(parser)

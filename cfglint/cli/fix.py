@@ -13,14 +13,14 @@ from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from typing import Any
 
+    from cfglint.cli.arguments import Namespace, Parser
     from cfglint.run import Run
     from cfglint.source.document import Document
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The options of `fix`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)

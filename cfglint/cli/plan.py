@@ -13,17 +13,16 @@ from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from typing import Any
 
+    from cfglint.cli.arguments import Namespace, Parser
 
-def add_arguments(parser: ArgumentParser) -> None:
+
+def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run")
     add_run_options(parser)
-    for action in parser._actions:
-        if action.dest == "gpus":
-            action.type, action.metavar, action.help = counts, "N,N,...", "GPU counts to plan for; 8-64 means 8, 16, 32, 64"
+    parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts to plan for; 8-64 means 8, 16, 32, 64")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: today's)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="today's GPU count, when the files do not tell")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: today's)")

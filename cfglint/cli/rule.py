@@ -8,10 +8,10 @@ from cfglint.rules.catalogue import every_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from cfglint.cli.arguments import Namespace, Parser
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """The options of `rule`."""
     parser.add_argument("code", nargs="?", metavar="CODE", help="a code such as BAT001 or a name such as batch-mismatch; else the list")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")

@@ -9,8 +9,9 @@ from cfglint.cli.common import fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable
+
+    from cfglint.cli.arguments import Namespace
 
 
 def write(arguments: Namespace, render: Callable[[str, bool], str]) -> bool:
