@@ -31,7 +31,7 @@ ACCELERATOR_KEYS = {
 
 @rule(
     "KEY200",
-    "unknown-argument",
+    "unknown-field",
     ERROR,
     kinds=KINDS,
     fails_at="config",

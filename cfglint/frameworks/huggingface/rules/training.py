@@ -393,7 +393,7 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT050",
-    "optimizer-value",
+    "optimizer-range",
     ERROR,
     kinds=KINDS,
     fails_at="init",
@@ -532,7 +532,7 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT054",
-    "deepspeed-value",
+    "deepspeed-neither",
     ERROR,
     kinds=KINDS,
     fails_at="config",

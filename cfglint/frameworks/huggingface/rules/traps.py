@@ -47,7 +47,7 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT061",
-    "deepspeed-off",
+    "empty-deepspeed",
     WARNING,
     kinds=KINDS,
     bad="output_dir: out\ndeepspeed: {}\n",

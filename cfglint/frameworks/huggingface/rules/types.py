@@ -24,7 +24,7 @@ INTERVAL_FIELDS = ("eval_strategy", "evaluation_strategy", "logging_strategy", "
 
 @rule(
     "TYP200",
-    "wrong-type",
+    "uncoerced-value",
     ERROR,
     kinds=KINDS,
     fails_at="init",
