@@ -79,10 +79,10 @@ def none_is_text(config: Config) -> Iterator[Finding]:
 
     Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and nothing are null).
     """
-    from cfglint.fixes import replace
-
     for setting in plain_scalars(config):
         if setting.value == "None":
+            from cfglint.fixes import replace
+
             yield Finding(
                 setting,
                 f"`{setting.name}` is the text 'None' to YAML; nothing is `null`",
