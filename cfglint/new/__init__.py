@@ -1,0 +1,38 @@
+"""Facts to a fresh config: a job that somebody can describe becomes files that its framework starts with.
+
+`generate` is pure: what it returns has names, texts and reasons, and nothing is read or written.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.new.facts import Job
+    from cfglint.new.files import Generated
+
+KINDS = ("deepspeed", "huggingface", "neox", "accelerate")
+RUN = "run"
+FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
+
+
+def generate(kind: str, job: Job, framework: str = "huggingface", folder: str = "") -> Generated:
+    """The files of a kind, or with `run` the set of a framework; `folder` is where they will lie, seen from where the job is started.
+
+    Raises `cfglint.new.facts.Contradiction` where the facts do not go together, do not suffice or cannot be said
+    in such a file, and `Unreachable` where the global batch cannot be had on these GPUs.
+    """
+    if kind == "neox" or (kind == RUN and framework == "neox"):
+        from cfglint.new import neox
+
+        return neox.pair(job, folder) if kind == RUN else neox.whole(job, folder)
+    if kind == "deepspeed":
+        from cfglint.new import deepspeed
+
+        return deepspeed.own(job, folder)
+    if kind == "accelerate":
+        from cfglint.new import accelerate
+
+        return accelerate.launch(job, folder)
+    from cfglint.new import huggingface
+
+    return huggingface.matching_set(job, folder) if kind == RUN else huggingface.trainer(job, folder)

@@ -1,0 +1,88 @@
+"""A file for `accelerate launch`: how many processes start where, and under which engine."""
+
+from __future__ import annotations
+
+from cfglint.new import choices, deepspeed
+from cfglint.new.facts import COMMON
+from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.new.facts import Job
+
+KIND = "accelerate"
+NAME = "accelerate.yaml"
+TAKES = COMMON
+WORDS = {"bf16": "bf16", "fp16": "fp16", "fp32": "no"}
+BEYOND = "the script's own, a launch file only starts processes"
+
+
+def launch(job: Job, folder: str = "") -> Generated:
+    """The file for a script of which nothing else is known."""
+    job.refuse_beyond(TAKES, BEYOND)
+    keys = processes(job)
+    name, why = choices.precision(job)
+    keys.add("mixed_precision", WORDS[name], why)
+    if job.zero is not None:
+        engine(keys, job)
+    start = f"start it with: accelerate launch --config_file {inside(folder, NAME)} your_script.py"
+    return Generated([GeneratedFile(NAME, KIND, keys)], None, (start,))
+
+
+def beside_a_trainer(job: Job, deepspeed_file: str) -> GeneratedFile:
+    """The file for a trainer that runs under DeepSpeed: the precision and the rest stand in the files of those two."""
+    keys = processes(job)
+    section = "deepspeed_config"
+    why = "ZeRO, precision and clipping stand there; repeated here they are refused"
+    keys.add(f"{section}.deepspeed_config_file", deepspeed_file, why)
+    sharded_while_built(keys, job)
+    every_machine(keys, job)
+    return GeneratedFile(NAME, KIND, keys)
+
+
+def processes(job: Job) -> Keys:
+    """Machines, processes and the way to start them."""
+    keys = Keys()
+    gpus, machines = job.needed_gpus(), choices.nodes(job)
+    kind = "DEEPSPEED" if job.zero is not None else "MULTI_GPU" if gpus > 1 else "NO"
+    keys.add("compute_environment", "LOCAL_MACHINE")
+    keys.add("distributed_type", kind)
+    keys.add("num_machines", machines)
+    keys.add("num_processes", gpus, f"of all machines together: {gpus // machines} on each" if machines > 1 else "one for each GPU")
+    if machines > 1:
+        why = "of the first machine; each other one gets its own: --machine_rank 1 --main_process_ip ADDRESS_OF_THE_FIRST"
+        keys.add("machine_rank", 0, why)
+    return keys
+
+
+def engine(keys: Keys, job: Job) -> None:
+    """The DeepSpeed block, for a script without a DeepSpeed file."""
+    section = "deepspeed_config"
+    keys.add(f"{section}.zero_stage", job.zero, deepspeed.SHARDS[job.zero or 0])
+    accumulation, why = 1, "as the script does it; a trainer's own number has to be the same"
+    if job.global_batch is not None:
+        chosen = choices.batch(job, deepspeed.SMALLEST)
+        accumulation, why = chosen.split.accumulation, f"{chosen.equation}: the script has to load micro batches of {chosen.split.micro_batch}"
+    keys.add(f"{section}.gradient_accumulation_steps", accumulation, why)
+    keys.add(f"{section}.gradient_clipping", choices.CLIPPING if job.clipping is None else job.clipping)
+    if job.offload:
+        keys.add(f"{section}.offload_optimizer_device", "cpu")
+    if job.offload == "all":
+        keys.add(f"{section}.offload_param_device", "cpu")
+    if job.zero == 3:
+        keys.add(f"{section}.zero3_save_16bit_model", True, "else a saved model is a folder of pieces")
+    sharded_while_built(keys, job)
+    every_machine(keys, job)
+
+
+def sharded_while_built(keys: Keys, job: Job) -> None:
+    """At stage 3 no process ever holds the whole model."""
+    if job.zero == 3:
+        keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built, so that it never has to fit whole")
+
+
+def every_machine(keys: Keys, job: Job) -> None:
+    """The launcher that needs no hostfile and no password-less ssh."""
+    if choices.nodes(job) > 1:
+        why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
+        keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)

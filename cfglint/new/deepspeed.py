@@ -1,0 +1,135 @@
+"""A DeepSpeed JSON: the whole config of a run, or the part that a trainer leaves to it."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cfglint.new import choices
+from cfglint.new.choices import Choice, Chosen
+from cfglint.new.facts import TRAINING, Contradiction
+from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.new.facts import Job
+
+KIND = "deepspeed"
+NAME = "ds_config.json"
+AUTO = "auto"
+OPTIMIZERS = {"adamw": "AdamW", "lion": "Lion", "sgd": "SGD"}
+ON_CPU = ("adamw", "lion")  # what DeepSpeed has for the CPU (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
+SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
+RATE = 1.0e-3
+PINNED_SINCE = (0, 19, 5)
+LEAST_WARMUP = 2  # lr_schedules.py:744, 878
+SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
+SMALLEST = Choice(1, "the least memory, for nobody said what fits; allow more with --max-micro-batch")
+TAKES = TRAINING | {"lora"}
+BEYOND = "a DeepSpeed file has no words for it; how a model is split is told in code"
+
+
+def own(job: Job, folder: str = "") -> Generated:
+    """The config of a run without a trainer: `deepspeed.initialize` gets nothing else."""
+    job.refuse_beyond(TAKES, BEYOND)
+    chosen = choices.batch(job, SMALLEST)
+    keys = Keys()
+    batch(keys, chosen)
+    precision_name, why = choices.precision(job)
+    if precision_name != "fp32":
+        keys.add(f"{precision_name}.enabled", True, why)
+    clip = choices.CLIPPING if job.clipping is None else job.clipping
+    keys.add("gradient_clipping", clip, "the default since 0.19.3; before it was off" if job.clipping is None else "")
+    if job.zero:
+        zero(keys, job)
+    optimizer(keys, job)
+    keys.add_known("steps_per_print", job.logging_steps)
+    schedule(keys, job, planned_steps(job, chosen))
+    start = f"start it with: deepspeed your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
+    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, start))
+
+
+def of_a_trainer(job: Job) -> GeneratedFile:
+    """The part of a trainer's run that only DeepSpeed knows; `auto` where the trainer fills in what its file says."""
+    keys = Keys()
+    keys.add("train_batch_size", AUTO, "auto: the trainer fills in what its own file says")
+    keys.add("train_micro_batch_size_per_gpu", AUTO)
+    keys.add("gradient_accumulation_steps", AUTO)
+    keys.add("gradient_clipping", AUTO, "the trainer's max_grad_norm; without this key it would not be read")
+    name = choices.precision(job)[0]
+    if name != "fp32":
+        keys.add(f"{name}.enabled", AUTO)
+    zero(keys, job)
+    if job.zero == 3:
+        saved = "zero_optimization.stage3_gather_16bit_weights_on_model_save"
+        keys.add(saved, True, "else a saved model is a folder of pieces")
+    return GeneratedFile(NAME, KIND, keys)
+
+
+def batch(keys: Keys, chosen: Chosen) -> None:
+    """Global and micro batch; the accumulation follows from them, on other GPU counts too."""
+    why = f"{chosen.equation}; on other GPU counts the accumulation changes, and this stays"
+    keys.add("train_batch_size", chosen.split.global_batch, why)
+    keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
+
+
+def zero(keys: Keys, job: Job) -> None:
+    """The section of ZeRO with what is moved to the CPU."""
+    stage = job.zero or 0
+    keys.add("zero_optimization.stage", stage, SHARDS[stage])
+    moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
+    for section in moved:
+        keys.add(f"zero_optimization.{section}.device", "cpu")
+        if job.version("deepspeed") < PINNED_SINCE:
+            keys.add(f"zero_optimization.{section}.pin_memory", True, "copies do not block; the default from 0.19.5 on")
+
+
+def optimizer(keys: Keys, job: Job) -> None:
+    """The optimizer with its rate; SGD, which DeepSpeed has not tried with ZeRO, with leave to be used."""
+    name = job.optimizer or "adamw"
+    job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
+    if job.offload and name not in ON_CPU:
+        raise Contradiction(f"--optimizer {name} --offload: DeepSpeed has no {name} for the CPU, only {', '.join(ON_CPU)}")
+    keys.add("optimizer.type", OPTIMIZERS[name])
+    keys.add("optimizer.params.lr", *rate(job))
+    if name != "sgd" and job.beta1 is not None and job.beta2 is not None:
+        keys.add("optimizer.params.betas", [job.beta1, job.beta2])
+    if name == "adamw":
+        keys.add_known("optimizer.params.eps", job.epsilon)
+    keys.add_known("optimizer.params.weight_decay", job.weight_decay)
+    if name == "sgd" and job.zero:
+        keys.add("zero_allow_untested_optimizer", True, "ZeRO refuses optimizers that DeepSpeed has not tried with it")
+
+
+def rate(job: Job) -> tuple[float, str]:
+    """(learning rate, why)."""
+    if job.learning_rate is not None:
+        return job.learning_rate, ""
+    if job.lora:
+        return choices.LORA_RATE, choices.WHY_LORA_RATE
+    return RATE, "DeepSpeed's own default for Adam; say another with --lr"
+
+
+def schedule(keys: Keys, job: Job, total: int | None) -> None:
+    """The schedule, where one was asked for; a warm-up that is linear, not DeepSpeed's logarithmic default."""
+    shape = job.scheduler or ("constant" if job.warmup else None)
+    if shape is None or (shape == "constant" and not job.warmup):
+        return
+    if shape != "constant" and total is None:
+        raise Contradiction(f"--scheduler {shape} ends with the run: say --steps, or --epochs with --num-examples")
+    steps = max(choices.warmup_steps(job, total) or 0, LEAST_WARMUP)
+    choices.fitting_warmup(steps, total)
+    keys.add("scheduler.type", SCHEDULES[shape])
+    if shape != "constant":
+        keys.add("scheduler.params.total_num_steps", total)
+    keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the least that DeepSpeed takes; its default is 1000")
+    if shape != "cosine":
+        keys.add("scheduler.params.warmup_max_lr", rate(job)[0], "the optimizer's; the default is 0.001 whatever that says")
+    keys.add("scheduler.params.warmup_type", "linear", "the default is log, which is nearly up after a few steps")
+
+
+def planned_steps(job: Job, chosen: Chosen) -> int | None:
+    """Optimizer steps of the run; None where its length is not known."""
+    total = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
+    if total is None and job.epochs and job.num_examples:
+        total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)
+    return total

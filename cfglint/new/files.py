@@ -1,0 +1,169 @@
+"""A generated file: its keys in order with why each is there, and its text."""
+
+from __future__ import annotations
+
+from cfglint.source.document import Document
+from cfglint.source.spelling import is_bare_text, spell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.batch.solver import Split
+
+WIDTH = 120  # a comment that would end beyond stands above its key
+EMPTY = Document("", "", "yaml")
+
+
+class Keys:
+    """Keys in the order in which they are written, nested by dots, each with why it is there where that is not plain."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.why: dict[str, str] = {}
+        self.titles: dict[str, str] = {}
+        self._title = ""
+
+    def begin(self, title: str) -> None:
+        """Begin a group of keys, with a line of comment above it."""
+        self._title = title
+
+    def add(self, name: str, value: Any, why: str = "") -> None:
+        """Write a key; `zero_optimization.stage` goes into its section, which is made where it is missing."""
+        *sections, key = name.split(".")
+        place = self.values
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[key] = value
+        if why:
+            self.why[name] = why
+        if self._title:
+            self.titles[name.partition(".")[0]] = self._title
+            self._title = ""
+
+    def add_known(self, name: str, value: Any, why: str = "") -> None:
+        """Write a key unless its value is None."""
+        if value is not None:
+            self.add(name, value, why)
+
+
+class GeneratedFile:
+    """One file; `head` are the lines of comment above its keys, where its syntax has comments."""
+
+    def __init__(self, name: str, kind: str, keys: Keys, head: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.kind = kind
+        self.keys = keys
+        self.head = head
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the file is JSON, and so has no place for comments."""
+        return self.name.endswith(".json")
+
+    @property
+    def text(self) -> str:
+        """What stands in the file."""
+        return as_json(self.keys) if self.is_json else as_yaml(self.kind, self.keys, self.head)
+
+    @property
+    def reasons(self) -> list[tuple[str, Any, str]]:
+        """(key, value, why) for every key that has a reason."""
+        return [(name, value, self.keys.why[name]) for name, value in leaves(self.keys.values) if name in self.keys.why]
+
+
+class Generated:
+    """The files of a job, the consumer first; `split` is the batch that they come to, None where they have none.
+
+    `notes` is what no file can say: how to start it, what the script has to do.
+    """
+
+    def __init__(self, files: list[GeneratedFile], split: Split | None = None, notes: tuple[str, ...] = ()) -> None:
+        self.files = files
+        self.split = split
+        self.notes = notes
+
+
+def inside(folder: str, name: str) -> str:
+    """A file's path from where the job is started."""
+    return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def leaves(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted name, value) of every key, sections too."""
+    for key, value in values.items():
+        yield before + key, value
+        if isinstance(value, dict):
+            yield from leaves(value, f"{before}{key}.")
+
+
+def as_json(keys: Keys) -> str:
+    """Plain JSON."""
+    import json
+
+    return json.dumps(keys.values, indent=2) + "\n"
+
+
+def as_yaml(kind: str, keys: Keys, head: tuple[str, ...]) -> str:
+    """YAML as PyYAML reads it, with the schema for editors, and a comment on each key that has a reason."""
+    from io import StringIO
+
+    from cfglint.schema import load
+
+    writer = yaml_writer()
+    out = StringIO()
+    writer.dump(commented(keys.values, keys), out)
+    lines = [f"yaml-language-server: $schema={load(kind).raw['$id']}", *head]
+    return "".join(f"# {line}\n" for line in lines) + "\n" + out.getvalue().lstrip("\n")
+
+
+def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int = 0) -> Any:
+    """A mapping that ruamel.yaml writes with its comments."""
+    from ruamel.yaml.comments import CommentedMap
+
+    mapping = CommentedMap()
+    for key, value in values.items():
+        name = before + key
+        mapping[key] = commented(value, keys, name + ".", depth + 1) if isinstance(value, dict) else flow(value)
+        above = ["", keys.titles[name]] if name in keys.titles else []
+        reason = keys.why.get(name)
+        column = 2 * depth + len(f"{key}: {spell(value, EMPTY)}  ")
+        if reason and (isinstance(value, dict) or column + len(f"# {reason}") > WIDTH):
+            above.append(reason)
+        elif reason:
+            mapping.yaml_add_eol_comment(reason, key, column)
+        if above:
+            mapping.yaml_set_comment_before_after_key(key, before="\n".join(above), indent=2 * depth)
+    return mapping
+
+
+def flow(value: Any) -> Any:
+    """Lists on one line."""
+    if not isinstance(value, list):
+        return value
+    from ruamel.yaml.comments import CommentedSeq
+
+    items = CommentedSeq(flow(item) for item in value)
+    items.fa.set_flow_style()
+    return items
+
+
+def yaml_writer() -> Any:
+    """ruamel.yaml's writer with scalars spelled so that YAML 1.1 reads them for what they are."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.representer import RoundTripRepresenter
+
+    class Representer(RoundTripRepresenter):
+        def represent_float(self, value: float) -> Any:
+            return self.represent_scalar("tag:yaml.org,2002:float", spell(value, EMPTY))
+
+        def represent_text(self, value: str) -> Any:
+            return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare_text(value) else '"')
+
+    Representer.add_representer(float, Representer.represent_float)
+    Representer.add_representer(str, Representer.represent_text)
+    writer = YAML()
+    writer.Representer = Representer
+    writer.width = 4096
+    return writer

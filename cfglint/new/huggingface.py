@@ -1,0 +1,170 @@
+"""A trainer's YAML, and the set of trainer, DeepSpeed and accelerate files that agree with each other."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cfglint.batch import steps
+from cfglint.new import accelerate, choices, deepspeed
+from cfglint.new.choices import Choice, Chosen
+from cfglint.new.facts import TRAINING, Contradiction
+from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.new.facts import Job
+
+KIND = "huggingface"
+NAME = "train.yaml"
+OUTPUT = "output"
+OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
+SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant"}
+RATE = 5.0e-5
+EPOCHS = 3.0
+LOGGING = 10
+ZERO = 2
+USUAL = Choice(8, "transformers' own default; bound it with --max-micro-batch")
+TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
+BEYOND = "a trainer's file has no words for it; GPT-NeoX's has"
+SHARE_SINCE = (5,)  # warmup_steps below 1 is a share
+RENAMED_CHECKPOINTING = (5, 23)
+
+
+def trainer(job: Job, folder: str = "") -> Generated:
+    """The trainer's file, with the DeepSpeed file that it names where ZeRO was asked for."""
+    file, chosen = trainer_file(job, folder)
+    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    starter = "deepspeed" if job.zero is not None else f"torchrun --nproc_per_node {job.needed_gpus() // choices.nodes(job)}"
+    command = "python" if job.gpus == 1 and job.zero is None else starter
+    return Generated(files, chosen.split, notes(job, chosen, f"{command} your_script.py {inside(folder, NAME)}"))
+
+
+def matching_set(job: Job, folder: str = "") -> Generated:
+    """Trainer, DeepSpeed and accelerate files for one launch."""
+    if job.zero is None:
+        job = job.but(zero=ZERO)
+    file, chosen = trainer_file(job, folder)
+    files = [file, deepspeed.of_a_trainer(job), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
+    command = f"accelerate launch --config_file {inside(folder, accelerate.NAME)} your_script.py {inside(folder, NAME)}"
+    return Generated(files, chosen.split, notes(job, chosen, command))
+
+
+def notes(job: Job, chosen: Chosen, command: str) -> tuple[str, ...]:
+    """What the files cannot say."""
+    told = [chosen.equation, f"start it with: {command}"]
+    if job.lora:
+        told.append('the adapter is the script\'s: peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear") is a usual start')
+    if job.seq_length:
+        told.append(f"the trainer has no sequence length: give {job.seq_length} to the tokenizer, or to TRL as max_length")
+    return tuple(told)
+
+
+def trainer_file(job: Job, folder: str) -> tuple[GeneratedFile, Chosen]:
+    """The trainer's file and the batch that it comes to."""
+    job.refuse_beyond(TAKES, BEYOND)
+    chosen = choices.batch(job, USUAL)
+    keys = Keys()
+    keys.add("output_dir", job.output_dir or OUTPUT, "checkpoints go here")
+    keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
+    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
+    total = length(keys, job, chosen)
+    rates(keys, job, total)
+    precision(keys, job)
+    if job.lora or job.checkpointing:
+        checkpointing(keys, job)
+    logging(keys, job, total)
+    keys.add_known("seed", job.seed)
+    if job.zero is not None:
+        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+    head = f"For {job.needed_gpus()} GPU{'s' if job.gpus != 1 else ''}, one process each."
+    return GeneratedFile(NAME, KIND, keys, (head,)), chosen
+
+
+def length(keys: Keys, job: Job, chosen: Chosen) -> int | None:
+    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
+    if asked is not None:
+        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
+        return asked
+    epochs = EPOCHS if job.epochs is None else job.epochs
+    total = None if job.num_examples is None else predicted(job, chosen, epochs)
+    why = "" if job.epochs else "transformers' own default; "
+    why += f"{total} steps with {job.num_examples:,} examples" if total is not None and job.num_examples else ""
+    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, why.removesuffix("; "))
+    return total
+
+
+def predicted(job: Job, chosen: Chosen, epochs: float) -> int:
+    """Optimizer steps of a run in epochs."""
+    batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
+    version = job.version("transformers")
+    return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
+
+
+def rates(keys: Keys, job: Job, total: int | None) -> None:
+    """Optimizer, learning rate and its schedule."""
+    name = job.optimizer or "adamw"
+    spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "a trainer")
+    if job.offload and name != "adamw":
+        raise Contradiction(f"--optimizer {name} --offload: only adamw has a DeepSpeed twin on the CPU that accelerate puts in its place")
+    keys.add_known("optim", spelled)
+    keys.add("learning_rate", *rate(job))
+    shape = job.scheduler
+    if shape == "constant" and job.warmup:
+        keys.add("lr_scheduler_type", "constant_with_warmup", "plain `constant` passes over the warm-up")
+    elif shape is not None:
+        keys.add("lr_scheduler_type", SCHEDULES[shape])
+    warmup(keys, job, total)
+    keys.add_known("weight_decay", job.weight_decay)
+    keys.add_known("adam_beta1", job.beta1)
+    keys.add_known("adam_beta2", job.beta2)
+    keys.add_known("adam_epsilon", job.epsilon)
+    keys.add_known("max_grad_norm", job.clipping)
+
+
+def rate(job: Job) -> tuple[float, str]:
+    """(learning rate, why)."""
+    if job.learning_rate is not None:
+        return job.learning_rate, ""
+    if job.lora:
+        return choices.LORA_RATE, choices.WHY_LORA_RATE
+    return RATE, "transformers' own default; say another with --lr"
+
+
+def warmup(keys: Keys, job: Job, total: int | None) -> None:
+    """Warm-up in steps or as a share, in the spelling of the release."""
+    if not job.warmup:
+        return
+    steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
+    choices.fitting_warmup(steps_of_it, total)
+    if job.warmup >= 1:
+        keys.add("warmup_steps", int(job.warmup))
+    elif job.version("transformers") >= SHARE_SINCE:
+        keys.add("warmup_steps", job.warmup, "below 1: a share of all steps")
+    else:
+        keys.add("warmup_ratio", job.warmup, "a share of all steps; from 5.0 on it is written as warmup_steps")
+
+
+def precision(keys: Keys, job: Job) -> None:
+    """The number format; fp32 is what the trainer does without a word."""
+    name, why = choices.precision(job)
+    if name != "fp32":
+        keys.add(name, True, why)
+
+
+def checkpointing(keys: Keys, job: Job) -> None:
+    """Recomputation of activations, which are most of the memory beside an adapter."""
+    renamed = job.version("transformers") >= RENAMED_CHECKPOINTING
+    name = "activation_checkpointing" if renamed else "gradient_checkpointing"
+    keys.add(name, True, "recomputes activations: less memory, about a third more compute")
+    if job.lora:
+        keys.add(f"{name}_kwargs.use_reentrant", False, "the reentrant one loses the gradients of an adapter over frozen weights")
+
+
+def logging(keys: Keys, job: Job, total: int | None) -> None:
+    """Log lines often enough for a curve, also in a short run; checkpoints where somebody said when."""
+    every = job.logging_steps or LOGGING
+    if total is not None and every > total:
+        every = 1
+    keys.add("logging_steps", every, "" if job.logging_steps else "the default, 500, is too coarse for a curve")
+    keys.add_known("save_steps", job.save_steps)

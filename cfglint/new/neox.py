@@ -1,0 +1,273 @@
+"""GPT-NeoX files: one for everything, or the pair of a model file and a cluster file."""
+
+from __future__ import annotations
+
+from math import floor, nextafter
+
+from cfglint.batch import steps
+from cfglint.new import choices, models
+from cfglint.new.choices import Choice, Chosen
+from cfglint.new.facts import PARALLEL, SIZES, TRAINING, Contradiction, flag
+from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+from cfglint.new.models import Shape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.new.facts import Job
+
+KIND = "neox"
+MODEL = "model.yml"  # the launcher adds .yml to any other ending
+CLUSTER = "cluster.yml"
+OPTIMIZERS = {"adamw": "Adam", "lion": "Lion"}
+DECAY = "cosine"
+FLOOR = 0.1
+WARMUP = 0.01
+BETAS = (0.9, 0.95)
+CHECKPOINTS = 1000
+MODEL_FACTS = (*SIZES, "kv_heads")
+TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"))
+BEYOND = "GPT-NeoX has no adapters"
+
+
+def whole(job: Job, folder: str = "") -> Generated:
+    """Everything in one file."""
+    model, shape, chosen = model_keys(job)
+    cluster_keys(model, job, shape)
+    return Generated([GeneratedFile(MODEL, KIND, model, heading(job))], chosen.split, notes(chosen, inside(folder, MODEL)))
+
+
+def pair(job: Job, folder: str = "") -> Generated:
+    """The model with its training, and the paths and machines of this cluster; no key stands in both."""
+    model, shape, chosen = model_keys(job)
+    cluster = Keys()
+    cluster_keys(cluster, job, shape)
+    beside = ("Paths and machines of this cluster; the model stands in " + MODEL + ".",)
+    files = [GeneratedFile(MODEL, KIND, model, heading(job)), GeneratedFile(CLUSTER, KIND, cluster, beside)]
+    return Generated(files, chosen.split, notes(chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
+
+
+def heading(job: Job) -> tuple[str, ...]:
+    """The line above the keys."""
+    gpus = job.needed_gpus()
+    return (f"For {gpus} GPU{'s' if gpus > 1 else ''} on {choices.nodes(job)} node{'s' if choices.nodes(job) > 1 else ''}.",)
+
+
+def notes(chosen: Chosen, names: str) -> tuple[str, ...]:
+    """What the files cannot say."""
+    return (chosen.equation, f"start it with: python deepy.py train.py {names}")
+
+
+def model_keys(job: Job) -> tuple[Keys, Shape, Chosen]:
+    """Layout, sizes, batch, optimizer and length of the run."""
+    job.refuse_beyond(TAKES, BEYOND)
+    shape = shape_of(job)
+    fitting(shape, job)
+    chosen = choices.batch(job, usual(job, shape))
+    keys = Keys()
+    keys.begin("GPUs")
+    layout(keys, job)
+    zero(keys, job)
+    memory(keys, job)
+    precision(keys, job)
+    keys.begin("Model")
+    sizes(keys, job, shape)
+    keys.begin("Batch and length")
+    batch(keys, chosen)
+    length(keys, job, chosen, shape)
+    keys.begin("Optimizer")
+    optimizer(keys, job, shape)
+    keys.add_known("seed", job.seed)
+    return keys, shape, chosen
+
+
+def shape_of(job: Job) -> Shape:
+    """The model's sizes, published or in numbers; the rate and micro batch of a shape in numbers are those of the nearest one."""
+    given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
+    if job.model is not None:
+        if given:
+            raise Contradiction(f"--model {job.model} has its sizes: leave out {', '.join(map(flag, given))}")
+        return models.published(job.model)
+    if job.layers is None or job.hidden is None or job.heads is None:
+        raise Contradiction(f"which model? Say --model ({', '.join(models.SHAPES)}), or --layers, --hidden and --heads")
+    shape = Shape(job.layers, job.hidden, job.heads, 0.0, 0, "", kv_heads=job.kv_heads)
+    name = models.nearest(shape)
+    known = models.SHAPES[name]
+    shape.rate, shape.micro_batch = known.rate, known.micro_batch
+    shape.source = f"{known.source}, {name}, the published size nearest to this one"
+    return shape
+
+
+def usual(job: Job, shape: Shape) -> Choice:
+    """The micro batch where nobody bounds it: what the published file has, for its own sequence length."""
+    return Choice(shape.micro_batch, f"as in configs/{shape.source}; bound it with --max-micro-batch")
+
+
+def fitting(shape: Shape, job: Job) -> None:
+    """Raise Contradiction for sizes that do not divide over heads, stages and ranks, or that ZeRO does not go with."""
+    ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
+    if shape.hidden % shape.heads:
+        raise Contradiction(f"--hidden {shape.hidden} does not divide by --heads {shape.heads}")
+    if shape.kv_heads and shape.heads % shape.kv_heads:
+        raise Contradiction(f"--heads {shape.heads} does not divide by --kv-heads {shape.kv_heads}")
+    for name, size in (("attention heads", shape.heads), ("key-value heads", shape.kv_heads or 0), ("hidden size", shape.hidden)):
+        if size % ranks:
+            raise Contradiction(f"--tp {ranks} does not divide the {name}, {size}")
+    if shape.layers < stages:
+        raise Contradiction(f"--pp {stages}: some stages would have none of the {shape.layers} layers")
+    if (job.zero or 0) >= 2 and (ranks > 1 or stages > 1):
+        raise Contradiction(f"--zero {job.zero}: with --tp or --pp GPT-NeoX exits at once, with status 0; --zero 1 goes with them")
+    if job.offload and stages > 1:
+        raise Contradiction("--offload: not with the pipeline engine; leave out --pp")
+    if job.offload == "all":
+        raise Contradiction("--offload all: GPT-NeoX builds the model without moving weights; say --offload optimizer")
+
+
+def layout(keys: Keys, job: Job) -> None:
+    """Pipeline stages and ranks that share a layer; 0 stages is GPT-NeoX's word for no pipeline engine."""
+    stages = job.pipeline_parallel or 1
+    engine = stages > 1 or ((job.zero or 0) < 2 and not job.offload)
+    keys.add("pipe_parallel_size", stages if engine else 0, "" if stages > 1 else why_stages(engine))
+    keys.add("model_parallel_size", job.tensor_parallel or 1)
+
+
+def why_stages(engine: bool) -> str:
+    """What 1 and 0 stages are."""
+    if engine:
+        return "the pipeline engine with one stage, as the published files have it"
+    return "no pipeline engine: ZeRO 2, 3 and offload do not go with it, and 1 would be one"
+
+
+def sizes(keys: Keys, job: Job, shape: Shape) -> None:
+    """The model."""
+    length_ = job.seq_length or shape.seq_length
+    keys.add("num_layers", shape.layers, f"configs/{shape.source}" if job.model else "")
+    keys.add("hidden_size", shape.hidden)
+    keys.add("num_attention_heads", shape.heads)
+    keys.add_known("num_kv_heads", shape.kv_heads)
+    keys.add_known("intermediate_size", shape.intermediate, "before a gate takes its two thirds")
+    keys.add("seq_length", length_)
+    keys.add("max_position_embeddings", length_, "not below seq_length")
+    for name, value in models.FAMILIES[shape.family].items():
+        keys.add(name, value)
+    keys.add("output_layer_parallelism", "column")
+    keys.add("attention_config", [[["flash"], shape.layers]], "needs the flash-attn package; global does without")
+    keys.add("init_method", "small_init")
+    keys.add("output_layer_init_method", "wang_init")
+
+
+def batch(keys: Keys, chosen: Chosen) -> None:
+    """Micro batch and accumulation; the global batch follows from them and the GPUs."""
+    keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
+    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
+
+
+def optimizer(keys: Keys, job: Job, shape: Shape) -> None:
+    """Optimizer, rate and decay."""
+    name = job.optimizer or "adamw"
+    spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
+    if job.offload and name != "adamw":
+        raise Contradiction(f"--optimizer {name} --offload: GPT-NeoX has only Adam for the CPU")
+    rate = shape.rate if job.learning_rate is None else job.learning_rate
+    keys.add("optimizer.type", "cpu_adam" if job.offload else spelled, "with decoupled weight decay, as AdamW" if name == "adamw" else "")
+    keys.add("optimizer.params.lr", rate, f"configs/{shape.source}" if job.learning_rate is None else "")
+    betas = BETAS if job.beta1 is None or job.beta2 is None else (job.beta1, job.beta2)
+    keys.add("optimizer.params.betas", list(betas))
+    if name == "adamw":
+        keys.add("optimizer.params.eps", 1.0e-8 if job.epsilon is None else job.epsilon)
+    keys.add_known("weight_decay", job.weight_decay)
+    shape_of_decay = job.scheduler or DECAY
+    keys.add("lr_decay_style", shape_of_decay)
+    if shape_of_decay != "constant":
+        lowest = FLOOR * rate if job.min_learning_rate is None else job.min_learning_rate
+        keys.add("min_lr", float(f"{lowest:.6g}"), "a tenth of lr, as the published files have it" if job.min_learning_rate is None else "")
+    clip = choices.CLIPPING if job.clipping is None else job.clipping
+    keys.add("deepspeed_extra_args.gradient_clipping", clip, "a plain gradient_clipping of 1.0 is dropped as a default, and nothing clips")
+
+
+def zero(keys: Keys, job: Job) -> None:
+    """The section that bfloat16 needs even at stage 0."""
+    stage = 1 if job.zero is None else job.zero
+    keys.add("zero_optimization.stage", stage, "as the published files have it" if job.zero is None else "")
+    if job.offload:
+        keys.add("zero_optimization.offload_optimizer.device", "cpu")
+
+
+def precision(keys: Keys, job: Job) -> None:
+    """The number format."""
+    name, why = choices.precision(job)
+    if name == "bf16":
+        keys.add("precision", "bfloat16", why)
+        if job.zero != 0:
+            keys.add("data_types.grad_accum_dtype", "fp32", "many small gradients do not add up in bfloat16")
+    elif name == "fp16":
+        keys.add("fp16.enabled", True)
+        keys.add("fp16.loss_scale", 0, "0: the scale follows the overflows")
+
+
+def length(keys: Keys, job: Job, chosen: Chosen, shape: Shape) -> None:
+    """Iterations or epochs, and the share of them that is warm-up."""
+    seq_length = job.seq_length or shape.seq_length
+    total = choices.total_steps(job, chosen.split.global_batch, seq_length)
+    if total is not None:
+        keys.add("train_iters", total, choices.why_steps(job, chosen.split.global_batch, seq_length))
+    elif job.epochs is None:
+        raise Contradiction("how long? GPT-NeoX has no default: say --steps, --tokens or --epochs")
+    elif job.epochs % 1:
+        raise Contradiction(f"--epochs {job.epochs}: GPT-NeoX counts whole epochs; say --steps or --tokens")
+    else:
+        keys.add("train_epochs", int(job.epochs), "of packed data; train_iters follows from the length of the data")
+        total = planned(job, chosen)
+    keys.add("warmup", *warmup(job, total))
+    keys.add("checkpoint_factor", job.save_steps or CHECKPOINTS, "" if job.save_steps else "iterations between checkpoints, as Pythia has it")
+    keys.add_known("log_interval", job.logging_steps)
+
+
+def planned(job: Job, chosen: Chosen) -> int | None:
+    """Iterations of a run in epochs, where the number of packed samples is known."""
+    if job.num_examples is None or job.epochs is None:
+        return None
+    split = chosen.split
+    return steps.neox_train_iters(job.num_examples, split.micro_batch, split.data_parallel, split.accumulation, int(job.epochs))
+
+
+def warmup(job: Job, total: int | None) -> tuple[float, str]:
+    """(share of the run, why); steps become the share that gives exactly them."""
+    if job.warmup is None:
+        return WARMUP, "a share of the run; GPT-NeoX's own default"
+    if job.warmup < 1:
+        return float(job.warmup), "a share of the run"
+    steps_of_it = int(job.warmup)
+    choices.fitting_warmup(steps_of_it, total)
+    if total is None:
+        raise Contradiction(f"--warmup {steps_of_it} is written as a share of the run: say --steps or --tokens, or --num-examples too")
+    return share(steps_of_it, total), f"a share of the run: {steps_of_it} of {total} iterations"
+
+
+def share(part: int, total: int) -> float:
+    """The fraction that, times the total, is exactly the part again."""
+    near = part / total
+    for candidate in (near, nextafter(near, 1), nextafter(near, 0)):
+        if candidate * total == part:
+            return candidate
+    return near
+
+
+def memory(keys: Keys, job: Job) -> None:
+    """Recomputation, which every published file has."""
+    if job.checkpointing is not False:
+        keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
+        if (job.tensor_parallel or 1) > 1:
+            keys.add("partition_activations", True, "each rank keeps its part of what is stored")
+
+
+def cluster_keys(keys: Keys, job: Job, shape: Shape) -> None:
+    """Paths, tokenizer and machines."""
+    keys.begin("Paths")
+    keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")
+    for name, value in models.TOKENIZERS[shape.family].items():
+        keys.add(name, value)
+    keys.add("save", job.output_dir or "checkpoints")
+    keys.add("load", job.output_dir or "checkpoints", "goes on from the last checkpoint, and begins where there is none")
+    if choices.nodes(job) > 1:
+        each = floor(job.needed_gpus() / choices.nodes(job))
+        keys.add("hostfile", "hostfile", f"a line for each of the {choices.nodes(job)} nodes: NAME slots={each}")
