@@ -42,18 +42,18 @@ class Run:
     """
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
-        self.documents = documents
-        self.kinds = kinds
+        self.documents, self.kinds = consumer_first(documents, kinds)
         self.facts = facts
         self.bugs: list[Diagnostic] = []
         self.configs: list[Config] = []
         self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known after `diagnostics`
         self._diagnostics: list[Diagnostic] | None = None
         try:
-            config = framework(kinds[0]).config(documents, kinds, facts)
+            self.facts = launched(self.documents, self.kinds, facts)
+            config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.others()]
         except Exception as wrong:
-            self.bugs.append(internal(f"reading {kinds[0]}", wrong, documents[0]))
+            self.bugs.append(internal(f"reading {self.kinds[0]}", wrong, self.documents[0]))
 
     @property
     def batch(self) -> Batch | None:
@@ -149,6 +149,32 @@ class Run:
             resolved,
             self.diagnostics,
         )
+
+
+def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
+    """The files in their order, that of a launcher behind the script's: the script is who consumes the run."""
+    if len(kinds) == 1 or not framework(kinds[0]).launches:
+        return documents, kinds
+    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
+    if standing(pairs[0][1]):
+        return documents, kinds
+    return [document for document, _ in pairs], [kind for _, kind in pairs]
+
+
+def standing(kind: str) -> int:
+    """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
+    return 2 if framework(kind).launches else int(framework(kind).referable)
+
+
+def launched(documents: list[Document], kinds: list[str], facts: Facts) -> Facts:
+    """The facts with the GPUs that a launcher's file tells, where nobody named any."""
+    if facts.gpus is not None:
+        return facts
+    for document, kind in zip(documents, kinds, strict=True):
+        told = framework(kind).launched_gpus(document, facts)
+        if told is not None:
+            return facts.but(gpus=told[0], gpus_from=told[1])
+    return facts
 
 
 def integer(value: Any) -> int | None:

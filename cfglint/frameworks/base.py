@@ -319,6 +319,7 @@ class Framework:
     package = ""
     newest = ""
     referable = False  # whether files of another kind may name a file of this kind
+    launches = False  # whether files of this kind start a run that a file of another kind describes
 
     def recognise(self, document: Document) -> int:
         """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
@@ -339,6 +340,10 @@ class Framework:
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """(key path, file named there, kind of that file) for files that a file pulls into its run."""
         return []
+
+    def launched_gpus(self, document: Document, facts: Facts) -> tuple[int, str] | None:
+        """(GPUs, where it says so) that a file of this kind starts a run on; None where it does not tell."""
+        return None
 
     def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
         """The config that the files come to, in the order given."""

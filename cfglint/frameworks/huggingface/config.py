@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts, Version
     from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
@@ -43,6 +44,7 @@ class TrainerConfig(Config):
         self.arguments = Arguments(self.values, self.version)
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
+        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
         self._sections: dict[str, Any] = {}
         self._deepspeed: DeepSpeedLaunch | None = None
         for name in self.files:
@@ -84,8 +86,8 @@ class TrainerConfig(Config):
 
     @property
     def uses_deepspeed(self) -> bool:
-        """Whether the run is a DeepSpeed run; `deepspeed: {}` leaves it off, as does null."""
-        return bool(self.arguments["deepspeed"])
+        """Whether the run is a DeepSpeed run, by its own word or by the launcher's; `deepspeed: {}` leaves it off, as does null."""
+        return bool(self.arguments["deepspeed"]) or (self.launcher is not None and self.launcher.uses_deepspeed)
 
     @property
     def uses_fsdp(self) -> bool:
@@ -135,10 +137,20 @@ class TrainerConfig(Config):
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""
-        if self.deepspeed is None:
-            return []
-        engine = self.deepspeed.engine()
-        return [engine] if engine is not None else []
+        found: list[Config] = [self.launcher] if self.launcher is not None else []
+        engine = self.deepspeed.engine() if self.deepspeed is not None else None
+        return found if engine is None else [engine, *found]
+
+
+def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerConfig) -> AccelerateConfig:
+    """The accelerate launch of a run, with the DeepSpeed file that it may name."""
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+    at = kinds.index("accelerate")
+    others = [(document, kind) for document, kind in zip(documents, kinds, strict=True) if kind == "deepspeed"]
+    return AccelerateConfig(
+        [documents[at], *(document for document, _ in others)], trainer.facts, ["accelerate", *(kind for _, kind in others)], trainer
+    )
 
 
 def attach(documents: list[Document], kinds: list[str]) -> dict[str, Document]:

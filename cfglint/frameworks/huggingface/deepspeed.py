@@ -386,6 +386,10 @@ def section_document(document: Document, prefix: Path) -> Document:
 def launch(trainer: TrainerConfig) -> DeepSpeedLaunch | None:
     """The DeepSpeed configuration that a trainer names or holds, not filled yet; None where it cannot be seen."""
     values = trainer.section("deepspeed")
+    if values is None and trainer.launcher is not None and trainer.launcher.uses_deepspeed and not trainer.arguments["deepspeed"]:
+        from cfglint.frameworks.huggingface.launcher import BlockLaunch
+
+        return BlockLaunch(trainer, trainer.launcher)
     if values is None:
         return None
     named = trainer.files.get("deepspeed")

@@ -1,0 +1,86 @@
+"""accelerate: the file of `accelerate launch --config_file`, which starts the processes of somebody else's script."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Config, Facts
+    from cfglint.source.document import Document, Path
+    from cfglint.source.readers import Reader
+
+KIND = "accelerate"
+NEWEST = "1.15.0"
+
+# What `accelerate config` writes beside the type; two of them make a file sure.
+COMPANIONS = frozenset(
+    (
+        "num_processes",
+        "num_machines",
+        "machine_rank",
+        "mixed_precision",
+        "use_cpu",
+        "main_training_function",
+        "main_process_port",
+        "deepspeed_config",
+        "fsdp_config",
+        "parallelism_config",
+        "megatron_lm_config",
+        "rdzv_backend",
+        "gpu_ids",
+        "downcast_bf16",
+    )
+)
+
+
+class Accelerate(Framework):
+    """Files that `accelerate launch` reads."""
+
+    kind = KIND
+    title = "accelerate"
+    package = "accelerate"
+    newest = NEWEST
+    launches = True
+
+    def recognise(self, document: Document) -> int:
+        """By `compute_environment`, or by `distributed_type` with the keys that stand beside it."""
+        root = document.root
+        names = {key.raw for key, _ in root.pairs()} if root is not None else set()
+        companions = len(names & COMPANIONS)
+        if "compute_environment" in names or "distributed_type" in names:
+            return SURE if companions > 1 else UNCLEAR
+        return UNCLEAR if companions > 2 else STRANGER
+
+    def references(self, document: Document) -> list[tuple[Path, str, str]]:
+        """The DeepSpeed file that the DeepSpeed block names."""
+        path = ("deepspeed_config", "deepspeed_config_file")
+        _, node = document.find(path)
+        raw = node.resolved().raw if node is not None else ""
+        return [(path, raw, "deepspeed")] if raw and raw not in ("none", "null", "~") else []
+
+    def launched_gpus(self, document: Document, facts: Facts) -> tuple[int, str] | None:
+        """The processes that the launcher starts, and where the file says so."""
+        from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+        config = AccelerateConfig([document], facts)
+        return (config.started, config.setting("num_processes").place) if config.started else None
+
+    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+        """The launch that the first document of this kind describes."""
+        from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+        return AccelerateConfig(documents, facts, kinds)
+
+    def load_rules(self) -> None:
+        """Register accelerate's rules."""
+        from cfglint.frameworks.accelerate import rules  # noqa: F401
+
+    def reader(self, document: Document, facts: Facts) -> Reader:
+        """PyYAML's safe loader, or Python's json."""
+        from cfglint.source.readers import STRICT_JSON, YAML11
+
+        return STRICT_JSON if document.syntax == "json" else YAML11
+
+
+FRAMEWORK = Accelerate()

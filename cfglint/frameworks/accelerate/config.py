@@ -1,0 +1,134 @@
+"""An accelerate launch: which launcher starts how many processes, and what it hands to the script.
+
+Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch.py:1198-1413, utils/launch.py:197-590.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.accelerate import FRAMEWORK, KIND, NEWEST
+from cfglint.frameworks.base import DERIVED, Batch, Config, Layout, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.account import Account
+    from cfglint.frameworks.base import Facts
+    from cfglint.source.document import Document
+
+DEVICES = ("MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON")
+ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM")
+OTHERS = ("NO", "MULTI_CPU", "XLA")
+TYPES = (*OTHERS, *DEVICES, *ENGINES)
+AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
+
+
+class AccelerateConfig(Config):
+    """A launch file as the launcher takes it. `trainer` is the config of the script, where its file is in the run."""
+
+    kind = KIND
+    package = "accelerate"
+    newest = NEWEST
+
+    def __init__(self, documents: list[Document], facts: Facts, kinds: list[str] | None = None, trainer: Config | None = None) -> None:
+        super().__init__(documents, facts)
+        self.trainer = trainer
+        self.others_given = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
+        reading = FRAMEWORK.reader(documents[0], facts).read(documents[0])
+        self.load_problems = [(documents[0], problem) for problem in reading.problems]
+        self.root: Any = reading.value
+        if isinstance(self.root, dict):
+            self.values = self.root
+
+    @property
+    def local(self) -> bool:
+        """Whether the launch is on machines of one's own; SageMaker's files have other keys."""
+        return bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")
+
+    @property
+    def distributed(self) -> Any:
+        """`distributed_type` as read: a bare NO is the boolean false."""
+        return self.get("distributed_type")
+
+    @property
+    def spawns(self) -> bool:
+        """Whether the launcher starts several processes; else the script is started once."""
+        return self.distributed in (*DEVICES, *ENGINES)
+
+    @property
+    def processes(self) -> Any:
+        """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not given"."""
+        return self.get("num_processes", default=1 if self.distributed == "NO" else -1)
+
+    @property
+    def machines(self) -> Any:
+        """`num_machines`."""
+        return self.get("num_machines", default=1)
+
+    @property
+    def per_machine(self) -> int | None:
+        """Processes that each machine starts; the rest of the division is lost. None where the file does not tell."""
+        if not self.spawns:
+            return 1
+        if type(self.processes) is not int or type(self.machines) is not int or self.machines < 1:
+            return None
+        return self.processes // self.machines if self.machines > 1 else self.processes
+
+    @property
+    def started(self) -> int | None:
+        """Processes of the whole launch."""
+        each = self.per_machine
+        if each is None or each < 1 or not self.local or self.load_problems or not self.values:
+            return None
+        return each * self.machines if self.spawns and self.machines > 1 else each
+
+    def section(self, name: str) -> dict[Any, Any]:
+        """A block of the file; empty where it is none."""
+        value = self.get(name)
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def uses_deepspeed(self) -> bool:
+        """Whether the script runs under DeepSpeed by the launcher's word."""
+        return bool(self.distributed == "DEEPSPEED")
+
+    @property
+    def deepspeed_file(self) -> Document | None:
+        """The DeepSpeed file that the block names, where it was found."""
+        if not self.section("deepspeed_config").get("deepspeed_config_file"):
+            return None
+        return next((document for document, kind in self.others_given if kind == "deepspeed"), None)
+
+    @property
+    def precision_named(self) -> bool:
+        """Whether the file, not the launcher's default, gives the precision."""
+        return self.get("mixed_precision") is not None or bool(self.get("fp16"))
+
+    @property
+    def precision(self) -> str | None:
+        """`no`, `fp16`, `bf16` or `fp8`; None where the value is none of them."""
+        value = self.get("mixed_precision")
+        if value is None:
+            return "fp16" if "mixed_precision" not in self.values and self.get("fp16") else "no"
+        name = value.lower() if isinstance(value, str) else None
+        return name if name in ("no", "fp16", "bf16", "fp8") else None
+
+    def axis(self, name: str) -> int | None:
+        """The size of an axis of `parallelism_config`, 1 by default; None for what is no whole number."""
+        value = self.section("parallelism_config").get(f"parallelism_config_{name}_size", 1)
+        return value if type(value) is int else None
+
+    def resolve_batch(self) -> Batch:
+        """The launcher knows processes and no batch; that is the script's."""
+        processes = self.started if self.facts.gpus is None else self.facts.gpus
+        nothing = Setting(("batch",), None, DERIVED, because="the script's own")
+        shared = [self.axis(name) or 1 for name in ("tp", "cp", "sp")]
+        layout = Layout(processes, shared[0], context_parallel=shared[1], sequence_parallel=shared[2])
+        ways = processes // (shared[0] * shared[1] * shared[2]) if processes else None
+        return Batch(layout, nothing, nothing, Setting(("data_parallel",), ways, DERIVED, because="processes"), nothing)
+
+    def account(self) -> Account:
+        """Machines, processes and precision."""
+        from cfglint.frameworks.accelerate.account import account
+
+        return account(self)
