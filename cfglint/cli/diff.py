@@ -10,14 +10,19 @@ from cfglint.cli.common import (
     add_finding_options,
     add_output_options,
     add_run_options,
+    count,
     facts_of,
     fail,
+    left_out,
     load_configuration,
+    silence,
 )
-from cfglint.cli.write import in_colour, write
-from cfglint.gather import Gathering, UnknownKind
+from cfglint.cli.write import write
+from cfglint.gather import Gathering, Tally, UnknownKind
 from cfglint.report import FORMATS, changes
+from cfglint.review import pairing
 from cfglint.review.compare import Comparison
+from cfglint.rules.engine import INTERNAL
 from cfglint.selection import Selection
 
 TYPE_CHECKING = False
@@ -29,8 +34,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The options of `diff`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW: two files or two folders; or the old files of one run before --to")
-    parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files of the run (with --run)")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW, two files or two folders; or the old files of a run")
+    parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files of the run")
     add_run_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
@@ -38,45 +43,53 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Compare, report, and tell by the exit status."""
+    tally = Tally()
     try:
         project = load_configuration(arguments)
-        comparisons = list(compare(arguments, project))
+        comparisons = compare(arguments, project, tally)
     except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
-    return finish(arguments, project, comparisons)
+    status = finish(arguments, project, comparisons)
+    print(summary(comparisons, tally), file=sys.stderr)
+    return 2 if tally.unreadable else status
 
 
 def finish(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:
-    """Silence, print, and the exit status: 1 for a new finding at or above --fail-on."""
+    """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+    for sides in ([each.before for each in comparisons], [each.after for each in comparisons]):
+        silence([side for side in sides if side is not None], selection)
     for each in comparisons:
-        for outcome in (each.before, each.after):
-            if outcome is not None:
-                selection.apply(outcome)
-        each.new = [found for found in each.new if not found.suppressed]
-        each.gone = [found for found in each.gone if not found.suppressed]
-    written = write(arguments, lambda form: changes.render(form, comparisons, colour=form == "text" and in_colour()))
+        each.add_notes()
+    written = write(arguments, lambda form, colour: changes.render(form, comparisons, colour))
     for code in selection.unknown():
         print(f"cfglint: no rule has the code {code}", file=sys.stderr)
-    if not written:
-        return 2
-    return selection.status([changes.only_new(each) for each in comparisons if each.after is not None])
+    bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
+    return 2 if bugs or not written else selection.status(changes.only_new(comparisons))
 
 
-def compare(arguments: Namespace, project: Configuration) -> list[Comparison]:
+def summary(comparisons: list[Comparison], tally: Tally) -> str:
+    """How many runs there were, and what is new in them."""
+    altered = sum(not each.empty for each in comparisons)
+    new = [found.severity for each in comparisons for found in each.new]
+    found = [count(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
+    parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in meaning", f"{' and '.join(found) or 'no findings'} new"]
+    return "cfglint: " + "; ".join([*parts, *left_out(tally)])
+
+
+def compare(arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
     """The comparisons that the paths ask for."""
     old, new = sides(arguments)
     for path in (*old, *new):
         if not os.path.exists(path):
             raise UsageError(f"{path}: no such file or folder")
     if arguments.run or arguments.to:
-        return [Comparison(whole(old, arguments, project), whole(new, arguments, project))]
+        return [Comparison(*(gathering(arguments, project, tally, whole=True).one(paths) for paths in (old, new)))]
     if os.path.isdir(old[0]) != os.path.isdir(new[0]):
         raise UsageError("OLD and NEW have to be two files or two folders")
-    before, after = (by_name(side[0], arguments, project) for side in (old, new))
-    if not before and not after:
-        raise UsageError(f"neither {old[0]} nor {new[0]} holds a config that cfglint knows; say what it is with --kind")
-    return [Comparison(before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
+    if os.path.isdir(old[0]):
+        return of_folders(old[0], new[0], arguments, project, tally)
+    return [of_files(old[0], new[0], arguments, project, tally)]
 
 
 def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
@@ -84,18 +97,47 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
     if arguments.to:
         return arguments.paths, arguments.to
     if len(arguments.paths) != 2:
-        raise UsageError("give OLD and NEW; a run of several files is: diff OLD OLD ... --to NEW NEW ...")
+        raise UsageError("give OLD and NEW; for a run of several files: diff OLD OLD --to NEW NEW")
     return arguments.paths[:1], arguments.paths[1:]
 
 
-def whole(paths: list[str], arguments: Namespace, project: Configuration) -> Run:
-    """All paths of a side as one run."""
-    return Gathering(facts_of(arguments, project, whole=True), arguments.kind).one(paths)
+def gathering(arguments: Namespace, project: Configuration, tally: Tally, *, whole: bool, kind: str | None = None) -> Gathering:
+    """What makes runs of the paths of a side."""
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    found = Gathering(facts_of(arguments, project, whole), arguments.kind or kind, section)
+    found.tally = tally
+    return found
 
 
-def by_name(path: str, arguments: Namespace, project: Configuration) -> dict[str, Run]:
-    """The runs of a side by what pairs them with the other: the path below the folder, nothing for a file."""
-    runs = Gathering(facts_of(arguments, project, whole=False), arguments.kind).each([path])
-    if not os.path.isdir(path):
-        return {"": each for _, each in runs}
-    return {os.path.relpath(each.documents[0].path, path): each for _, each in runs}
+def of_files(old: str, new: str, arguments: Namespace, project: Configuration, tally: Tally) -> Comparison:
+    """Two files; what one of them is, the other is, too, where it does not tell."""
+    runs: list[Run | None] = [of_file(path, arguments, project, tally) for path in (old, new)]
+    told = next((each for each in runs if each is not None), None)
+    if told is None:
+        raise UnknownKind(old)
+    return Comparison(
+        *(each or of_file(path, arguments, project, tally, told.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
+    )
+
+
+def of_file(path: str, arguments: Namespace, project: Configuration, tally: Tally, kind: str | None = None) -> Run | None:
+    """The run of a file with the files that it names; None where its kind cannot be told."""
+    runs = gathering(arguments, project, tally if kind else Tally(), whole=False, kind=kind).each([path])
+    return next((each for _, each in runs), None)
+
+
+def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+    """The runs of two folders, paired by their paths below them, the rest by what is in them."""
+    before, after = (below(folder, arguments, project, tally) for folder in (old, new))
+    if not before and not after:
+        raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
+    renamed = pairing.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
+    came_from = set(renamed.values())
+    names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))
+    return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
+
+
+def below(folder: str, arguments: Namespace, project: Configuration, tally: Tally) -> dict[str, Run]:
+    """The runs of a folder by the path of their first file below it."""
+    runs = gathering(arguments, project, tally, whole=False).each([folder])
+    return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

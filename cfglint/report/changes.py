@@ -1,94 +1,128 @@
-"""What a change means, as text, Markdown or JSON."""
+"""What a change means, in every format: text and JSON here, Markdown in `comment`, the others with the new findings."""
 
 from __future__ import annotations
+
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Diagnostic
-    from cfglint.review.compare import Comparison, SettingChange
+    from cfglint.diagnostic import Outcome
+    from cfglint.report.text import Segments
+    from cfglint.review.compare import Comparison
+    from cfglint.review.settings import SettingChange, State
 
 NOTHING = "no change in meaning"
-OWN_FORMATS = ("text", "json", "markdown")
 
 
 def render(form: str, comparisons: list[Comparison], colour: bool = False) -> str:
-    """The comparisons in a format; formats that know only findings show those that are new."""
+    """The comparisons in a format; formats that know nothing but findings show those that are new."""
     if form == "json":
         return as_json(comparisons)
     if form == "text":
         return as_text(comparisons, colour)
     if form == "markdown":
-        from cfglint.report.markdown import review
+        from cfglint.report import comment
 
-        return review(comparisons)
+        return comment.render(comparisons)
     from cfglint.report import render as render_findings
 
-    return render_findings(form, [only_new(each) for each in comparisons if each.after is not None])
+    findings = render_findings(form, only_new(comparisons))
+    return findings + "".join(map(notice, comparisons)) if form == "github" else findings
 
 
-def only_new(comparison: Comparison) -> Any:
-    """The new side with nothing but its new findings."""
+def only_new(comparisons: list[Comparison]) -> list[Outcome]:
+    """The new sides with nothing but their new findings."""
     from cfglint.diagnostic import Outcome
 
-    side = comparison.after
-    assert side is not None
-    return Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, comparison.new)
+    sides = [(each.after, each.new) for each in comparisons if each.after is not None]
+    return [Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, new) for side, new in sides]
+
+
+def notice(comparison: Comparison) -> str:
+    """A GitHub annotation with the consequences, at the first setting that changed; nothing for a run that is gone."""
+    from cfglint.report.github import escape, escape_property
+    from cfglint.report.text import shown
+
+    told = [shown(each.text) for each in comparison.consequences]
+    if not told or comparison.after is None:
+        return ""
+    place = next((each.after.place for each in comparison.settings if each.after.written), None)
+    file, _, line = (place or f"{comparison.files[0]}:1").rpartition(":")
+    file = os.path.normpath(file).replace(os.sep, "/")
+    properties = f"file={escape_property(shown(file))},line={line},title={escape_property(shown(comparison.consequences[0].headline))}"
+    return f"::notice {properties}::{escape(chr(10).join(told))}\n"
+
+
+# ---- text
 
 
 def as_text(comparisons: list[Comparison], colour: bool) -> str:
-    """A block a run: consequences, settings, findings."""
-    told = [block(each, colour) for each in comparisons if not each.empty]
-    return "\n".join(told) if told else NOTHING + "\n"
+    """A block a run that changed."""
+    from cfglint.report.text import paint
+
+    blocks = [block(each) for each in comparisons if not each.empty]
+    if not blocks:
+        return f"{NOTHING}\n"
+    parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
+    return paint(parts) if colour else "".join(text for segments in parts for _, text in segments)
 
 
-def block(comparison: Comparison, colour: bool) -> str:
-    """One run's changes."""
+def block(comparison: Comparison) -> Segments:
+    """One run: consequences, settings, findings."""
     from cfglint.report.text import shown
 
-    lines = [shown(", ".join(comparison.files))]
-    lines += [f"  {shown(sentence)}" for sentence in comparison.consequences]
+    segments: Segments = [("bold", f"{shown(title(comparison))}\n")]
+    segments += [("", f"  {shown(each.text)}\n") for each in comparison.consequences]
     if comparison.settings:
-        lines.append("  settings:")
-        lines += [f"    {shown(setting(each))}" for each in comparison.settings]
-    text = "\n".join(lines) + "\n"
-    if comparison.new and comparison.after:
-        text += "  new findings:\n" + indented(findings(comparison.new, comparison, colour))
+        segments.append(("dim", "  settings\n"))
+        segments += [("", f"    {shown(line)}\n") for each in comparison.settings for line in setting_lines(each)]
+    if comparison.new:
+        segments += [("dim", "  new findings\n"), *findings(comparison)]
     if comparison.gone:
-        text += "  gone:\n" + "".join(f"    {each.severity} {each.code} {shown(each.message)}\n" for each in comparison.gone)
-    return text
+        segments.append(("dim", "  gone\n"))
+        segments += [("", f"    {each.severity} {each.code} {shown(each.name)}: {shown(each.message)}\n") for each in comparison.gone]
+    return segments
 
 
-def setting(change: SettingChange) -> str:
-    """`gradient_accumulation_steps: 8 (train.yaml:4) -> 4 (train.yaml:4)`."""
-    return f"{change.key}: {told(change.before, change.before_place)} -> {told(change.after, change.after_place)}"
+def title(comparison: Comparison) -> str:
+    """The files of a run, with their old names where they had others."""
+    files = ", ".join(comparison.files)
+    return f"{', '.join(comparison.renamed)} -> {files}" if comparison.renamed else files
 
 
-def told(value: object, place: str | None) -> str:
-    """A value with its place."""
-    text = value if value == "absent" and place is None else repr(value)
-    return f"{text} ({place})" if place else str(text)
+def setting_lines(change: SettingChange) -> list[str]:
+    """`gradient_accumulation_steps: 8 -> 4 (train.yaml:4)`, and below it what else is known of that."""
+    before, after = change.before, change.after
+    if before.place == after.place or not before.written or not after.written:
+        place = after.place if after.written else before.place
+        line = f"{change.key}: {before.text} -> {after.text} ({place})"
+    else:
+        line = f"{change.key}: {before.text} ({before.place}) -> {after.text} ({after.place})"
+    return [line, *(f"  {note}" for note in change.notes)]
 
 
-def findings(diagnostics: list[Diagnostic], comparison: Comparison, colour: bool) -> str:
-    """The findings as `check` prints them."""
+def findings(comparison: Comparison) -> Segments:
+    """The new findings as `check` prints them, indented."""
     from cfglint.report.text import block as finding
-    from cfglint.report.text import paint
 
     side = comparison.after
     assert side is not None
-    blocks = [finding(each, side) for each in diagnostics]
-    return paint(blocks) if colour else "".join(text for segments in blocks for _, text in segments)
+    segments: Segments = []
+    fresh = True
+    for style, text in (segment for each in comparison.new for segment in finding(each, side)):
+        indent = "    " if fresh else ""
+        segments.append((style, indent + text[:-1].replace("\n", "\n    ") + text[-1:]))
+        fresh = text.endswith("\n")
+    return segments
 
 
-def indented(text: str) -> str:
-    """The text four columns to the right."""
-    return "".join(f"    {line}\n" for line in text.splitlines())
+# ---- JSON
 
 
 def as_json(comparisons: list[Comparison]) -> str:
-    """`{"cfglint", "changes": [...]}`."""
+    """`{"cfglint", "changes": [...]}`, an entry a run, also for those without a change in meaning."""
     import json
 
     from cfglint import __version__
@@ -103,20 +137,29 @@ def entry(comparison: Comparison) -> dict[str, Any]:
 
     return {
         "files": comparison.files,
+        "renamed_from": comparison.renamed,
         "before": run_entry(comparison.before) if comparison.before else None,
         "after": run_entry(comparison.after) if comparison.after else None,
-        "consequences": comparison.consequences,
-        "settings": [
-            {
-                "kind": each.kind,
-                "key": each.key,
-                "before": each.before,
-                "after": each.after,
-                "before_place": each.before_place,
-                "after_place": each.after_place,
-            }
-            for each in comparison.settings
+        "consequences": [
+            {"about": each.about, "before": each.before, "after": each.after, "text": each.text} for each in comparison.consequences
         ],
+        "settings": [setting_entry(each) for each in comparison.settings],
         "new": [finding(each) for each in comparison.new],
         "gone": [finding(each) for each in comparison.gone],
     }
+
+
+def setting_entry(change: SettingChange) -> dict[str, Any]:
+    """A changed setting; the value is null where there is none."""
+    return {
+        "kind": change.kind,
+        "key": change.key,
+        "before": state_entry(change.before),
+        "after": state_entry(change.after),
+        "notes": change.notes,
+    }
+
+
+def state_entry(state: State) -> dict[str, Any]:
+    """A value with its place; `written` is false for a default."""
+    return {"value": state.known, "written": state.written, "place": state.place}

@@ -71,7 +71,7 @@ def row(outcome: Outcome) -> str:
     """A run in the table."""
     starts = "yes" if outcome.verdict == "accept" else f"**no** ({outcome.fails_at})"
     numbers = [outcome.resolved.get("global_batch"), outcome.resolved.get("total_steps")]
-    cells = [name(outcome), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(open_findings(outcome)))]
+    cells = [code(", ".join(outcome.files)), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(open_findings(outcome)))]
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -80,11 +80,11 @@ def known(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-def name(outcome: Outcome) -> str:
-    """The files of a run as a code span that is safe in a table."""
-    files = cut(", ".join(shown(file) for file in outcome.files)).replace("|", "\\x7c")
-    ticks = "`" * (longest_ticks(files) + 1)
-    return f"{ticks} {files} {ticks}" if "`" in files else f"`{files}`"
+def code(text: str) -> str:
+    """A text as a code span that is safe in a table."""
+    text = cut(shown(text)).replace("|", "\\x7c")
+    ticks = "`" * (longest_ticks(text) + 1)
+    return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
 
 
 def cut(text: str) -> str:

@@ -1,0 +1,105 @@
+"""A comment for a pull request on what it does to runs: a table, and what is to be said of each run folded below it."""
+
+from __future__ import annotations
+
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.report.changes import NOTHING, block, title
+from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, size, tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.diagnostic import Outcome
+    from cfglint.review.compare import Comparison
+
+HEAD = "| run | starts | global batch | total steps | new findings | gone |\n|---|---|---|---|---|--:|\n"
+MOST_HEADLINES = 3  # consequences that stand in the folded title of a run
+DETAILS_END = "\n\n</details>\n\n"
+
+
+def render(comparisons: list[Comparison]) -> str:
+    """The comment; what does not fit is counted, the worst comes first."""
+    altered = sorted((each for each in comparisons if not each.empty), key=urgency)
+    parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered)}\n\n"]
+    if altered:
+        parts.append(HEAD + "".join(row(each) for each in altered[:MOST_ROWS]) + "\n")
+    if len(altered) > MOST_ROWS:
+        parts.append(f"{len(altered) - MOST_ROWS} more runs are not in the table.\n\n")
+    left = LIMIT - TAIL - sum(map(size, parts))
+    untold = 0
+    for each in altered:
+        text, lines = folded(each, left)
+        left -= size(text)
+        untold += lines
+        parts.append(text)
+    if untold:
+        parts.append(
+            f"{untold} more {'line does' if untold == 1 else 'lines do'} not fit into a comment; `--format json` has everything.\n"
+        )
+    return "".join(parts)
+
+
+def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
+    """How many runs changed, and what is new in them."""
+    runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
+    if not altered:
+        return f"{NOTHING} in {runs}"
+    new = tally([found for each in altered for found in each.new])
+    told = f"{len(altered)} of {runs} changed in meaning" if len(comparisons) > 1 else "1 run changed in meaning"
+    return f"{told}, new: {new}" if new else told
+
+
+def urgency(comparison: Comparison) -> tuple[int, ...]:
+    """Sorts runs: those that do not start any more, then by new errors and warnings, then by what there is to say."""
+    broken = comparison.after is not None and comparison.after.verdict == "reject"
+    started = comparison.before is None or comparison.before.verdict == "accept"
+    new = [each.severity for each in comparison.new]
+    return (-(broken and started), -new.count(ERROR), -new.count(WARNING), -len(comparison.consequences), -len(comparison.settings))
+
+
+def row(comparison: Comparison) -> str:
+    """A run in the table."""
+    before, after = comparison.before, comparison.after
+    name = code(title(comparison))
+    if before is None or after is None:
+        name += " (new)" if after else " (gone)"
+    new = ", ".join(
+        f"{number} {severity}" for number, severity in zip(counts(comparison.new), ("error", "warning", "info"), strict=True) if number
+    )
+    cells = [name, turned(starts(before), starts(after)), *(numbers(before, after, key) for key in ("global_batch", "total_steps")), new]
+    return f"| {' | '.join([*cells, str(len(comparison.gone) or '')])} |\n"
+
+
+def starts(side: Outcome | None) -> str:
+    """Whether the framework would start the run."""
+    if side is None:
+        return ""
+    return "yes" if side.verdict == "accept" else f"**no** ({side.fails_at})"
+
+
+def numbers(before: Outcome | None, after: Outcome | None, key: str) -> str:
+    """A number on both sides."""
+    told = ["" if side is None or side.resolved.get(key) is None else f"{side.resolved[key]:,}" for side in (before, after)]
+    return turned(*told)
+
+
+def turned(before: str, after: str) -> str:
+    """`512 -> 256`; one of them where they are the same or the other is not known."""
+    return f"{before} -> {after}" if before and after and before != after else after or before
+
+
+def folded(comparison: Comparison, room: int) -> tuple[str, int]:
+    """What is to be said of a run behind its headlines, and how many lines of it do not fit into a number of bytes."""
+    heads = "; ".join(each.headline for each in comparison.consequences[:MOST_HEADLINES]) or tally(comparison.new) or "other settings"
+    head = f"<details><summary><code>{html(cut(title(comparison)))}</code>: {html(heads)}</summary>\n\n"
+    lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
+    marks = "`" * max(3, longest_ticks("".join(lines)) + 1)
+    room -= size(head) + 2 * size(marks) + size("text\n") + size(DETAILS_END)
+    told: list[str] = []
+    for line in lines:
+        room -= size(line)
+        if room < 0:
+            break
+        told.append(line)
+    if not told:
+        return "", len(lines)
+    return f"{head}{marks}text\n{''.join(told)}{marks}{DETAILS_END}", len(lines) - len(told)

@@ -1,0 +1,59 @@
+"""Files that were renamed: gone under one name, there under another, with the same or similar content."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import Counter
+
+ALIKE = 0.5  # share of common lines from which two files are versions of one
+SAME_NAME = 0.2  # what the same last part of the path adds to that share
+MOST_PAIRS = 10_000
+
+
+def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    """New name -> old name, for texts by their names; each name is used once, the most similar pair first."""
+    gone = {name: text for name, text in before.items() if name not in after}
+    come = {name: text for name, text in after.items() if name not in before}
+    found = by_content(gone, come)
+    taken = set(found.values())
+    old = {name: lines_of(text) for name, text in gone.items() if name not in taken}
+    new = {name: lines_of(text) for name, text in come.items() if name not in found}
+    if len(old) * len(new) > MOST_PAIRS:
+        return found
+    pairs = ((likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
+    for alike, name, was in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
+        if alike >= ALIKE and name not in found and was not in taken:
+            found[name] = was
+            taken.add(was)
+    return found
+
+
+def by_content(gone: dict[str, str], come: dict[str, str]) -> dict[str, str]:
+    """New name -> old name of files whose content is the same; of several, those of one base name first."""
+    names: dict[str, list[str]] = {}
+    for name, text in gone.items():
+        names.setdefault(text, []).append(name)
+    found: dict[str, str] = {}
+    for name, text in come.items():
+        left = names.get(text)
+        if left:
+            found[name] = next((was for was in left if os.path.basename(was) == os.path.basename(name)), left[0])
+            left.remove(found[name])
+    return found
+
+
+def lines_of(text: str) -> Counter[str]:
+    """The lines of a text without indentation and empty ones, and how often each is there."""
+    from collections import Counter
+
+    return Counter(line for line in map(str.strip, text.splitlines()) if line)
+
+
+def likeness(old: Counter[str], new: Counter[str], was: str, name: str) -> float:
+    """The share of common lines, and a little more for the same base name."""
+    common, every = sum((old & new).values()), old.total() + new.total()
+    bonus = SAME_NAME if os.path.basename(was) == os.path.basename(name) else 0.0
+    return 2 * common / every + bonus if every else 0.0

@@ -1,0 +1,197 @@
+"""Which settings of a run have another value, as the frameworks read them."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.base import Config
+    from cfglint.run import Run
+    from cfglint.schema import Property
+    from cfglint.source.document import Node
+
+    Path = tuple[Any, ...]
+
+AUTO = "auto"
+NOWHERE: Any = object()  # the value of a key that is not there
+LONGEST = 80  # characters of a value that are shown
+TYPES = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping", type(None): "null"}
+
+
+class State:
+    """A setting on one side: its value, as its file spells it, and where."""
+
+    __slots__ = ("place", "span", "text", "value")
+
+    def __init__(self, value: Any, text: str, place: str | None = None, span: tuple[str, int, int] | None = None) -> None:
+        self.value = value
+        self.text = text
+        self.place = place
+        self.span = span  # file, and offsets from the key to the end of the value
+
+    @property
+    def written(self) -> bool:
+        """Whether a file says it; else it is a default, or not there."""
+        return self.span is not None
+
+    @property
+    def known(self) -> Any:
+        """The value; None where there is none."""
+        return None if self.value is NOWHERE else self.value
+
+
+class SettingChange:
+    """A setting that differs. `kind` is that of the config which holds it; `notes` say what else is known of it."""
+
+    __slots__ = ("after", "before", "key", "kind", "notes")
+
+    def __init__(self, kind: str, key: str, before: State, after: State) -> None:
+        self.kind = kind
+        self.key = key
+        self.before = before
+        self.after = after
+        self.notes: list[str] = []
+        types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
+        if before.written and after.written and types[0] != types[1]:
+            self.notes.append(f"was {types[0]} to the framework's reader, is {types[1]}")
+
+
+def setting_changes(before: Run, after: Run) -> list[SettingChange]:
+    """Settings with another value; a key that says its default, or another name for it, is no change."""
+    changes: list[SettingChange] = []
+    seen: set[tuple[Any, Any]] = set()
+    for kind in dict.fromkeys(config.kind for config in (*after.configs, *before.configs)):
+        for change in Differ(kind, before, after).changes():
+            spans = (change.before.span, change.after.span)
+            if spans not in seen:  # a section of a trainer's file is a config of its own, too
+                seen.add(spans)
+                changes.append(change)
+    return changes
+
+
+class Differ:
+    """Compares the configs of a kind, one a side; a side may have none."""
+
+    def __init__(self, kind: str, before: Run, after: Run) -> None:
+        self.kind = kind
+        self.configs = [next((config for config in run.configs if config.kind == kind), None) for run in (before, after)]
+
+    def changes(self) -> Iterator[SettingChange]:
+        """Every difference, in the order of the old file; what is new comes last."""
+        yield from self._within((), (), *(config.values if config else NOWHERE for config in self.configs))
+
+    def _within(self, old_path: Path, new_path: Path, old: Any, new: Any) -> Iterator[SettingChange]:
+        """The differences of two mappings under their paths, which differ by the names of their keys alone."""
+        olds, news = (self._named(*side) for side in ((0, old_path, old), (1, new_path, new)))
+        for name in dict.fromkeys((*olds, *news)):
+            before_key, before = olds.get(name, (name, NOWHERE))
+            after_key, after = news.get(name, (name, NOWHERE))
+            before_path, after_path = (*old_path, before_key), (*new_path, after_key)
+            if isinstance(before, dict) and isinstance(after, dict):
+                yield from self._within(before_path, after_path, before, after)
+                continue
+            states = self._state(0, before_path, before), self._state(1, after_path, after)
+            if not self._same(before_path, after_path, before, after, states):
+                there = after_path if after is not NOWHERE else before_path
+                yield SettingChange(self.kind, ".".join(map(str, there)), *states)
+
+    def _named(self, side: int, path: Path, values: Any) -> dict[Any, tuple[Any, Any]]:
+        """The entries of a mapping that stand in a file, by the usual names of their keys: (key, value)."""
+        config = self.configs[side]
+        if config is None or not isinstance(values, dict):
+            return {}
+        found: dict[Any, tuple[Any, Any]] = {}
+        for key, value in values.items():
+            node = config.setting(*path, key).node
+            if node is not None and config.setting(*path, key).written:
+                filled = node.raw == AUTO and not isinstance(value, dict)
+                found[self._usual_name(config, path, key)] = (key, AUTO if filled else value)
+        return found
+
+    def _usual_name(self, config: Config, path: Path, key: Any) -> Any:
+        """The name of a key that has several in this release."""
+        known = self._property(config, (*path, key))
+        if known is None:
+            return key
+        if known.alias_of:
+            return known.alias_of
+        heir = known.renamed_to
+        if heir and heir[:-1] == known.path[:-1] and known.renamed_value(AUTO) == AUTO and known.known_to(config.version):
+            successor = self._property(config, heir)
+            return heir[-1] if successor is not None and successor.known_to(config.version) else key
+        return key
+
+    def _property(self, config: Config | None, path: Path) -> Property | None:
+        from cfglint.schema import load
+
+        try:
+            return load(self.kind).lookup(tuple(map(str, path))) if config is not None else None
+        except FileNotFoundError:  # a kind without a schema
+            return None
+
+    def _default(self, side: int, path: Path) -> Any:
+        """The framework's default of a key; NOWHERE when none is known."""
+        config = self.configs[side]
+        known = self._property(config, path)
+        return known.default_at(config.version) if config is not None and known is not None and known.has_default else NOWHERE
+
+    def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[State, State]) -> bool:
+        """Whether both sides come to the same value, with the defaults of keys that are not there."""
+        if before is NOWHERE and isinstance(after, dict):
+            return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))
+        if after is NOWHERE and isinstance(before, dict):
+            return all(equal(value, self._default(1, (*after_path, *path))) for path, value in leaves(before))
+        exact = self._property(self.configs[1], after_path)
+        return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
+
+    def _state(self, side: int, path: Path, value: Any) -> State:
+        """A setting on one side: written, the default, or not there."""
+        config = self.configs[side]
+        if config is None or value is NOWHERE:
+            default = self._default(side, path)
+            text = "not there" if default is NOWHERE or default is None else f"{spelled(default)} by default"
+            return State(default, text)
+        setting = config.setting(*path)
+        document, node = setting.document, setting.node
+        assert document is not None
+        assert node is not None
+        first = setting.key_node.start if setting.key_node is not None else node.start
+        return State(value, written(document.text, node, value), setting.place, (document.path, first, node.end))
+
+
+def leaves(values: dict[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The values in nested mappings with their paths."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def equal(before: Any, after: Any, types: frozenset[str] = frozenset()) -> bool:
+    """Equal as a framework sees it: true and 1 are not, 1 and 1.0 are where a key takes any number."""
+    if isinstance(before, bool) != isinstance(after, bool):
+        return False
+    if isinstance(before, float) != isinstance(after, float) and "integer" in types and "number" not in types:
+        return False
+    return bool(before == after) or spelled(before) == spelled(after) == "NaN"
+
+
+def written(text: str, node: Node, value: Any) -> str:
+    """A value as its file spells it, where that is one line; else as JSON."""
+    source = text[node.start : node.end]
+    return short(source) if source and "\n" not in source else spelled(value)
+
+
+def spelled(value: Any) -> str:
+    """A value as JSON, shortened."""
+    return short(json.dumps(value, default=str, ensure_ascii=False))
+
+
+def short(text: str) -> str:
+    """A text without its end where it is long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
