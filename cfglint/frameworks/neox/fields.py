@@ -47,6 +47,13 @@ def default(name: str) -> Any:
 
 def expected(name: str) -> str | None:
     """The annotated Python type of a plain field, `literal` or `union`; None for a name that is no field."""
+    if name not in _expected:
+        _expected[name] = annotated(name)
+    return _expected[name]
+
+
+def annotated(name: str) -> str | None:
+    """The same, worked out from the schema."""
     field = fields().get(name)
     if field is None:
         return None
@@ -57,6 +64,9 @@ def expected(name: str) -> str | None:
     if name in UNIONS:
         return "union"
     return PYTHON[next(each for each in field["type"] if each != "null")]
+
+
+_expected: dict[str, str | None] = {}
 
 
 def choices(name: str) -> list[Any]:

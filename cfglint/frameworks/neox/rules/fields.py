@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.diagnostic import Fix
     from cfglint.frameworks.base import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.document import Path
 
 # Older names of arguments that have another one now.
 RENAMED = {
@@ -129,11 +130,9 @@ def wrong_type(config: NeoXConfig) -> Iterator[Finding]:
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385.
     """
-    for name, setting, value in _checked(config):
-        if fields.expected(name) == "literal" or (name in ARITHMETIC and not number(value)):
-            continue
-        exception = fields.refusal(name, value)
-        if exception:
+    for name, path, value, exception in _refused(config):
+        if fields.expected(name) != "literal" and (name not in ARITHMETIC or number(value)):
+            setting = config.setting(*path)
             yield Finding(
                 setting,
                 f"`{setting.name}` is {describe(value)}, not {_wanted(name)}",
@@ -165,9 +164,10 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403.
     """
-    for name, setting, value in _checked(config):
-        if fields.expected(name) != "literal" or not fields.refusal(name, value):
+    for name, path, value, _ in _refused(config):
+        if fields.expected(name) != "literal":
             continue
+        setting = config.setting(*path)
         wrong = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
         yield Finding(
             setting,
@@ -207,14 +207,15 @@ def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`{name}` is null, and GPT-NeoX computes with it", exception=exception, fix=fix)
 
 
-def _checked(config: NeoXConfig) -> Iterator[tuple[str, Setting, Any]]:
-    """(argument, place, value) of everything that the type check sees and that a file has a say in."""
-    for name in config.values:
-        if fields.known(name) and name not in HOMES and name not in REPLACED:
-            yield name, config.setting(name), config.derived.held(name)
-    for name, path in HOMES.items():
-        if config.has(*path):
-            yield name, config.setting(*path), config.derived.held(name)
+def _refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
+    """(argument, its path in the files, value, what the type check raises) of what a file has a say in and the check refuses."""
+    places: dict[str, Path] = {name: (name,) for name in config.values if name not in REPLACED and name not in HOMES}
+    places.update((name, path) for name, path in HOMES.items() if config.has(*path))
+    for name, path in places.items():
+        value = config.derived.held(name) if fields.known(name) else None
+        exception = fields.refusal(name, value)
+        if exception:
+            yield name, path, value, exception
 
 
 def _wanted(name: str) -> str:
