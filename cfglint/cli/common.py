@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.baseline import Baseline
     from cfglint.cli.arguments import Namespace, Parser
     from cfglint.diagnostic import Outcome
+    from cfglint.frameworks.overrides import Override
     from cfglint.run import Run
     from cfglint.selection import Selection
     from cfglint.versions import Found
@@ -107,15 +108,39 @@ def targets(arguments: Namespace) -> dict[str, str]:
     return target
 
 
-def overrides(arguments: Namespace) -> tuple[tuple[str, str], ...]:
-    """`--set KEY=VALUE` as pairs."""
-    pairs = []
-    for text in arguments.set:
+def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
+    """`--set KEY=VALUE` and the arguments of a launch line as overrides, the launch line's first."""
+    if not pairs and not line:
+        return ()
+    from cfglint.frameworks.overrides import Override
+
+    found = launch_line(line) if line else []
+    for text in pairs:
         key, mark, value = text.partition("=")
         if not mark or not key:
             raise UsageError(f"--set {text}: expected KEY=VALUE")
-        pairs.append((key, value))
-    return tuple(pairs)
+        found.append(Override(key, [value]))
+    return tuple(found)
+
+
+def launch_line(line: str) -> list[Override]:
+    """`--key value`, `--key=value`, `--key a b` and `--flag` of a launch line; words before the first option are left out."""
+    import shlex
+
+    from cfglint.frameworks.overrides import ARGS, Override
+
+    try:
+        words = shlex.split(line)
+    except ValueError as wrong:
+        raise UsageError(f"--args: {wrong}") from wrong
+    found: list[Override] = []
+    for word in words:
+        if word.startswith("--"):
+            key, mark, value = word[2:].partition("=")
+            found.append(Override(key.replace("-", "_"), [value] if mark else [], ARGS))
+        elif found:
+            found[-1].texts.append(word)
+    return found
 
 
 def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts:
@@ -129,7 +154,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts
         whole=whole,
         declared=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
-        overrides=overrides(arguments),
+        overrides=overrides(arguments.set, arguments.args),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
     )
@@ -144,7 +169,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.target = {**project.target, **run.target, **targets(arguments)}
     facts.declared = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
-    facts.overrides = (*run.overrides, *facts.overrides)
+    facts.overrides = (*overrides([f"{key}={value}" for key, value in run.overrides], run.arguments), *facts.overrides)
     facts.promises = run.promises
     return facts
 

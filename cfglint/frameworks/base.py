@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.account import Account
     from cfglint.house import House
+    from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.readers import Reader
 
@@ -59,7 +60,7 @@ class Facts:
         whole: bool = False,
         declared: bool = False,
         strict_keys: bool = False,
-        overrides: tuple[tuple[str, str], ...] = (),
+        overrides: tuple[Override, ...] = (),
         from_gpus: int | None = None,
         gpus_from: str = "--gpus",
         folder: str = "",
@@ -305,6 +306,12 @@ class Config:
             if node is not None:
                 return Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
+
+    def override_value(self, override: Override) -> Any:
+        """The value that an override on the launch line gives to its key."""
+        from cfglint.frameworks.overrides import by_omegaconf
+
+        return by_omegaconf(override)
 
     def document_of(self, key: str | int) -> Document:
         """The file that gives a top-level key."""

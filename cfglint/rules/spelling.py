@@ -96,5 +96,7 @@ def plain_scalars(config: Config) -> Iterator[Setting]:
         if document.syntax != "yaml":
             continue
         for path, key, node in document.walk():
+            if path in config.overridden:
+                continue
             if node.kind == SCALAR and not node.style and (":" in node.raw or node.raw[:1] in "0+-" or node.raw == "None"):
                 yield Setting(path, config.get(*path), WRITTEN, document, node, key)

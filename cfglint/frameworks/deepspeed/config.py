@@ -64,6 +64,10 @@ class DeepSpeedConfig(Config):
         reading = HJSON.read(document)
         self.load_problems = [(document, problem) for problem in reading.problems]
         self.root = {} if self.load_problems else reading.value
+        if self.facts.overrides and isinstance(self.root, dict):
+            from cfglint.frameworks.overrides import lay_over
+
+            self.root = lay_over(self, self.root)
 
     def moment(self, fails_at: str | None) -> str | None:
         """Under a trainer the file is checked when training begins, and the engine is built when the model is wrapped for it."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts, Version
     from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
+    from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
 
@@ -40,7 +41,7 @@ class TrainerConfig(Config):
         self.readable = not self.load_problems
         self.whole = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
-            self.values = self.root
+            self.values = self._launched_with(self.root)
         self.arguments = Arguments(self.values, self.version)
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
@@ -49,6 +50,25 @@ class TrainerConfig(Config):
         self._deepspeed: DeepSpeedLaunch | None = None
         for name in self.files:
             self.section(name)
+
+    def _launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        """The file's values with the launch line's over them; `${...}` counts where the file may have a reader that knows it."""
+        if self.facts.overrides:
+            from cfglint.frameworks.overrides import lay_over
+
+            values = lay_over(self, values)
+        if "${" in self.documents[0].text and not self.facts.declared:
+            from cfglint.frameworks.overrides import interpolated, refers
+
+            values = interpolated(values) if refers(values) else values
+        return values
+
+    def override_value(self, override: Override) -> Any:
+        """A launch line's arguments are cast by the field's type, as HfArgumentParser's argparse does."""
+        from cfglint.frameworks.huggingface.launch import cast
+        from cfglint.frameworks.overrides import ARGS
+
+        return cast(override) if override.origin == ARGS else super().override_value(override)
 
     @property
     def version(self) -> Version:

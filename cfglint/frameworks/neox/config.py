@@ -43,6 +43,10 @@ class NeoXConfig(Config):
         self._derived: Derived | None = None
         for document in documents:
             self._take(document)
+        if facts.overrides:
+            from cfglint.frameworks.overrides import lay_over
+
+            self.values = lay_over(self, self.values)
 
     def _take(self, document: Document) -> None:
         reading = YAML11_FULL.read(document)

@@ -1,0 +1,51 @@
+"""The arguments of a launch line as `HfArgumentParser` takes them: cast by the type of their field."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.fields import FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.overrides import Override
+
+TRUE = ("yes", "true", "t", "y", "1")
+FALSE = ("no", "false", "f", "n", "0")
+
+
+def cast(override: Override) -> Any:
+    """The value of a field given on the launch line; the text as it is where the parser would refuse it.
+
+    A field that is no flag and stands without a value is true, as booleans do. Source: transformers 5.23.0
+    hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
+    """
+    key, texts = override.key, override.texts
+    if not texts:
+        return True
+    if key not in FIELDS:
+        from cfglint.frameworks.overrides import by_omegaconf
+
+        return by_omegaconf(override)
+    kinds = FIELDS[key][0].split("|")
+    if "list" in kinds and len(texts) > 1:
+        return texts
+    text = " ".join(texts)
+    for kind in kinds:
+        value = converted(kind, text)
+        if value is not None:
+            return value
+    return text
+
+
+def converted(kind: str, text: str) -> Any:
+    """The text as one type; None where it is none."""
+    if kind == "bool":
+        word = text.lower()
+        return True if word in TRUE else False if word in FALSE else None
+    if kind in ("int", "float"):
+        try:
+            return int(text) if kind == "int" else float(text)
+        except ValueError:
+            return None
+    return None
