@@ -48,15 +48,15 @@ def default(name: str) -> Any:
 def expected(name: str) -> str | None:
     """The annotated Python type of a plain field, `literal` or `union`; None for a name that is no field."""
     if name not in _expected:
+        if not known(name):
+            return None
         _expected[name] = annotated(name)
     return _expected[name]
 
 
-def annotated(name: str) -> str | None:
-    """The same, worked out from the schema."""
-    field = fields().get(name)
-    if field is None:
-        return None
+def annotated(name: str) -> str:
+    """The same for a field, worked out from the schema."""
+    field = fields()[name]
     if field.get("x-any"):
         return "Any"
     if "enum" in field:
@@ -66,7 +66,7 @@ def annotated(name: str) -> str | None:
     return PYTHON[next(each for each in field["type"] if each != "null")]
 
 
-_expected: dict[str, str | None] = {}
+_expected: dict[str, str] = {}
 
 
 def choices(name: str) -> list[Any]:
