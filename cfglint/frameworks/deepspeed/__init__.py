@@ -40,8 +40,6 @@ SECTIONS = {
     "bf16": ("enabled", "immediate_grad_update", "check_grad_overflow"),
     "bfloat16": ("enabled",),
     "amp": ("enabled", "opt_level"),
-    "optimizer": ("type",),
-    "scheduler": ("type",),
     "activation_checkpointing": ("partition_activations", "cpu_checkpointing", "number_checkpoints", "contiguous_memory_optimization"),
     "tensor_parallel": ("autotp_size",),
     "elasticity": ("micro_batch_sizes", "max_train_batch_size"),
@@ -52,7 +50,9 @@ SECTIONS = {
     "aio": ("block_size", "queue_depth"),
 }
 # Keys that DeepSpeed shares with trainers' own files.
-SHARED = frozenset(("train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "tensorboard", "wandb", "csv_monitor"))
+SHARED = frozenset(
+    ("train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "tensorboard", "wandb", "csv_monitor", "optimizer", "scheduler")
+)
 # What the files of others say that hold some of the same keys.
 OTHERS = frozenset(
     (

@@ -19,9 +19,10 @@ TRAIN = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"
 ACCUMULATION = "gradient_accumulation_steps"
 KEYS = (TRAIN, MICRO, ACCUMULATION)
-MESH_SINCE = (0, 15, 4)
+MESH_SINCE = (0, 15, 0)
 SEQUENCE_KEY_SINCE = (0, 17, 0)
 STRICT_WORLD_SINCE = (0, 19, 3)
+ELASTICITY_UNTIL = (0, 19, 8)
 MISSING = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
 NOT_EQUAL = "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
 
@@ -187,7 +188,9 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
 
 
 def waits(config: DeepSpeedConfig) -> bool:
-    """Whether a trainer is still to fill one of the three in."""
+    """Whether someone else is still to fill in one of the three: a trainer, or the elastic planner of older releases."""
+    if config.version < ELASTICITY_UNTIL and config.get("elasticity", "enabled"):
+        return True
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
     from cfglint.source.document import Document
 
-STRICT_PRECISION = (0, 17, 2)
-NO_SECTION = Section()
+STRICT_PRECISION = (0, 17, 1)
+COMET_SINCE = (0, 14, 3)
 
 
 class DeepSpeedConfig(Config):
@@ -103,12 +103,12 @@ class DeepSpeedConfig(Config):
         model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
         if model in (FP16, BF16) and self.version < STRICT_PRECISION:
             return lenient(model.fields, raw)
-        return read_section(model, raw if isinstance(raw, dict) else {}, self.version)
+        return read_section(model, raw if isinstance(raw, dict) and self.version >= model.since else {}, self.version)
 
     def raw_section(self, name: str) -> Any:
         """The value that a section's model is given; {} where the file has none."""
         if name == "monitor":
-            return {key: self.values[key] for key in MONITORS if key in self.values}
+            return {key: self.values[key] for key in MONITORS if key in self.values and (key != "comet" or self.version >= COMET_SINCE)}
         if name == "throughput":
             timers = self.values.get("timers")
             return timers.get("throughput", {}) if isinstance(timers, dict) else {}
@@ -130,9 +130,9 @@ class DeepSpeedConfig(Config):
 
     def section_path(self, name: str) -> tuple[str, ...]:
         """Where a section stands in the file."""
-        return {"monitor": (), "throughput": ("timers", "throughput")}.get(name) or (
-            () if name == "monitor" else (self.section_key(name),)
-        )
+        if name == "monitor":
+            return ()
+        return ("timers", "throughput") if name == "throughput" else (self.section_key(name),)
 
     @property
     def zero(self) -> Section:

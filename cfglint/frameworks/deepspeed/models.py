@@ -57,11 +57,12 @@ class Fault:
 class Field:
     """One key of a model: how its value is read, the default, its bounds and its names.
 
-    `alias` is the name that the documentation uses; the Python name is taken as well. `since` is the first
-    release that knows the key.
+    `alias` is the name that the documentation uses; the Python name is taken as well. The releases from
+    `since` to just before `until` know the key. `older` is (release, reader): how the value was read before
+    that release, and `above_since` the release that brought the bound `above`.
     """
 
-    __slots__ = ("above", "alias", "below", "default", "least", "model", "most", "read", "since")
+    __slots__ = ("above", "above_since", "alias", "below", "default", "least", "model", "most", "older", "read", "since", "until")
 
     def __init__(
         self,
@@ -71,9 +72,12 @@ class Field:
         least: float | None = None,
         most: float | None = None,
         above: float | None = None,
+        above_since: Version = (),
         below: float | None = None,
         alias: str = "",
         since: Version = (),
+        until: Version = (),
+        older: tuple[Version, Callable[[Any], Any]] | None = None,
         model: Model | None = None,
     ) -> None:
         self.read = read
@@ -81,14 +85,21 @@ class Field:
         self.least = least
         self.most = most
         self.above = above
+        self.above_since = above_since
         self.below = below
         self.alias = alias
         self.since = since
+        self.until = until
+        self.older = older
         self.model = model
 
-    def bound(self, value: Any) -> str:
+    def reader(self, version: Version) -> Callable[[Any], Any]:
+        """How a release reads the value."""
+        return self.older[1] if self.older is not None and version < self.older[0] else self.read
+
+    def bound(self, value: Any, version: Version) -> str:
         """What is wrong with a value's size, in pydantic's words."""
-        if self.above is not None and not value > self.above:
+        if self.above is not None and version >= self.above_since and not value > self.above:
             return f"Input should be greater than {self.above}"
         if self.least is not None and not value >= self.least:
             return f"Input should be greater than or equal to {self.least}"
@@ -100,9 +111,12 @@ class Field:
 
 
 class Model:
-    """A pydantic model: its title in error texts, its fields, and what it checks once the fields are read."""
+    """A pydantic model: its title in error texts, its fields, and what it checks once the fields are read.
 
-    __slots__ = ("after", "fields", "names", "nullable", "title")
+    Before the release `since` nobody read the section. `checks_since` is the first release with `after`.
+    """
+
+    __slots__ = ("after", "checks_since", "fields", "names", "nullable", "since", "title")
 
     def __init__(
         self,
@@ -110,11 +124,15 @@ class Model:
         fields: dict[str, Field],
         after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None,
         nullable: bool = False,
+        since: Version = (),
+        checks_since: Version = (),
     ) -> None:
         self.title = title
         self.fields = fields
         self.after = after
         self.nullable = nullable
+        self.since = since
+        self.checks_since = checks_since
         self.names = {field.alias: name for name, field in fields.items() if field.alias}
 
 
@@ -154,7 +172,7 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
     for name, field in model.fields.items():
         if name not in section.values:
             section.values[name] = read_section(field.model, {}, version).values if field.model and field.default == {} else field.default
-    if model.after is not None and not section.faults:
+    if model.after is not None and version >= model.checks_since and not section.faults:
         section.faults.extend(Fault((name,) if name else (), RULE, message, title) for name, message in model.after(section.values))
     return section
 
@@ -165,6 +183,8 @@ def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], ve
         return UNKNOWN
     if field.since > version:
         return EARLY
+    if field.until and field.until <= version:
+        return UNKNOWN
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
@@ -173,13 +193,13 @@ def read_field(section: Section, field: Field, key: str, value: Any, version: Ve
     if field.model is not None:
         return read_nested(section, field, key, value, version, title)
     try:
-        found = field.read(value)
+        found = field.reader(version)(value)
     except Refused as refusal:
         message = str(refusal)
         kind = CHOICE if message.startswith("Input should be 0") or message.startswith("Input should be '") else TYPE
         section.faults.append(Fault((key,), kind, message, title))
         return None
-    problem = "" if found is None else field.bound(found)
+    problem = "" if found is None else field.bound(found, version)
     if problem:
         section.faults.append(Fault((key,), RANGE, problem, title))
         return None
@@ -312,9 +332,9 @@ OFFLOAD_OPTIMIZER = Model(
         "pipeline_read": flag(),
         "pipeline_write": flag(),
         "fast_init": flag(),
-        "ratio": share(1.0),
-        "super_offload": flag(since=(0, 18)),
-        "cpuadam_cores_perc": share(0.8, since=(0, 18)),
+        "ratio": share(1.0, since=(0, 12, 3)),
+        "super_offload": flag(since=(0, 18, 0)),
+        "cpuadam_cores_perc": share(0.8, since=(0, 18, 0)),
     },
     nullable=True,
 )
@@ -329,7 +349,7 @@ ZENFLOW = Model(
         "offload": flag(),
         "auto_ratio": share(0.99),
         "full_warm_up_rounds": count(0, None),
-        "pt_reserved_cores_perc": share(0.5),
+        "pt_reserved_cores_perc": share(0.5, since=(0, 17, 6)),
         "steps_per_epoch": Field(lax.optional(lax.integer)),
     },
     check_zenflow,
@@ -346,8 +366,8 @@ ZERO = Model(
         "stage": Field(lax.stage, 0),
         "contiguous_gradients": flag(True),
         "reduce_scatter": flag(True),
-        "reduce_bucket_size": Field(lax.integer, 500_000_000, above=0),
-        "use_multi_rank_bucket_allreduce": flag(True),
+        "reduce_bucket_size": Field(lax.integer, 500_000_000, least=0, above=0, above_since=(0, 19, 6)),
+        "use_multi_rank_bucket_allreduce": flag(True, since=(0, 12, 4)),
         "allgather_partitions": flag(True),
         "allgather_bucket_size": count(500_000_000),
         "overlap_comm": Field(lax.optional(lax.boolean)),
@@ -356,7 +376,7 @@ ZERO = Model(
         "elastic_checkpoint": flag(),
         "offload_param": Field(lax.anything, model=OFFLOAD_PARAM),
         "offload_optimizer": Field(lax.anything, model=OFFLOAD_OPTIMIZER),
-        "zenflow": Field(lax.anything, model=ZENFLOW, since=(0, 17, 6)),
+        "zenflow": Field(lax.anything, model=ZENFLOW, since=(0, 17, 5)),
         "sub_group_size": count(1_000_000_000),
         "cpu_offload_param": Field(lax.optional(lax.boolean)),
         "cpu_offload_use_pin_memory": Field(lax.optional(lax.boolean)),
@@ -367,9 +387,9 @@ ZERO = Model(
         "max_live_parameters": count(1_000_000_000, alias="stage3_max_live_parameters"),
         "max_reuse_distance": count(1_000_000_000, alias="stage3_max_reuse_distance"),
         "gather_16bit_weights_on_model_save": flag(alias="stage3_gather_16bit_weights_on_model_save"),
-        "module_granularity_threshold": count(0, None, alias="stage3_module_granularity_threshold", since=(0, 16, 9)),
-        "use_all_reduce_for_fetch_params": flag(alias="stage3_use_all_reduce_for_fetch_params", since=(0, 14, 5)),
-        "allgather_sequential": flag(alias="stage3_allgather_sequential", since=(0, 18, 9)),
+        "module_granularity_threshold": count(0, None, alias="stage3_module_granularity_threshold", since=(0, 16, 0)),
+        "use_all_reduce_for_fetch_params": flag(alias="stage3_use_all_reduce_for_fetch_params", since=(0, 14, 3)),
+        "allgather_sequential": flag(alias="stage3_allgather_sequential", since=(0, 18, 5)),
         "stage3_gather_fp16_weights_on_model_save": flag(),
         "ignore_unused_parameters": flag(True),
         "legacy_stage1": flag(),
@@ -377,15 +397,18 @@ ZERO = Model(
         "parameter_alignment": flag(since=(0, 19, 7)),
         "zero_hpz_partition_size": count(1),
         "zero_quantized_weights": flag(),
-        "zero_quantized_nontrainable_weights": flag(),
+        "zero_quantized_nontrainable_weights": flag(since=(0, 10, 2)),
         "zero_quantized_gradients": flag(),
         "memory_efficient_linear": flag(True),
-        "pipeline_loading_checkpoint": flag(),
-        "override_module_apply": flag(True),
-        "log_trace_cache_warnings": flag(since=(0, 16, 9)),
+        "pipeline_loading_checkpoint": flag(since=(0, 10, 1)),
+        "override_module_apply": flag(True, since=(0, 10, 1)),
+        "log_trace_cache_warnings": flag(since=(0, 16, 4)),
         "enable_sanity_checks": flag(since=(0, 17, 6)),
         "save_muon_momentum_buffer_in_memory": flag(since=(0, 18, 9)),
-        "leaf_module": Field(lax.anything, {}, model=LEAF_MODULE, since=(0, 18)),
+        "mics_shard_size": count(-1, None, until=(0, 19, 7)),
+        "mics_hierarchical_params_gather": flag(until=(0, 19, 7)),
+        "zeropp_loco_param": Field(lax.optional(lax.mapping), since=(0, 16, 2), until=(0, 19, 8)),
+        "leaf_module": Field(lax.anything, {}, model=LEAF_MODULE, since=(0, 18, 0)),
     },
     check_zero,
 )
@@ -394,15 +417,16 @@ FP16 = Model(
     {
         "enabled": flag(),
         "auto_cast": flag(),
-        "loss_scale": Field(loss_scale, 0.0),
+        "loss_scale": Field(loss_scale, 0.0, older=((0, 18, 8), lax.number)),
         "initial_scale_power": count(16, None),
-        "loss_scale_window": Field(scale_integer("loss_scale_window"), 1000),
+        "loss_scale_window": Field(scale_integer("loss_scale_window"), 1000, older=((0, 19, 3), lax.integer)),
         "hysteresis": count(2, None),
         "consecutive_hysteresis": flag(),
-        "min_loss_scale": Field(scale_integer("min_loss_scale"), 1),
+        "min_loss_scale": Field(scale_integer("min_loss_scale"), 1, older=((0, 19, 3), lax.integer)),
         "fp16_master_weights_and_grads": flag(),
     },
     check_fp16,
+    checks_since=(0, 19, 3),
 )
 BF16 = Model(
     "DeepSpeedBF16Config",
@@ -410,8 +434,8 @@ BF16 = Model(
         "enabled": flag(),
         "immediate_grad_update": flag(),
         "check_grad_overflow": flag(True),
-        "bf16_master_weights_and_grads": flag(since=(0, 18, 4)),
-        "bf16_optimizer_states": flag(since=(0, 18, 4)),
+        "bf16_master_weights_and_grads": flag(since=(0, 18, 3)),
+        "bf16_optimizer_states": flag(since=(0, 18, 3)),
     },
 )
 COMMS_LOGGER = Model(
@@ -468,9 +492,9 @@ COMPILE = Model(
         "deepcompile": flag(),
         "autoep_non_moe": flag(since=(0, 19, 8)),
         "free_activation": flag(),
-        "free_activation_threshold": count(10 * 1024 * 1024, None, since=(0, 18, 4)),
+        "free_activation_threshold": count(10 * 1024 * 1024, None, since=(0, 18, 0)),
         "offload_activation": flag(),
-        "offload_activation_pin_memory": flag(True),
+        "offload_activation_pin_memory": flag(True, since=(0, 19, 6)),
         "offload_opt_states": flag(),
         "double_buffer": flag(True),
         "symmetric_memory": flag(),
@@ -480,10 +504,11 @@ COMPILE = Model(
         "sync_after_reduce": flag(),
         "sync_before_allgather": flag(),
         "sync_after_allgather": flag(),
-        "keep_int_input_tensors": flag(True),
-        "keep_all_input_tensors": flag(),
+        "keep_int_input_tensors": flag(True, since=(0, 17, 2)),
+        "keep_all_input_tensors": flag(since=(0, 17, 2)),
         "passes": Field(lax.optional(lax.items_of(lax.one_of("z1", "z3", "autosp", "autotp"))), since=(0, 18, 9)),
     },
+    since=(0, 16, 6),
 )
 TP = Model(
     "TPConfig",
@@ -494,16 +519,17 @@ TENSOR_PARALLEL = Model(
     {
         "dtype": Field(lax.torch_type),
         "autotp_size": count(0, None),
-        "tp_overlap_comm": flag(),
+        "tp_overlap_comm": flag(since=(0, 16, 6)),
         "vocab_parallel_lm_head": Field(lax.optional(lax.boolean), since=(0, 19, 8)),
         "vocab_parallel_ce_backend": Field(lax.one_of("torch", "liger"), "torch", since=(0, 19, 8)),
         "tensor_parallel": Field(lax.anything, {}, model=TP, alias="tp"),
         "injection_policy_tuple": Field(lax.optional(lax.items)),
-        "partition_config": Field(lax.optional(lax.mapping), since=(0, 18, 9)),
-        "preset_model": Field(OPTIONAL_TEXT, since=(0, 18, 9)),
+        "partition_config": Field(lax.optional(lax.mapping), since=(0, 18, 6)),
+        "preset_model": Field(OPTIONAL_TEXT, since=(0, 18, 6)),
         "keep_module_on_host": flag(),
         "replace_with_kernel_inject": flag(alias="kernel_inject"),
     },
+    since=(0, 16, 4),
 )
 WEIGHT_QUANTIZATION = Model(
     "WeightQuantConfig",
@@ -516,7 +542,7 @@ WEIGHT_QUANTIZATION = Model(
         "post_init_quant": Field(lax.mapping, {}),
     },
 )
-THROUGHPUT = Model("DeepSpeedThroughputTimerConfig", {"enabled": flag(True), "synchronized": flag(True)})
+THROUGHPUT = Model("DeepSpeedThroughputTimerConfig", {"enabled": flag(True), "synchronized": flag(True)}, since=(0, 14, 3))
 
 SECTIONS = {
     "zero_optimization": ZERO,

@@ -153,7 +153,7 @@ def unexpected(optimizer: Optimizer, key: Any) -> str:
 
 @rule(
     "DSP043",
-    "optimizer-value",
+    "optimizer-argument-value",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 DEEPSPEED = ("deepspeed",)
+AUTOEP_SINCE = (0, 19, 2)
 LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -67,7 +68,7 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:71.
     """
     section = config.values.get("tensor_parallel")
-    if not isinstance(section, dict):
+    if not isinstance(section, dict) or config.version < (0, 16, 4):
         return
     size = section.get("autotp_size", 0)
     setting = config.setting("tensor_parallel", "autotp_size")
@@ -108,7 +109,7 @@ def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
     """
     section = config.values.get("expert_parallel")
-    if isinstance(section, dict) and section.get("load_balance_coeff") is not None:
+    if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.version >= AUTOEP_SINCE:
         raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
         yield Finding(config.setting("expert_parallel", "load_balance_coeff"), "this is not supported", exception=raised)
 
@@ -138,7 +139,7 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258.
     """
     section = config.values.get("expert_parallel")
-    if not isinstance(section, dict) or not section.get("enabled"):
+    if not isinstance(section, dict) or not section.get("enabled") or config.version < AUTOEP_SINCE:
         return
     from cfglint.frameworks.deepspeed.experts import refusals
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 DEEPSPEED = ("deepspeed",)
+FP16_MASTER_AT_ANY_STAGE = (0, 18, 3)
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
 
@@ -80,6 +81,10 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
                 name = key if key == "bf16_optimizer_states" else key.capitalize()
                 raised = f"AssertionError: {name} is only supported with ZeRO Stage 1, 2, or 3."
                 yield Finding(config.at(section, key), f"{key} needs ZeRO stage 1, 2 or 3", exception=raised)
+    if config.stage in (1, 3) and config.version < FP16_MASTER_AT_ANY_STAGE and config.section("fp16")["fp16_master_weights_and_grads"]:
+        raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
+        setting = config.at("fp16", "fp16_master_weights_and_grads")
+        yield Finding(setting, "before DeepSpeed 0.18.3 this needs stage 2", exception=raised)
     bf16 = config.section("bf16")
     if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
         raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
@@ -237,7 +242,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed drops a key whose value is "auto" from its strict sections, so that the default counts, which
     is off. In `torch_autocast`, which is not strict, "auto" is a text that counts as on. Releases before
-    0.17.2 took it for on in `fp16` and `bf16` too.
+    0.17.1 took it for on in `fp16` and `bf16` too.
 
     Fix: true or false.
 
@@ -245,7 +250,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.trainer is not None or not config.facts.whole:
         return
-    strict = config.version >= (0, 17, 2)
+    strict = config.version >= (0, 17, 1)
     for name in ("fp16", "bf16", "bfloat16", "torch_autocast"):
         if config.get(name, "enabled") == "auto":
             state = "off" if strict and name != "torch_autocast" else "on"

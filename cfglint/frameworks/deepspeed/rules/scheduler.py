@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.schedulers import Scheduler
 
 DEEPSPEED = ("deepspeed",)
+STEPS_CHECKED_SINCE = (0, 19, 3)
+CYCLE_CHECKED_SINCE = (0, 19, 4)
 ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
 
 
@@ -200,7 +203,7 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     if scheduler.name in WARMUPS:
         found = list(warmup_values(config, scheduler.name, params))
     elif scheduler.name == "LRRangeTest":
-        found = list(positive_integer(params, "lr_range_test_step_size"))
+        found = list(positive_integer(params, "lr_range_test_step_size", config.version))
     else:
         found = list(cycle_values(config, params))
     for key, raised in found[:1]:
@@ -208,16 +211,16 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(at(config, key), f"{scheduler.name} refuses {key} {params.get(key)!r}", exception=raised)
 
 
-def positive_integer(params: dict[Any, Any], key: str) -> Iterator[tuple[str, str]]:
+def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:
     """A count of steps."""
     value = params.get(key, 1)
-    if not isinstance(value, int) or value <= 0:
+    if (not isinstance(value, int) or value <= 0) and version >= STEPS_CHECKED_SINCE:
         yield key, f"ValueError: {key} must be a positive integer, got {value}"
 
 
 def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
     """What the three warm-up schedules compute at once."""
-    yield from positive_integer(params, "warmup_num_steps")
+    yield from positive_integer(params, "warmup_num_steps", config.version)
     if name != "WarmupCosineLR":
         yield from rates(config, name, params)
     if isinstance(params.get("warmup_type"), (list, dict)):
@@ -252,7 +255,9 @@ def cycle_values(config: DeepSpeedConfig, params: dict[Any, Any]) -> Iterator[tu
         if raised:
             yield key, raised
             return
-    if float(first) <= 0:
+    if config.version < CYCLE_CHECKED_SINCE:
+        pass
+    elif float(first) <= 0:
         yield "cycle_first_step_size", f"ValueError: cycle_first_step_size must be positive, got {float(first)}"
     elif second is not None and float(second) < 0:
         yield "cycle_second_step_size", f"ValueError: cycle_second_step_size must be non-negative, got {float(second)}"
@@ -304,7 +309,7 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule(
     "STP105",
-    "warmup-longer-than-run",
+    "warmup-beyond-total",
     WARNING,
     kinds=DEEPSPEED,
     bad=(

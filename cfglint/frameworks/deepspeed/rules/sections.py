@@ -29,6 +29,7 @@ LOOKED_UP = {
     "aio": "get",
     "tensor_parallel": "get",
 }
+SINCE = {"torch_autocast": (0, 17, 2), "tensor_parallel": (0, 16, 4), "compile": (0, 16, 6), "expert_parallel": (0, 19, 2), "timers": (0, 14, 3)}
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
 
@@ -172,7 +173,7 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Findings for whole sections that are no mappings."""
     values = config.values
     for key in UNPACKED:
-        value = values.get(key, {})
+        value = values.get(key, {}) if config.version >= SINCE.get(key, ()) else {}
         if not isinstance(value, (dict, bool) if key == "zero_optimization" else dict):
             yield no_mapping(config, key, unpacking(value))
     section = config.section_key("bf16")
@@ -180,7 +181,7 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(value, dict) and (value is not None or (section == "bfloat16" and section in values)):
         yield no_mapping(config, section, unpacking(value))
     for key, look in LOOKED_UP.items():
-        value = values.get(key, {})
+        value = values.get(key, {}) if config.version >= SINCE.get(key, ()) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
             yield no_mapping(config, key, f"AttributeError: '{type(value).__name__}' object has no attribute '{look}'")
     yield from odd_sections(config)
@@ -189,9 +190,9 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
 def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     """The two sections that are looked at in their own way: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
-    if experts and not isinstance(experts, dict):
+    if experts and not isinstance(experts, dict) and config.version >= SINCE["expert_parallel"]:
         yield no_mapping(config, "expert_parallel", f"AttributeError: '{type(experts).__name__}' object has no attribute 'get'")
-    timers = config.values.get("timers", {})
+    timers = config.values.get("timers", {}) if config.version >= SINCE["timers"] else {}
     if isinstance(timers, dict):
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):

@@ -44,7 +44,7 @@ def not_attribute(value: Any, attribute: str) -> str:
 
 @rule(
     "TYP104",
-    "communication-data-type",
+    "communication-type-unknown",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
@@ -128,7 +128,7 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     yield from tag_validation(config, section)
     yield from pipeline_stage(config, section)
-    writer = section.get("writer")
+    writer = section.get("writer") if config.version >= (0, 17, 1) else None
     if isinstance(writer, dict):
         yield from writer_value(config, writer, "type", ("MOCK", "PYTHON", "FAST"))
         yield from writer_value(config, writer, "data_parallel", ("REPLICA", "SOCKET", "MACHINE"))
@@ -191,7 +191,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/config.py:563-568.
     """
     section = config.values.get("data_types")
-    if not isinstance(section, dict) or "keep_in_fp32_modules" not in section:
+    if not isinstance(section, dict) or "keep_in_fp32_modules" not in section or config.version < (0, 19, 6):
         return
     value = section["keep_in_fp32_modules"]
     if value != "auto" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
@@ -221,7 +221,7 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
     section = config.values.get("torch_autocast")
-    if not isinstance(section, dict):
+    if not isinstance(section, dict) or config.version < (0, 17, 2):
         return
     if "dtype" in section and dtype(section["dtype"]) is None:
         value = section["dtype"]
