@@ -123,6 +123,7 @@ SECTIONS = {
     "comet": "CometConfig",
     "hybrid_engine": "HybridEngineConfig",
 }
+MONITORS = frozenset(("tensorboard", "wandb", "csv_monitor", "comet"))
 # A deprecated field hands its value on to its successor, which then may not be given too.
 SUCCESSORS = {
     "cpu_offload": "offload_optimizer",
@@ -133,14 +134,18 @@ TRUTHS = frozenset(["true", "false", "t", "f", "yes", "no", "y", "n", "on", "off
 
 
 class Refusal:
-    """A key or value of a section that pydantic refuses."""
+    """A key or value of a section that pydantic refuses; the error names the outermost model."""
 
     __slots__ = ("exception", "message", "path")
 
-    def __init__(self, path: Path, model: str, text: str, message: str) -> None:
+    def __init__(self, path: Path, text: str, message: str) -> None:
         self.path = path
         self.message = message
-        self.exception = f"ValidationError: 1 validation error for {model} {'.'.join(map(str, path[1:]))} {text}"
+        if path[0] in MONITORS:
+            model, place = "DeepSpeedMonitorConfig", path
+        else:
+            model, place = SECTIONS[str(path[0])], path[1:]
+        self.exception = f"ValidationError: 1 validation error for {model} {'.'.join(map(str, place))} {text}"
 
 
 def refusals(name: str, section: dict[Any, Any]) -> Iterator[Refusal]:
@@ -154,18 +159,29 @@ def _section(path: Path, model: str, section: dict[Any, Any]) -> Iterator[Refusa
         if value == "auto":
             continue  # taken for a key that is not there
         if key not in table:
-            yield Refusal((*path, key), model, "Extra inputs are not permitted", f"`{key}` is no key of `{path[-1]}`")
+            yield Refusal((*path, key), "Extra inputs are not permitted", f"`{key}` is no key of `{path[-1]}`")
         else:
-            yield from _value((*path, key), model, table[key], value)
-    for key, successor in SUCCESSORS.items() if model == "DeepSpeedZeroConfig" else ():
+            yield from _value((*path, key), table[key], value)
+    if model == "DeepSpeedZeroConfig":
+        yield from _together(path, section)
+
+
+def _together(path: Path, section: dict[Any, Any]) -> Iterator[Refusal]:
+    """What the ZeRO section refuses of keys that are each fine alone."""
+    offload = section.get("offload_optimizer")
+    share = offload.get("ratio", 1.0) if isinstance(offload, dict) else 1.0
+    if isinstance(share, (int, float)) and 0 <= share < 1 and section.get("stage") != 3:
+        text = "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
+        yield Refusal((*path, "offload_optimizer", "ratio"), text, "a part of the optimizer can be offloaded with ZeRO 3 only")
+    for key, successor in SUCCESSORS.items():
         if key in section and successor in section:
             text = f"Cannot provide deprecated parameter '{key}' and replacing parameter '{successor}' together"
-            refusal = Refusal((*path, key), model, text, f"`{key}` is the old name of `{successor}`, and both are given")
+            refusal = Refusal((*path, key), text, f"`{key}` is the old name of `{successor}`, and both are given")
             refusal.exception = f"AssertionError: {text}"
             yield refusal
 
 
-def _value(path: Path, model: str, spec: str, value: Any) -> Iterator[Refusal]:
+def _value(path: Path, spec: str, value: Any) -> Iterator[Refusal]:
     kind, _, bounds = spec.partition(" ")
     if kind.endswith("?"):
         if value is None:
@@ -175,11 +191,11 @@ def _value(path: Path, model: str, spec: str, value: Any) -> Iterator[Refusal]:
         if isinstance(value, dict):
             yield from _section(path, kind, value)
         else:
-            yield Refusal(path, model, f"Input should be a valid dictionary or instance of {kind}", f"`{path[-1]}` is no mapping")
+            yield Refusal(path, f"Input should be a valid dictionary or instance of {kind}", f"`{path[-1]}` is no mapping")
         return
     text = wrong(kind, value) or outside(bounds, value)
     if text:
-        yield Refusal(path, model, text, f"`{'.'.join(map(str, path))}` {value!r}: {text.lower()}")
+        yield Refusal(path, text, f"`{'.'.join(map(str, path))}` {value!r}: {text.lower()}")
 
 
 def wrong(kind: str, value: Any) -> str | None:

@@ -49,7 +49,8 @@ def accumulated(config: NeoXConfig) -> int | None:
 def epoch_batches(config: NeoXConfig) -> int | None:
     """Micro batches over all ranks in one pass; a last one that is not full is dropped."""
     samples, batch = config.facts.num_examples, config.batch
-    micro, ways = batch.micro_batch.value, batch.data_parallel.value
+    micro: int = batch.micro_batch.value
+    ways: int = batch.data_parallel.value
     if samples is None or not whole(micro) or not whole(ways) or micro < 1 or ways < 1:
         return None
     return samples // (micro * ways)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
+from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.refusals import describe, number
 from cfglint.frameworks.neox.rules import neox_rule, rename, replace
 from cfglint.rule import Finding
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
 
 TYPES = ("fp32", "fp16", "bf16")
+SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
 def engine_value(config: NeoXConfig, name: str) -> Any:
@@ -229,9 +231,11 @@ def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
     """A setting that reaches DeepSpeed unchecked, and that DeepSpeed cannot work with.
 
     The `curriculum_learning` section needs `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
-    boolean; `checkpoint.tag_validation` is Ignore, Warn or Fail.
+    boolean; `checkpoint.tag_validation` is Ignore, Warn or Fail, and `checkpoint.parallel_write.pipeline_stage`
+    a boolean; `sparse_attention.mode` is one of five.
 
-    Run-time errors: `KeyError: 'enabled'`, `ElasticityConfigError: Elasticity config missing
+    Run-time errors: `NotImplementedError: Given sparsity mode, x, has not been implemented yet!`, `KeyError:
+    'enabled'`, `ElasticityConfigError: Elasticity config missing
     max_train_batch_size`, `TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'`,
     `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value`.
 
@@ -252,9 +256,56 @@ def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
     if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
         text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
         yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null", exception=text)
+    yield from _checkpoint(config)
+    sparse = engine_value(config, "sparse_attention")
+    mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
+    if mode not in SPARSE_MODES:
+        text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
+        setting = engine_setting(config, "sparse_attention", "mode")
+        yield Finding(setting, f"there is no sparsity mode {describe(mode)}; there are {', '.join(SPARSE_MODES)}", exception=text)
+
+
+def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     checkpoint = engine_value(config, "checkpoint")
-    mode = checkpoint.get("tag_validation", "Warn") if isinstance(checkpoint, dict) else "Warn"
+    if not isinstance(checkpoint, dict):
+        return
+    parallel = checkpoint.get("parallel_write")
+    stage = parallel.get("pipeline_stage", False) if isinstance(parallel, dict) else False
+    if stage not in (True, False):
+        text = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{stage}' is invalid, expecting: true or false"
+        setting = engine_setting(config, "checkpoint", "parallel_write", "pipeline_stage")
+        yield Finding(setting, f"`pipeline_stage` is true or false, not {describe(stage)}", exception=text)
+    mode = checkpoint.get("tag_validation", "Warn")
     if isinstance(mode, str) and mode.upper() not in ("IGNORE", "WARN", "FAIL"):
         text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {mode.upper()}"
         setting = engine_setting(config, "checkpoint", "tag_validation")
         yield Finding(setting, f"`tag_validation` is Ignore, Warn or Fail, not {mode}", exception=text)
+
+
+@neox_rule(
+    "PRC306",
+    "two-precisions-for-deepspeed",
+    ERROR,
+    fails_at="init",
+    raises="AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled",
+    bad="{precision: fp16, deepspeed_extra_args: {bf16: {enabled: true}}}\n",
+    good="{precision: fp16}\n",
+    at="/deepspeed_extra_args/bf16",
+)
+def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
+    """`deepspeed_extra_args` enables one precision, and `precision` the other.
+
+    GPT-NeoX passes the section of its own precision to DeepSpeed, beside the extra one.
+
+    Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
+
+    Fix: take the section out of `deepspeed_extra_args`.
+
+    Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026)
+    megatron/neox_arguments/arguments.py:982-997.
+    """
+    extra, own = config.derived.extra, {"fp16": "fp16", "bfloat16": "bf16"}.get(config.derived.precision)
+    for name, other in (("bf16", "fp16"), ("fp16", "bf16")):
+        if own == other and other not in extra and switched_on(extra.get(name)):
+            setting = config.setting("deepspeed_extra_args", name)
+            yield Finding(setting, f"DeepSpeed gets {name} from here and {other} from `precision`", related=(config.setting("precision"),))

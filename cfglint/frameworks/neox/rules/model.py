@@ -508,3 +508,31 @@ def output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             setting, f"the output layer is split by `column`, not {describe(value)}", fix=replace(setting, "column", "write column")
         )
+
+
+@neox_rule(
+    "NEO057",
+    "orthogonal-broken",
+    ERROR,
+    fails_at="init",
+    raises="ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a different init method to avoid this error",
+    bad="{num_layers: 2, init_method: orthogonal}\n",
+    good="{num_layers: 2, init_method: scaled_orthogonal}\n",
+    at="/init_method",
+)
+def orthogonal_broken(config: NeoXConfig) -> Iterator[Finding]:
+    """Orthogonal initial weights, which GPT-NeoX can no longer make.
+
+    The call leaves out an argument, so that `mup_init_scale` (1.0) arrives where muP is switched on, which this
+    method refuses. `scaled_orthogonal` is called rightly.
+
+    Run-time error: `ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a
+    different init method to avoid this error`.
+
+    Fix: another method.
+
+    Source: gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201.
+    """
+    for name in ("init_method", "output_layer_init_method"):
+        if config.argument(name) == "orthogonal" and config.argument("mup_init_scale"):
+            yield Finding(config.setting(name), "orthogonal initial weights cannot be made; `scaled_orthogonal` can")
