@@ -41,8 +41,11 @@ class NeoXConfig(Config):
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
         self._derived: Derived | None = None
+        self._arguments: dict[str, Any] | None = None
         for document in documents:
             self._take(document)
+        if self.load_problems:
+            self.facts = facts.but(whole=False)  # what an unreadable file would have given is not missing
         if facts.overrides:
             from cfglint.frameworks.overrides import lay_over
 
@@ -78,11 +81,11 @@ class NeoXConfig(Config):
 
     def argument(self, name: str) -> Any:
         """The value of a field before anything is derived: as written, else its default."""
-        if name in self.values:
-            return self.values[name]
-        from cfglint.frameworks.neox.fields import default
+        if self._arguments is None:
+            from cfglint.frameworks.neox.fields import defaults
 
-        return default(name)
+            self._arguments = {**defaults(), **self.values}
+        return self._arguments.get(name)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         if not path or path[0] not in self.spelled or path in self.overridden:

@@ -17,6 +17,7 @@ UNIONS = frozenset(
 PYTHON = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}
 
 _fields: dict[str, dict[str, Any]] = {}
+_defaults: dict[str, Any] = {}
 
 
 def fields() -> dict[str, dict[str, Any]]:
@@ -38,11 +39,11 @@ def known(name: str) -> bool:
     return name in fields()
 
 
-def default(name: str) -> Any:
-    """The default of a field; None for a name that is no field."""
-    field = fields().get(name)
-    value = field.get("default") if field else None
-    return list(value) if isinstance(value, list) else value
+def defaults() -> dict[str, Any]:
+    """The default of every field."""
+    if not _defaults:
+        _defaults.update((name, field.get("default")) for name, field in fields().items())
+    return _defaults
 
 
 def expected(name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import WARNING
 from cfglint.frameworks.neox.derive import COPIES
-from cfglint.frameworks.neox.fields import choices, default, fields, known
+from cfglint.frameworks.neox.fields import choices, defaults, fields, known
 from cfglint.frameworks.neox.refusals import describe, number
 from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
 from cfglint.rule import Finding
@@ -186,7 +186,7 @@ def _computed(config: NeoXConfig, name: str) -> Any:
     """What stands in a computed argument in the end, where the files say it."""
     derived = config.derived
     if name in COPIES:
-        return derived.zero.get(COPIES[name], default(name))
+        return derived.zero.get(COPIES[name], defaults()[name])
     values = {
         "lr": derived.lr,
         "optimizer_type": derived.optimizer_type,
