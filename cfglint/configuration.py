@@ -149,6 +149,11 @@ def read(path: str) -> Configuration:
             content = file.read()
     except OSError as wrong:
         raise ConfigurationError(f"{path}: {wrong.strerror or wrong}") from wrong
+    return take(content, path)
+
+
+def take(content: bytes, path: str) -> Configuration:
+    """The configuration that a file of this name and content is. ConfigurationError when it cannot be used."""
     table = parse(content, path)
     if os.path.basename(path) == "pyproject.toml":
         tool = table.get("tool")

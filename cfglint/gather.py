@@ -50,6 +50,10 @@ class Shelf:
         """One name for all the names of a file."""
         return os.path.realpath(path)
 
+    def read_bytes(self, path: str) -> bytes:
+        """What is in a file; raises FileProblem."""
+        return files.read_bytes(path)
+
     def read(self, path: str) -> tuple[str, bool]:
         """(text, whether it had a byte order mark); raises FileProblem."""
         if path in self.texts:
@@ -111,7 +115,7 @@ class Gathering:
 
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
-            if path != "-" and os.path.isdir(path):
+            if os.path.isdir(path) and not self.shelf.is_file(path):
                 for found in files.walk(path):
                     if found.lower().endswith(EXTENSIONS):
                         yield found

@@ -13,7 +13,7 @@ from cfglint.gather import Gathering, Shelf, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cfglint.baseline import Baseline
     from cfglint.cli.arguments import Namespace, Parser
@@ -31,17 +31,22 @@ class UsageError(Exception):
 
 
 def add_run_options(parser: Parser) -> None:
-    """What tells a run: files, kind, GPUs, versions."""
-    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
+    """What tells a run: files, kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
     parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else it is recognised")
+    add_fact_options(parser)
+    parser.add_argument("--section", metavar="KEY", help="a mapping inside the file is the config")
+    parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what `-` reads from standard input")
+
+
+def add_fact_options(parser: Parser) -> None:
+    """The facts of a launch: GPUs, versions, samples, overrides."""
+    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
     parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, in one text")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
-    parser.add_argument("--section", metavar="KEY", help="a mapping inside the file is the config")
-    parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what `-` reads from standard input")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 
 
@@ -83,11 +88,11 @@ def codes(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def load_configuration(arguments: Namespace) -> Configuration:
+def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = configuration.read) -> Configuration:
     """The configuration that holds here: of --config, else the nearest one. UsageError when it cannot be used."""
     try:
         path = arguments.config or configuration.find(os.getcwd())
-        project = configuration.read(path) if path else Configuration()
+        project = read(path) if path else Configuration()
         if project.house_schema:
             from cfglint import house
 

@@ -1,0 +1,155 @@
+"""`cfglint review`: what a git branch means for every run that it touches."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint import configuration
+from cfglint.cli.common import (
+    UsageError,
+    add_fact_options,
+    add_finding_options,
+    add_output_options,
+    facts_of,
+    facts_of_declared,
+    fail,
+    load_configuration,
+)
+from cfglint.cli.diff import finish, summary
+from cfglint.configuration import ConfigurationError
+from cfglint.gather import Tally, UnknownKind
+from cfglint.report import FORMATS
+from cfglint.review.branch import STATES, WORKING, Branch
+from cfglint.review.compare import Comparison
+from cfglint.review.git import GitProblem, Repository
+from cfglint.source.files import FileProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.cli.arguments import Namespace, Parser
+    from cfglint.configuration import Configuration, DeclaredRun
+    from cfglint.frameworks.base import Facts
+
+TARGETS = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")  # branches that a pull or merge request goes to
+USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout, on GitLab `GIT_DEPTH: 0`"
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of `review`."""
+    parser.add_argument("--base", metavar="REV", help="compare with where the branch left REV (default: the main branch)")
+    parser.add_argument("--state", choices=STATES, default=WORKING, help="what is reviewed (default: the files as they are now)")
+    add_fact_options(parser)
+    add_finding_options(parser)
+    add_output_options(parser, FORMATS)
+
+
+def run(arguments: Namespace) -> int:
+    """Compare the branch, report, and tell by the exit status."""
+    tally = Tally()
+    arguments.kind = None
+    try:
+        with Repository() as repository:
+            base, name = base_of(arguments, repository)
+            branch = Branch(repository, base, arguments.state)
+            project = load_configuration(arguments, lambda path: configuration_of(branch, path))
+            comparisons = compare(branch, arguments, project, tally)
+    except (UsageError, UnknownKind, GitProblem, FileProblem) as wrong:
+        return fail(str(wrong))
+    status = finish(arguments, project, comparisons)
+    print(f"{summary(comparisons, tally)}; against {name} ({base[:10]})", file=sys.stderr)
+    return 2 if tally.unreadable else status
+
+
+# ---- the base
+
+
+def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
+    """(the commit at which the branch left its base, the base as people call it)."""
+    head = repository.commit("HEAD")
+    if head is None:
+        raise UsageError("there is no commit yet, so nothing to compare with")
+    names = candidates(arguments.base)
+    for each in names:
+        commit = repository.commit(each)
+        if commit is not None:
+            return left_at(repository, each, commit, head), each
+    told = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
+    if repository.shallow:
+        raise UsageError(f"{told}; this clone is shallow, fetch the rest: {DEEPER}")
+    raise UsageError(f"{told}; name what to compare with: --base REV")
+
+
+def candidates(asked: str | None) -> tuple[str, ...]:
+    """What may be the base: what was asked for, else the branch that a build server tells, else the usual ones."""
+    if asked:
+        return (asked,)
+    told = next((os.environ[name] for name in TARGETS if os.environ.get(name)), None)
+    return (f"origin/{told}", told) if told else USUAL
+
+
+def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
+    """The commit at which the branch left its base."""
+    base = repository.merge_base(commit, head)
+    if base is not None:
+        return base
+    if repository.shallow:
+        raise UsageError(f"this clone is too shallow to tell where the branch left {name}; fetch the rest: {DEEPER}")
+    raise UsageError(f"HEAD and {name} have no commit in common; `cfglint diff OLD NEW` compares folders")
+
+
+# ---- the runs
+
+
+def compare(branch: Branch, arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+    """Every touched run: the declared ones, then the other files that changed."""
+    before = earlier(branch, project)
+    branch.look(file for declared in project.runs for file in declared.files)
+    comparisons: list[Comparison] = []
+    taken: set[str] = set()
+    for declared in project.runs:
+        facts = facts_of_declared(declared, arguments, project)
+        twin = counterpart(declared, branch, before)
+        was = facts_of_declared(twin, arguments, before) if twin else facts
+        old, new = branch.declared(declared.files, was, facts, declared.kind)
+        taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
+        if branch.touches(old, new) or differ(was, facts):
+            tally.checked += len(new.documents) if new else 0
+            comparisons.append(Comparison(old, new))
+    alone = [facts_of(arguments, each, whole=False) for each in (before, project)]
+    comparisons += [Comparison(*pair) for pair in branch.undeclared(alone[0], alone[1], taken, tally)]
+    return comparisons
+
+
+def configuration_of(branch: Branch, path: str) -> Configuration:
+    """The configuration as the reviewed state has it, as the working tree does where that state has none."""
+    if branch.new.is_file(path):
+        return configuration.take(branch.new.read_bytes(path), path)
+    return configuration.read(path)
+
+
+def earlier(branch: Branch, project: Configuration) -> Configuration:
+    """The configuration on the old side, where it was another one."""
+    if not project.path or not all(side.is_file(project.path) for side in (branch.old, branch.new)):
+        return project
+    content = branch.old.read_bytes(project.path)
+    if content == branch.new.read_bytes(project.path):
+        return project
+    print(f"cfglint: {project.path} changed, too; findings are selected by its new state", file=sys.stderr)
+    try:
+        return configuration.take(content, project.path)
+    except ConfigurationError:
+        return project
+
+
+def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
+    """The declaration of the same files on the old side."""
+    files = [branch.was(os.path.relpath(file)) for file in declared.files]
+    return next((each for each in before.runs if [os.path.relpath(file) for file in each.files] == files), None)
+
+
+def differ(before: Facts, after: Facts) -> bool:
+    """Whether a declaration says something else of the launch."""
+    said = ("gpus", "num_examples", "target", "strict_keys", "overrides", "promises", "declared")
+    return any(getattr(before, name) != getattr(after, name) for name in said)

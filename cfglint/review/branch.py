@@ -1,0 +1,164 @@
+"""Which files a branch changes, which runs they belong to, and what these were before."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from cfglint.gather import EXTENSIONS, Gathering, Shelf, UnknownKind
+from cfglint.review import pairing
+from cfglint.review.git import Snapshot
+from cfglint.source import files
+from cfglint.source.parse import MAX_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cfglint.frameworks.base import Facts
+    from cfglint.gather import Tally
+    from cfglint.review.git import Repository
+    from cfglint.run import Run
+
+    Pair = tuple[Run | None, Run | None]
+
+WORKING = "working"
+STAGED = "staged"
+COMMITTED = "committed"
+STATES = (WORKING, STAGED, COMMITTED)
+
+
+class Branch:
+    """What became of the configs of a repository since a commit.
+
+    `old` and `new` give the files of both sides. Once it has looked, `altered` are the names of new and changed
+    files, `gone` those of deleted ones, `same` those that did not change, and `renamed` tells the old name of a
+    new file.
+    """
+
+    def __init__(self, repository: Repository, base: str, state: str) -> None:
+        self.repository = repository
+        self.state = state
+        self._index = repository.index()
+        self._before = repository.tree(base)
+        self._after = repository.tree("HEAD") if state == COMMITTED else self._index
+        self._known = {*self._before, *self._after, *self._index, *repository.untracked()}
+        self.old = Snapshot(repository, self._before, self._known)
+        self.new = Shelf() if state == WORKING else Snapshot(repository, self._after, self._known)
+        self.altered: set[str] = set()
+        self.gone: set[str] = set()
+        self.same: list[str] = []
+        self.renamed: dict[str, str] = {}
+
+    def look(self, declared: Iterable[str] = ()) -> None:
+        """Compare both sides; `declared` are files that count as configs whatever they are called."""
+        wanted = {self.repository.path(name) for name in declared}
+        paths = [path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or path in wanted]
+        old = {path: self._before[path].id for path in paths if path in self._before}
+        new = self._on_disk(paths) if self.state == WORKING else {path: self._after[path].id for path in paths if path in self._after}
+        name = self.repository.name
+        self.altered = {name(path) for path in new if new[path] != old.get(path)}
+        self.gone = {name(path) for path in old if path not in new}
+        self.same = [name(path) for path in new if new[path] == old.get(path)]
+        come = {name(path) for path in new if path not in old}
+        self.renamed = pairing.renamed(texts(self.old, self.gone), texts(self.new, come))
+
+    def _on_disk(self, paths: list[str]) -> dict[str, str]:
+        """The ids of the files in the working tree; line ends that git changes on the way are no change."""
+        ids: dict[str, str] = {}
+        for path in paths:
+            data = content(os.path.join(self.repository.top, path))
+            if data is None:
+                if path in self._index and self._index[path].sparse:
+                    ids[path] = self._index[path].id
+                continue
+            ids[path] = self.repository.id_of(data)
+            before = self._before.get(path)
+            if before is not None and ids[path] != before.id and b"\r\n" in data:
+                unix = self.repository.id_of(data.replace(b"\r\n", b"\n"))
+                ids[path] = unix if unix == before.id else ids[path]
+        return ids
+
+    def was(self, name: str) -> str:
+        """The old name of a file."""
+        return self.renamed.get(name, name)
+
+    def touches(self, before: Run | None, after: Run | None) -> bool:
+        """Whether any file of a run changed."""
+        return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
+
+    # ---- runs
+
+    def undeclared(self, before: Facts, after: Facts, taken: set[str], tally: Tally) -> Iterator[Pair]:
+        """(before, after) for every touched file that is a run of its own; `taken` are files of declared runs."""
+        touched = sorted({*self.altered, *self._naming(self.altered | self.gone)} - taken)
+        gathering = Gathering(after, shelf=self.new)
+        gathering.tally = tally
+        new = {run.documents[0].path: run for _, run in gathering.each(touched)}
+        was = sorted({*map(self.was, touched), *self.gone} - taken)
+        old = {run.documents[0].path: run for _, run in Gathering(before, shelf=self.old).each(self._there(was))}
+        inside = set().union(*map(names_of, new.values()))
+        for name, run in new.items():
+            counterpart = old.pop(self.was(name), None) or self._run_before([self.was(name)], before)
+            if self.touches(counterpart, run):
+                yield counterpart, run
+        for name, run in old.items():
+            if name not in inside:
+                yield run, None
+
+    def declared(self, names: list[str], before: Facts, after: Facts, kind: str | None) -> Pair:
+        """A declared run before and after."""
+        run = Gathering(after, kind, shelf=self.new).one(names)
+        return self._run_before([*map(self.was, names)], before, kind), run
+
+    def _there(self, names: list[str]) -> list[str]:
+        """The files among these that the old side has."""
+        return [name for name in names if self.old.is_file(name)]
+
+    def _run_before(self, names: list[str], facts: Facts, kind: str | None = None) -> Run | None:
+        """The run of files as they were; None where they were not there, or nobody could tell what they were."""
+        if self._there(names) != names:
+            return None
+        try:
+            return Gathering(facts, kind, shelf=self.old).one(names)
+        except UnknownKind:
+            return None
+
+    def _naming(self, touched: set[str]) -> Iterator[str]:
+        """The configs among the unchanged ones that may name a touched file."""
+        marks = {os.path.basename(name).encode("utf-8", "surrogateescape") for name in touched}
+        for name in self.same if marks else ():
+            data = bytes_of(self.new, name)
+            if any(mark in data for mark in marks):
+                yield name
+
+
+def content(path: str) -> bytes | None:
+    """The bytes of a file as git would keep them, for a link where it leads; None for what cannot be a config."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return os.fsencode(os.readlink(path))
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE:
+            return None
+        return files.read_bytes(path)
+    except (OSError, files.FileProblem):
+        return None
+
+
+def bytes_of(shelf: Shelf, name: str) -> bytes:
+    """The bytes of a file; none where it cannot be read."""
+    try:
+        return shelf.read_bytes(name)
+    except files.FileProblem:
+        return b""
+
+
+def texts(shelf: Shelf, names: Iterable[str]) -> dict[str, str]:
+    """The texts of files by their names."""
+    return {name: bytes_of(shelf, name).decode("utf-8", "replace") for name in names}
+
+
+def names_of(run: Run | None) -> set[str]:
+    """The files of a run as a branch names them."""
+    return {os.path.relpath(document.path) for document in run.documents} if run else set()

@@ -1,0 +1,230 @@
+"""What a git repository holds, read without running anything that belongs to it.
+
+Only plumbing commands are called that print objects, trees and the index. Hooks and file system monitors of the
+repository's own configuration are off, filters and external diffs have no part in these commands, and nothing
+is fetched, not even by a partial clone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from cfglint.gather import Shelf
+from cfglint.source import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects whatever the line above says
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+LINK = "120000"
+REGULAR = ("100644", "100755")
+MOST_LINKS = 10  # that are followed from one file
+NOT_CHECKED_OUT = "S"
+
+
+class GitProblem(Exception):
+    """Why the repository cannot be asked; the text says what to do."""
+
+
+class Entry:
+    """A file of a tree or of the index: its mode and the id of its content. `sparse`: it is not checked out."""
+
+    __slots__ = ("id", "mode", "sparse")
+
+    def __init__(self, mode: str, content_id: str, sparse: bool = False) -> None:
+        self.mode = mode
+        self.id = content_id
+        self.sparse = sparse
+
+
+class Repository:
+    """The repository around a folder. Paths in it are relative to `top`, with forward slashes. GitProblem when there is none."""
+
+    def __init__(self, folder: str = ".") -> None:
+        self.folder = folder
+        self._batch: subprocess.Popen[bytes] | None = None
+        asked = self._try("rev-parse", "--show-toplevel", "--show-object-format", "--is-shallow-repository")
+        if asked.returncode:
+            said = asked.stderr.decode("utf-8", "replace").strip().splitlines()
+            if said and "not a git repository" in said[0]:
+                raise GitProblem("not in a git repository; `cfglint diff OLD NEW` compares files without one")
+            raise GitProblem(f"git: {said[0] if said else 'no answer'}")
+        top, self.algorithm, shallow = os.fsdecode(asked.stdout).splitlines()
+        self.top = os.path.abspath(top)
+        self.shallow = shallow == "true"
+
+    def __enter__(self) -> Repository:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._batch is not None:
+            self._batch.communicate()
+
+    # ---- commits
+
+    def commit(self, name: str) -> str | None:
+        """The id of the commit that a name stands for; None where there is none. GitProblem for what looks like an option."""
+        if name.startswith("-"):
+            raise GitProblem(f"{name}: a revision does not start with a dash")
+        asked = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return asked.stdout.decode("ascii").strip() if asked.returncode == 0 else None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The newest commit that two commits both come from; None where none is known."""
+        asked = self._try("merge-base", "--end-of-options", one, other)
+        return asked.stdout.decode("ascii").strip() if asked.returncode == 0 else None
+
+    # ---- trees
+
+    def tree(self, commit: str) -> dict[str, Entry]:
+        """The files of a commit by path."""
+        found: dict[str, Entry] = {}
+        for record in self._records("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit):
+            head, _, path = record.partition("\t")
+            mode, _, content_id = head.split(" ")
+            found[path] = Entry(mode, content_id)
+        return found
+
+    def index(self) -> dict[str, Entry]:
+        """The files of the index by path; of a conflict our side."""
+        found: dict[str, Entry] = {}
+        for record in self._records("ls-files", "-s", "-t", "-z", "--full-name", ":/"):
+            head, _, path = record.partition("\t")
+            tag, mode, content_id, stage = head.split(" ")
+            if stage in ("0", "2"):
+                found[path] = Entry(mode, content_id, tag == NOT_CHECKED_OUT)
+        return found
+
+    def untracked(self) -> list[str]:
+        """The files of the working tree that are neither tracked nor ignored."""
+        return [path for path in self._records("ls-files", "-o", "-z", "--exclude-standard", "--full-name", ":/") if not path.endswith("/")]
+
+    # ---- contents
+
+    def content(self, content_id: str) -> bytes:
+        """The bytes of a file's content. GitProblem when the repository does not hold them."""
+        if self._batch is None:
+            self._batch = subprocess.Popen(
+                self._command("cat-file", "--batch"),
+                cwd=self.folder,
+                env={**os.environ, **ENVIRONMENT},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        ask, answer = pipes(self._batch)
+        ask.write(f"{content_id}\n".encode("ascii"))
+        ask.flush()
+        head = answer.readline().split()
+        if len(head) != 3:
+            raise GitProblem(
+                f"the repository does not hold object {content_id}; a partial clone has to fetch it first: git fetch --refetch"
+            )
+        content = answer.read(int(head[2]))
+        answer.read(1)
+        return content
+
+    def id_of(self, content: bytes) -> str:
+        """The id under which the repository would keep a content."""
+        import hashlib
+
+        return hashlib.new(self.algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+    def name(self, path: str) -> str:
+        """A path of the repository as people in this folder write it."""
+        return os.path.relpath(os.path.join(self.top, path))
+
+    def path(self, name: str) -> str | None:
+        """The path in the repository of a file that is named from this folder; None for one outside."""
+        path = os.path.relpath(os.path.abspath(name), self.top).replace(os.sep, "/")
+        return None if path == ".." or path.startswith("../") else path
+
+    # ---- git
+
+    def _command(self, *arguments: str) -> list[str]:
+        return ["git", *OFF, *arguments]
+
+    def _try(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(
+                self._command(*arguments),
+                cwd=self.folder,
+                env={**os.environ, **ENVIRONMENT},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise GitProblem("there is no git on the search path") from None
+
+    def _records(self, *arguments: str) -> Iterator[str]:
+        """The zero-terminated records that a command prints."""
+        asked = self._try(*arguments)
+        if asked.returncode:
+            raise GitProblem(f"git {arguments[0]}: {asked.stderr.decode('utf-8', 'replace').strip()}")
+        return (os.fsdecode(record) for record in asked.stdout.split(b"\0") if record)
+
+
+def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    """(what a process reads, what it writes)."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+class Snapshot(Shelf):
+    """The files of a commit or of the index, under the names that they have in the working tree.
+
+    What git does not keep (ignored files, files outside of the repository) is taken from the disk, as it has
+    no other state; `known` are the paths that git keeps or would keep.
+    """
+
+    def __init__(self, repository: Repository, entries: dict[str, Entry], known: set[str]) -> None:
+        super().__init__()
+        self.repository = repository
+        self.entries = entries
+        self.known = known
+
+    def is_file(self, path: str) -> bool:
+        return self._entry(path) is not None or (self._unkept(path) and super().is_file(path))
+
+    def identity(self, path: str) -> str:
+        return os.path.abspath(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        data = self.read_bytes(path)
+        return files.decode(path, data), data.startswith(files.BYTE_ORDER_MARK)
+
+    def read_bytes(self, path: str) -> bytes:
+        """The bytes of a file; raises FileProblem."""
+        entry = self._entry(path)
+        if entry is not None:
+            return self.repository.content(entry.id)
+        if self._unkept(path):
+            return files.read_bytes(path)
+        raise files.FileProblem(path, "does not exist")
+
+    def _unkept(self, path: str) -> bool:
+        inside = self.repository.path(path)
+        return inside is None or inside not in self.known
+
+    def _entry(self, path: str) -> Entry | None:
+        """The regular file that a name leads to, through links."""
+        inside = self.repository.path(path)
+        for _ in range(MOST_LINKS):
+            entry = self.entries.get(inside) if inside is not None else None
+            if inside is None or entry is None or entry.mode != LINK:
+                return entry if entry is not None and entry.mode in REGULAR else None
+            target = os.fsdecode(self.repository.content(entry.id))
+            inside = self.repository.path(os.path.join(self.repository.top, os.path.dirname(inside), target))
+        return None
