@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from cfglint.source.readers import Reader
 
 NEWEST = "0.19.8"
+RULES = (
+    *("files", "keys", "sections", "values", "data", "precision", "zero", "offload", "optimizer", "scheduler"),
+    *("zenflow", "parallel", "first_step", "traps"),
+)
 
 # Keys that nobody else's JSON has at its top.
 SIGNS = frozenset(
@@ -51,7 +55,16 @@ SECTIONS = {
 }
 # Keys that DeepSpeed shares with trainers' own files.
 SHARED = frozenset(
-    ("train_batch_size", "gradient_accumulation_steps", "gradient_clipping", "tensorboard", "wandb", "csv_monitor", "optimizer", "scheduler")
+    (
+        "train_batch_size",
+        "gradient_accumulation_steps",
+        "gradient_clipping",
+        "tensorboard",
+        "wandb",
+        "csv_monitor",
+        "optimizer",
+        "scheduler",
+    )
 )
 # What the files of others say that hold some of the same keys.
 OTHERS = frozenset(
@@ -111,7 +124,10 @@ class DeepSpeed(Framework):
 
     def load_rules(self) -> None:
         """Register DeepSpeed's rules."""
-        import cfglint.frameworks.deepspeed.rules  # noqa: F401
+        from importlib import import_module
+
+        for name in RULES:
+            import_module(f"cfglint.frameworks.deepspeed.rules.{name}")
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """hjson, which takes comments, missing quotes and a missing last brace, and refuses duplicate keys."""

@@ -7,7 +7,7 @@ Nothing checks the types first, so a string or a fraction goes as far as Python 
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.frameworks.base import DERIVED, Batch, BatchProblem, Layout, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ SEQUENCE_KEY_SINCE = (0, 17, 0)
 STRICT_WORLD_SINCE = (0, 19, 3)
 ELASTICITY_UNTIL = (0, 19, 8)
 MISSING = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
-NOT_EQUAL = "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
+NOT_EQUAL = (
+    "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
+)
 
 
 class Unequal(Exception):
@@ -52,15 +54,13 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))
-    return Batch(
-        layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], consumed(layout, settings, divisor), problem
-    )
+    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], consumed(layout, settings, divisor), problem)
 
 
 def number(config: DeepSpeedConfig, key: str) -> Any:
     """A batch key's value; in a fragment "auto" waits for a trainer, and so is not known."""
     value = config.values.get(key)
-    return None if value == "auto" and not config.facts.whole and config.trainer is None else value
+    return None if value == "auto" and config.open else value
 
 
 def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
@@ -131,7 +131,7 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     if not has_sequence_key(config):
         return config.world_size, None
     size = config.values["sequence_parallel_size"]
-    if size == "auto" and not config.facts.whole:
+    if size == "auto" and config.open:
         return None, None
     try:
         found = (8 if config.world_size is None else config.world_size) / size
@@ -196,7 +196,7 @@ def waits(config: DeepSpeedConfig) -> bool:
 
 def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
     """Neither of the two keys without which nothing can be derived."""
-    if not config.facts.whole and config.trainer is None:
+    if config.open:
         return None
     key = written[0] if written else MICRO
     return BatchProblem("missing", config.setting(key), f"neither {TRAIN} nor {MICRO} is given", MISSING)
@@ -272,8 +272,8 @@ def explain(triple: Triple, divisor: Any) -> str:
         return f"{key} is {shown(values[key])}; it has to be positive"
     if not triple.derived:
         return f"{TRAIN} {total} is not {micro} x {steps} x {shown(divisor)} (micro batch x accumulation x data parallel)"
-    given = [f"{micro} (micro batch)" if MICRO not in triple.derived else "", f"{steps} (accumulation)" if ACCUMULATION not in triple.derived else ""]
-    factors = " x ".join([part for part in given if part] + [f"{shown(divisor)} (data parallel)"])
+    given = ((MICRO, f"{micro} (micro batch)"), (ACCUMULATION, f"{steps} (accumulation)"))
+    factors = " x ".join([part for key, part in given if key not in triple.derived] + [f"{shown(divisor)} (data parallel)"])
     return f"{TRAIN} {total} is not a multiple of {factors}"
 
 

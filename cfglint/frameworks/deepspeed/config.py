@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import Config, Setting
 from cfglint.frameworks.deepspeed import NEWEST
-from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, ZERO, Section, read_section
+from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class DeepSpeedConfig(Config):
         if isinstance(self.root, dict):
             self.values = self.root
         self._sections: dict[str, Section] = {}
-        self._optimizer: Optimizer | None | type = Optional
+        self._optimizer: Optimizer | type | None = Optional
 
     def read(self) -> None:
         """Read the file as DeepSpeed's own loader does."""
@@ -180,6 +180,11 @@ class DeepSpeedConfig(Config):
         """Whether there is an optimizer at all: the file's, or the one that a trainer passes."""
         return self.optimizer is not None or self.trainer is not None
 
+    @property
+    def open(self) -> bool:
+        """Whether a trainer may still fill in what says "auto": the file is taken for a part of a run."""
+        return not self.facts.whole and self.trainer is None
+
     def at(self, name: str, *path: str) -> Setting:
         """The setting at a path inside a section."""
         return self.setting(*self.section_path(name), *path)
@@ -191,7 +196,7 @@ class Optional:
 
 def lenient(fields: dict[str, Any], raw: Any) -> Section:
     """A precision section before it became strict: every key is fetched and none is checked."""
-    section = Section()
+    section = Section(STRICT_PRECISION)
     given = raw if isinstance(raw, dict) else {}
     section.values = {name: given.get(name, field.default) for name, field in fields.items()}
     section.given = {name: name for name in given}

@@ -50,9 +50,12 @@ def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
             return
     tensor = config.section("tensor_parallel")["autotp_size"] or 0
     if config.world_size is not None and config.world_size % (experts * inner):
-        yield "autoep_size", (
-            f"expert_parallel.autoep_size * expert_parallel.expert_tensor_parallel_size ({experts} * {inner} = {experts * inner})"
-            f" must divide the stage size (world_size={config.world_size})"
+        yield (
+            "autoep_size",
+            (
+                f"expert_parallel.autoep_size * expert_parallel.expert_tensor_parallel_size ({experts} * {inner} = {experts * inner})"
+                f" must divide the stage size (world_size={config.world_size})"
+            ),
         )
     if inner != 1:
         yield "expert_tensor_parallel_size", f"expert_parallel.expert_tensor_parallel_size={inner} is not supported yet"

@@ -53,9 +53,14 @@ def integer(value: Any) -> int:
     raise Refused("Input should be a valid integer")
 
 
+def finite(value: float) -> bool:
+    """Whether a float is neither infinite nor not a number."""
+    return value - value == 0
+
+
 def whole(value: float) -> int:
     """The integer that a float stands for."""
-    if value != value or value in (float("inf"), float("-inf")):
+    if not finite(value):
         raise Refused("Input should be a finite number")
     if not value.is_integer():
         raise Refused("Input should be a valid integer, got a number with a fractional part")

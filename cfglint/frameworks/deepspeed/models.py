@@ -49,8 +49,10 @@ class Fault:
         if self.raises != "ValidationError":
             return f"{self.raises}: {self.message}"
         place = ".".join(self.path)
-        return f"ValidationError: 1 validation error for {self.title}: {place}: {self.message}" if place else (
-            f"ValidationError: 1 validation error for {self.title}: {self.message}"
+        return (
+            f"ValidationError: 1 validation error for {self.title}: {place}: {self.message}"
+            if place
+            else (f"ValidationError: 1 validation error for {self.title}: {self.message}")
         )
 
 
@@ -123,6 +125,7 @@ class Model:
         title: str,
         fields: dict[str, Field],
         after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None,
+        *,
         nullable: bool = False,
         since: Version = (),
         checks_since: Version = (),
@@ -140,12 +143,15 @@ class Section:
     """A section as its model holds it.
 
     `values` has every field by its Python name, None where the file's value is refused; `given` are the
-    Python names that the file gives, each with the key it is written under.
+    Python names that the file gives, each with the key it is written under. `title` is the model's, for
+    error texts.
     """
 
-    __slots__ = ("faults", "given", "values")
+    __slots__ = ("faults", "given", "title", "values", "version")
 
-    def __init__(self) -> None:
+    def __init__(self, version: Version, title: str = "") -> None:
+        self.version = version
+        self.title = title
         self.values: dict[str, Any] = {}
         self.given: dict[str, str] = {}
         self.faults: list[Fault] = []
@@ -153,11 +159,15 @@ class Section:
     def __getitem__(self, name: str) -> Any:
         return self.values.get(name)
 
+    def refuse(self, key: str, kind: str, message: str, raises: str = "ValidationError") -> None:
+        """Note why a key is refused."""
+        self.faults.append(Fault((key,), kind, message, self.title, raises))
+
 
 def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str = "") -> Section:
     """Read a mapping as `model` does; `title` names the outermost model, which error texts carry."""
-    section = Section()
     title = title or model.title
+    section = Section(version, title)
     for key, value in raw.items():
         if isinstance(value, str) and value == "auto":
             continue
@@ -165,10 +175,10 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
         field = model.fields.get(name) if isinstance(name, str) else None
         refused = unexpected(field, key, name, raw, version)
         if field is None or refused:
-            section.faults.append(Fault((str(key),), refused, EXTRA, title))
+            section.refuse(str(key), refused, EXTRA)
             continue
         section.given[name] = key
-        section.values[name] = read_field(section, field, key, value, version, title)
+        section.values[name] = read_field(section, field, key, value)
     for name, field in model.fields.items():
         if name not in section.values:
             section.values[name] = read_section(field.model, {}, version).values if field.model and field.default == {} else field.default
@@ -188,39 +198,39 @@ def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], ve
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
-def read_field(section: Section, field: Field, key: str, value: Any, version: Version, title: str) -> Any:
+def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     """A field's value, or None with a fault noted in the section."""
     if field.model is not None:
-        return read_nested(section, field, key, value, version, title)
+        return read_nested(section, field, key, value)
     try:
-        found = field.reader(version)(value)
+        found = field.reader(section.version)(value)
     except Refused as refusal:
         message = str(refusal)
-        kind = CHOICE if message.startswith("Input should be 0") or message.startswith("Input should be '") else TYPE
-        section.faults.append(Fault((key,), kind, message, title))
+        kind = CHOICE if message.startswith(("Input should be 0", "Input should be '")) else TYPE
+        section.refuse(key, kind, message)
         return None
-    problem = "" if found is None else field.bound(found, version)
+    problem = "" if found is None else field.bound(found, section.version)
     if problem:
-        section.faults.append(Fault((key,), RANGE, problem, title))
+        section.refuse(key, RANGE, problem)
         return None
     return found
 
 
-def read_nested(section: Section, field: Field, key: str, value: Any, version: Version, title: str) -> Any:
+def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
     """A field that is a model of its own."""
     model = field.model
     assert model is not None
     if value is None and model.nullable:
-        return field.default if field.default is None else read_section(model, {}, version).values
+        return field.default if field.default is None else read_section(model, {}, section.version).values
     if not isinstance(value, dict):
         if model is LEAF_MODULE:
             message = "leaf_module configuration must be a mapping of fields to values"
-            section.faults.append(Fault((key,), ESCAPED, message, title, "TypeError"))
+            section.refuse(key, ESCAPED, message, "TypeError")
         else:
-            section.faults.append(Fault((key,), TYPE, f"Input should be a valid dictionary or instance of {model.title}", title))
+            section.refuse(key, TYPE, f"Input should be a valid dictionary or instance of {model.title}")
         return None
-    inner = read_section(model, value, version, title)
-    section.faults.extend(Fault((key, *fault.path), fault.kind, fault.message, title, fault.raises) for fault in inner.faults)
+    inner = read_section(model, value, section.version, section.title)
+    section.faults.extend(Fault((key, *fault.path), fault.kind, fault.message, section.title, fault.raises) for fault in inner.faults)
     return None if inner.faults else inner.values
 
 
@@ -252,7 +262,7 @@ def loss_scale(value: Any) -> float:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
         raise Refused("Value error, fp16.loss_scale must be a number") from None
-    if found != found or abs(found) == float("inf"):
+    if not lax.finite(found):
         raise Refused("Value error, fp16.loss_scale must be a finite number (not inf/-inf/nan)")
     if found < 0:
         raise Refused("Value error, fp16.loss_scale must be >= 0 (0 enables dynamic loss scaling)")
@@ -265,7 +275,7 @@ def scale_integer(key: str) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         if isinstance(value, bool):
             raise Refused(f"Value error, fp16.{key} must be an integer, not bool")
-        if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        if isinstance(value, float) and not lax.finite(value):
             raise Refused(f"Value error, fp16.{key} must be a finite number (not inf/-inf/nan)")
         try:
             int(value)

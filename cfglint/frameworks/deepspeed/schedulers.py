@@ -54,7 +54,7 @@ WARMUPS = ("WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
 class Scheduler:
     """The schedule of a config file: its name, and what it needs and takes; both empty for an unknown one."""
 
-    __slots__ = ("needs", "known", "name", "own", "params", "takes")
+    __slots__ = ("known", "name", "needs", "own", "params", "takes")
 
     def __init__(self, name: str, params: Any, given: bool) -> None:
         entry = OWN.get(name) or TORCH.get(name)

@@ -147,8 +147,8 @@ def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
         if key not in section:
             yield Finding(config.setting(*path), f"random_ltd is on and has no {key}", exception=f"KeyError: '{key}'")
     schedule = section.get("random_ltd_schedule")
-    for key in LTD_SCHEDULE_KEYS if isinstance(schedule, dict) else ():
-        if key not in schedule:
+    for key in LTD_SCHEDULE_KEYS:
+        if isinstance(schedule, dict) and key not in schedule:
             yield Finding(config.setting(*path, "random_ltd_schedule"), f"the schedule has no {key}", exception=f"KeyError: '{key}'")
     rates = section.get("layer_token_lr_schedule")
     if isinstance(rates, dict) and rates.get("enabled"):

@@ -10,15 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.diagnostic import Fix
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 DEEPSPEED = ("deepspeed",)
 NUMBERS = ("lr", "eps", "weight_decay")
-
-
-def waits(config: DeepSpeedConfig, value: object) -> bool:
-    """Whether a value is left to a trainer that is yet to come."""
-    return value == "auto" and not config.facts.whole and config.trainer is None
 
 
 @rule(
@@ -45,14 +41,14 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:3506.
     """
     value = config.values.get("gradient_clipping", 1.0)
-    if isinstance(value, (int, float)) or waits(config, value) or not config.has_optimizer:
+    if isinstance(value, (int, float)) or (value == "auto" and config.open) or not config.has_optimizer:
         return
     setting = config.setting("gradient_clipping")
     raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
     yield Finding(setting, f"gradient_clipping is {value!r}, not a number", exception=raised, fix=unquoted(config, "gradient_clipping"))
 
 
-def unquoted(config: DeepSpeedConfig, *path: str) -> object:
+def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     """The number that a text spells, without its quotes; None where it spells none."""
     from cfglint.fixes import replace
 
@@ -61,7 +57,8 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> object:
         number = float(setting.value)
     except (TypeError, ValueError):
         return None
-    return replace(setting, int(number) if number.is_integer() and "." not in setting.value else number, "write it without quotes", safe=True)
+    whole = number.is_integer() and "." not in setting.value
+    return replace(setting, int(number) if whole else number, "write it without quotes", safe=True)
 
 
 @rule(
@@ -87,7 +84,7 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:3554.
     """
     value = config.values.get("steps_per_print")
-    if value is None or waits(config, value):
+    if value is None or (value == "auto" and config.open):
         return
     setting = config.setting("steps_per_print")
     if not isinstance(value, (int, float)):
@@ -105,8 +102,7 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     fails_at="first-step",
     fragment=WARN,
     bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}},'
-        ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
     ),
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/zenflow"},
@@ -152,7 +148,7 @@ def optimizer_number_is_text(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for key in NUMBERS:
         value = optimizer.arguments.get(key, 0.0)
-        if not isinstance(value, (int, float)) and not waits(config, value) and key in (optimizer.accepted() or ()):
+        if not isinstance(value, (int, float)) and not (value == "auto" and config.open) and key in (optimizer.accepted() or ()):
             on_cpu = "CPU" in optimizer.class_name
             call = "create_adam()" if on_cpu else "multi_tensor_adam()"
             yield Finding(

@@ -68,8 +68,8 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
         if key in config.values and config.version >= since:
             yield removed(config.setting(key), since, message)
     section = config.values.get("zero_optimization")
-    for key, (since, message) in REFUSED_IN_ZERO.items() if isinstance(section, dict) else ():
-        if key in section and config.version >= since:
+    for key, (since, message) in REFUSED_IN_ZERO.items():
+        if isinstance(section, dict) and key in section and config.version >= since:
             yield removed(config.setting("zero_optimization", key), since, message)
 
 
@@ -295,7 +295,7 @@ def unread_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
-    for path, value in unread(config):
+    for path in unread(config):
         setting = config.setting(*path)
         hint, fix = nearest(setting)
         if hint:
@@ -309,7 +309,7 @@ def unsafe(fix: Fix | None) -> Fix | None:
     return fix
 
 
-def unread(config: DeepSpeedConfig) -> Iterator[tuple[tuple[str, ...], Any]]:
+def unread(config: DeepSpeedConfig) -> Iterator[tuple[str, ...]]:
     """Paths at which the file has a key that nobody looks up."""
     from cfglint.schema import IGNORE, load
 
@@ -321,8 +321,6 @@ def unread(config: DeepSpeedConfig) -> Iterator[tuple[tuple[str, ...], Any]]:
             inner = (*path, str(key))
             known = schema.lookup(inner)
             if known is None:
-                yield inner, value
+                yield inner
             elif isinstance(value, dict) and schema.keys(inner) and schema.policy(inner) == IGNORE:
                 waiting.append((inner, value))
-
-

@@ -177,6 +177,8 @@ def optimizer_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     if optimizer is None or not optimizer.class_name or "max_grad_norm" in optimizer.arguments:
         return
     for key, raised in refused_values(optimizer):
+        if optimizer.arguments.get(key) == "auto" and config.open:
+            continue
         setting = config.setting("optimizer", "params", key)
         yield Finding(setting, f"{optimizer.class_name} refuses {key} {setting.value!r}", exception=raised)
 

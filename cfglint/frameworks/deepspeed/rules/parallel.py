@@ -73,7 +73,7 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     size = section.get("autotp_size", 0)
     setting = config.setting("tensor_parallel", "autotp_size")
     if size and not isinstance(size, (int, float)):
-        if size == "auto" and not config.facts.whole:
+        if size == "auto" and config.open:
             return
         raised = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
         yield Finding(setting, f"autotp_size is {size!r}, not a number", exception=raised)
@@ -82,11 +82,13 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(size, int) or size < 2:
         return
     if world is not None and world % size:
-        yield Finding(setting, f"{size} does not divide {world} GPUs", exception=f"AssertionError: {world} is not divisible by {size}", fails_at="init")
+        raised = f"AssertionError: {world} is not divisible by {size}"
+        yield Finding(setting, f"{size} does not divide {world} GPUs", exception=raised, fails_at="init")
     inner = config.section("tensor_parallel")["tensor_parallel"]
     if inner is not None and inner["tp_size"] not in (1, size):
         raised = f"ValueError: tensor_parallel.tp.tp_size ({inner['tp_size']}) does not match tensor_parallel.autotp_size ({size})."
-        yield Finding(config.setting("tensor_parallel", "tp"), f"tp_size {inner['tp_size']} is not autotp_size {size}", exception=raised, fails_at="init")
+        said = f"tp_size {inner['tp_size']} is not autotp_size {size}"
+        yield Finding(config.setting("tensor_parallel", "tp"), said, exception=raised, fails_at="init")
 
 
 @rule(

@@ -179,7 +179,8 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, said, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
     elif config.stage == 0 and config.has_optimizer and found != config.precision:
         raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
-        yield Finding(setting, f"without ZeRO, gradients cannot be accumulated in {found} for a model in {config.precision}", exception=raised)
+        said = f"without ZeRO, gradients cannot be accumulated in {found} for a model in {config.precision}"
+        yield Finding(setting, said, exception=raised)
     elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         yield Finding(setting, f"bf16 without an optimizer accumulates in fp32 or bf16, not in {found}", exception=raised)
@@ -248,7 +249,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181.
     """
-    if config.trainer is not None or not config.facts.whole:
+    if config.open or config.trainer is not None:
         return
     strict = config.version >= (0, 17, 1)
     for name in ("fp16", "bf16", "bfloat16", "torch_autocast"):

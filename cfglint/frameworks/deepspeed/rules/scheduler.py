@@ -26,11 +26,6 @@ def at(config: DeepSpeedConfig, key: str) -> Any:
     return config.setting("scheduler", "params", key)
 
 
-def waits(config: DeepSpeedConfig, value: Any) -> bool:
-    """Whether a value is left to a trainer that is yet to come."""
-    return value == "auto" and not config.facts.whole
-
-
 @rule(
     "STP100",
     "unknown-scheduler",
@@ -165,12 +160,12 @@ def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def extra(scheduler: Scheduler) -> list[Any]:
     """Parameters that the class does not take."""
-    return [key for key in scheduler.params if key not in scheduler.takes]
+    return [key for key in scheduler.params or () if key not in scheduler.takes]
 
 
 def missing(scheduler: Scheduler) -> list[str]:
     """Parameters that the class needs and that are not there."""
-    return [key for key in scheduler.needs if key not in scheduler.params]
+    return [key for key in scheduler.needs if key not in (scheduler.params or ())]
 
 
 @rule(
@@ -207,7 +202,7 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     else:
         found = list(cycle_values(config, params))
     for key, raised in found[:1]:
-        if not waits(config, params.get(key)):
+        if not (params.get(key) == "auto" and config.open):
             yield Finding(at(config, key), f"{scheduler.name} refuses {key} {params.get(key)!r}", exception=raised)
 
 
@@ -313,11 +308,11 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     WARNING,
     kinds=DEEPSPEED,
     bad=(
-        '{"train_batch_size": 8, ' + ADAM + ','
+        '{"train_batch_size": 8, ' + ADAM + ","
         ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 100, "warmup_num_steps": 1000}}}\n'
     ),
     good=(
-        '{"train_batch_size": 8, ' + ADAM + ','
+        '{"train_batch_size": 8, ' + ADAM + ","
         ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000, "warmup_num_steps": 100}}}\n'
     ),
     example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
@@ -335,8 +330,9 @@ def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
         return
     total, steps = scheduler.params.get("total_num_steps"), scheduler.params.get("warmup_num_steps", 1000)
-    if isinstance(total, (int, float)) and isinstance(steps, int) and total < max(2, steps):
-        yield Finding(at(config, "warmup_num_steps"), f"a warm-up of {steps} steps in a run of {total}", related=(at(config, "total_num_steps"),))
+    if isinstance(total, (int, float)) and isinstance(steps, int) and 0 < total < max(2, steps):
+        related = (at(config, "total_num_steps"),)
+        yield Finding(at(config, "warmup_num_steps"), f"a warm-up of {steps} steps in a run of {total}", related=related)
 
 
 @rule(
@@ -359,5 +355,5 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
         return
     value = scheduler.params.get("warmup_type", "log")
-    if value not in ("log", "linear") and not waits(config, value):
+    if value not in ("log", "linear") and not (value == "auto" and config.open):
         yield Finding(at(config, "warmup_type"), f"warmup_type {value!r} is not known: the warm-up is logarithmic")

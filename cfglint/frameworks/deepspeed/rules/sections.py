@@ -29,7 +29,13 @@ LOOKED_UP = {
     "aio": "get",
     "tensor_parallel": "get",
 }
-SINCE = {"torch_autocast": (0, 17, 2), "tensor_parallel": (0, 16, 4), "compile": (0, 16, 6), "expert_parallel": (0, 19, 2), "timers": (0, 14, 3)}
+SINCE = {
+    "torch_autocast": (0, 17, 2),
+    "tensor_parallel": (0, 16, 4),
+    "compile": (0, 16, 6),
+    "expert_parallel": (0, 19, 2),
+    "timers": (0, 14, 3),
+}
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
 

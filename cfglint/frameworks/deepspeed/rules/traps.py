@@ -436,7 +436,9 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:2380-2384.
     """
     optimizer = config.optimizer
-    if optimizer is not None and optimizer.class_name in ("Adam", "AdamW") and optimizer.name in ("adam", "adamw") and config.offload != "none":
+    if optimizer is None or optimizer.name not in ("adam", "adamw"):
+        return
+    if optimizer.class_name in ("Adam", "AdamW") and config.offload != "none":
         setting = config.setting("optimizer", "params", "torch_adam")
         yield Finding(setting, "the offloaded states are stepped by torch's Adam, which is slow on a CPU")
 

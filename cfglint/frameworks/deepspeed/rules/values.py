@@ -226,7 +226,8 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     if "dtype" in section and dtype(section["dtype"]) is None:
         value = section["dtype"]
         setting = config.setting("torch_autocast", "dtype")
-        yield Finding(setting, f"torch_autocast.dtype {value!r} is no data type", exception=f"ValueError: {value!r} is not a valid DtypeEnum")
+        raised = f"ValueError: {value!r} is not a valid DtypeEnum"
+        yield Finding(setting, f"torch_autocast.dtype {value!r} is no data type", exception=raised)
     if "lower_precision_safe_modules" not in section:
         return
     names = section["lower_precision_safe_modules"]
@@ -308,7 +309,8 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for key in ("results_dir", "exps_dir"):
         if not section.get(key, True):
-            yield Finding(config.setting("autotuning", key), f"autotuning.{key} is empty", exception=f"AssertionError: {key} cannot be empty")
+            raised = f"AssertionError: {key} cannot be empty"
+            yield Finding(config.setting("autotuning", key), f"autotuning.{key} is empty", exception=raised)
     info = section.get("model_info")
     if info is not None and not isinstance(info, dict):
         yield Finding(config.setting("autotuning", "model_info"), "model_info is not an object", exception=not_attribute(info, "get"))

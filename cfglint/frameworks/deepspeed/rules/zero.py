@@ -87,7 +87,8 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
-        yield Finding(config.at("zero_optimization", "stage"), f"stage {config.stage} needs an optimizer, and there is none", exception=raised)
+        said = f"stage {config.stage} needs an optimizer, and there is none"
+        yield Finding(config.at("zero_optimization", "stage"), said, exception=raised)
 
 
 def readable_optimizer(config: DeepSpeedConfig) -> bool:
@@ -210,9 +211,7 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'
-    ),
+    bad=('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_scatter": false}, "optimizer": {"type": "Adam"},'
         ' "prescale_gradients": true}\n'
@@ -240,10 +239,12 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     factor = config.values.get("gradient_predivide_factor", 1.0)
     if factor != 1.0:
         raised = f"AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-{stage} with reduce scatter enabled"
-        yield Finding(config.setting("gradient_predivide_factor"), f"stage {stage} with reduce_scatter needs a factor of 1.0", exception=raised)
+        said = f"stage {stage} with reduce_scatter needs a factor of 1.0"
+        yield Finding(config.setting("gradient_predivide_factor"), said, exception=raised)
     if config.values.get("prescale_gradients", False):
         raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
-        yield Finding(config.setting("prescale_gradients"), f"stage {stage} with reduce_scatter cannot prescale gradients", exception=raised)
+        said = f"stage {stage} with reduce_scatter cannot prescale gradients"
+        yield Finding(config.setting("prescale_gradients"), said, exception=raised)
 
 
 @rule(
@@ -385,4 +386,5 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
     section = config.values.get("torch_autocast")
     if isinstance(section, dict) and section.get("enabled") and config.zero["zero_quantized_weights"]:
         raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
-        yield Finding(config.at("zero_optimization", "zero_quantized_weights"), "autocast does not go with quantized weights", exception=raised)
+        setting = config.at("zero_optimization", "zero_quantized_weights")
+        yield Finding(setting, "autocast does not go with quantized weights", exception=raised)
