@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
@@ -450,3 +450,30 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
                 yield Finding(of(config, name), f"{kind} has no warm-up: {name} has no effect", related=(of(config, "lr_scheduler_type"),))
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
         yield Finding(of(config, "lr_scheduler_kwargs"), f"{kind} ignores lr_scheduler_kwargs", related=(of(config, "lr_scheduler_type"),))
+
+
+@rule(
+    "STP012",
+    "larger-evaluation-batch",
+    INFO,
+    kinds=KINDS,
+    bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
+    good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",
+    example={"at": "/per_device_eval_batch_size"},
+)
+def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
+    """An evaluation takes more samples at a time than training does.
+
+    Memory that is enough for training may not be for it, hours into the run: the logits of a large vocabulary
+    are kept for all samples. Left out, `per_device_eval_batch_size` is 8.
+
+    Fix: the training size, unless the larger one is known to fit.
+
+    Source: transformers 5.23.0 training_args.py:1128, 1828-1833.
+    """
+    args = config.arguments
+    train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]
+    if args.eval_strategy in ("steps", "epoch") and number(train) and number(evaluation) and 0 < train < evaluation:
+        related = (of(config, "per_device_train_batch_size"),)
+        message = f"an evaluation takes {evaluation} samples at a time, training {train}"
+        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related)
