@@ -15,6 +15,13 @@ RUN = "run"
 FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
 
 
+def takes(kind: str, framework: str = "huggingface") -> frozenset[str]:
+    """The facts that a kind of file, or a set, has words for."""
+    module = __import__(f"cfglint.new.{framework if kind == RUN else kind}", fromlist=["TAKES"])
+    taken: frozenset[str] = module.TAKES
+    return taken
+
+
 def generate(kind: str, job: Job, framework: str = "huggingface", folder: str = "") -> Generated:
     """The files of a kind, or with `run` the set of a framework; `folder` is where they will lie, seen from where the job is started.
 

@@ -62,7 +62,7 @@ def engine(keys: Keys, job: Job) -> None:
     accumulation, why = 1, "as the script does it; a trainer's own number has to be the same"
     if job.global_batch is not None:
         chosen = choices.batch(job, deepspeed.SMALLEST)
-        accumulation, why = chosen.split.accumulation, f"{chosen.equation}: the script has to load micro batches of {chosen.split.micro_batch}"
+        accumulation, why = chosen.split.accumulation, f"{chosen.equation}; the script has to load {chosen.split.micro_batch} at a time"
     keys.add(f"{section}.gradient_accumulation_steps", accumulation, why)
     keys.add(f"{section}.gradient_clipping", choices.CLIPPING if job.clipping is None else job.clipping)
     if job.offload:

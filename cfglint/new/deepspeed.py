@@ -19,6 +19,7 @@ AUTO = "auto"
 OPTIMIZERS = {"adamw": "AdamW", "lion": "Lion", "sgd": "SGD"}
 ON_CPU = ("adamw", "lion")  # what DeepSpeed has for the CPU (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
 SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
+BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
 RATE = 1.0e-3
 PINNED_SINCE = (0, 19, 5)
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
@@ -91,11 +92,11 @@ def optimizer(keys: Keys, job: Job) -> None:
         raise Contradiction(f"--optimizer {name} --offload: DeepSpeed has no {name} for the CPU, only {', '.join(ON_CPU)}")
     keys.add("optimizer.type", OPTIMIZERS[name])
     keys.add("optimizer.params.lr", *rate(job))
-    if name != "sgd" and job.beta1 is not None and job.beta2 is not None:
-        keys.add("optimizer.params.betas", [job.beta1, job.beta2])
+    if name in BETAS and job.beta1 is not None and job.beta2 is not None:
+        keys.add_known("optimizer.params.betas", [job.beta1, job.beta2], default=BETAS[name])
     if name == "adamw":
-        keys.add_known("optimizer.params.eps", job.epsilon)
-    keys.add_known("optimizer.params.weight_decay", job.weight_decay)
+        keys.add_known("optimizer.params.eps", job.epsilon, default=1.0e-8)
+    keys.add_known("optimizer.params.weight_decay", job.weight_decay, default=0.0)
     if name == "sgd" and job.zero:
         keys.add("zero_allow_untested_optimizer", True, "ZeRO refuses optimizers that DeepSpeed has not tried with it")
 

@@ -16,10 +16,21 @@ LENGTHS = ("epochs", "steps", "tokens")
 SIZES = ("layers", "hidden", "heads")
 PARALLEL = ("tensor_parallel", "pipeline_parallel")
 # What every kind has words for.
-COMMON = frozenset("gpus gpus_per_node global_batch micro_batch max_micro_batch zero offload precision clipping target".split())  # noqa: SIM905
+COMMON = frozenset(
+    ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "offload", "precision", "clipping", "target")
+)
 # What belongs to an optimizer and its schedule.
 TRAINING = COMMON.union(
-    "seq_length learning_rate warmup epochs steps tokens num_examples optimizer scheduler weight_decay beta1 beta2 epsilon logging_steps".split()
+    ("learning_rate", "warmup", "optimizer", "scheduler", "weight_decay", "beta1", "beta2", "epsilon"),
+    (*LENGTHS, "num_examples", "seq_length", "logging_steps"),
+)
+
+
+# What a flag of the command line says, under its own name; --offload, --offload-weights and --target are spelled otherwise.
+FLAGS = (
+    *("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "precision"),
+    *("tensor_parallel", "pipeline_parallel", "seq_length", "learning_rate", "warmup", *LENGTHS, "num_examples"),
+    *("optimizer", "scheduler", "lora", "model", *SIZES, "kv_heads"),
 )
 
 
@@ -41,10 +52,8 @@ class Job:
     """
 
     NAMES = (
-        *("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch"),
-        *("zero", "offload", "precision", "tensor_parallel", "pipeline_parallel"),
-        *("seq_length", "learning_rate", "warmup", *LENGTHS, "num_examples", "optimizer", "scheduler", "lora"),
-        *("model", *SIZES, "kv_heads", "target"),
+        *FLAGS,
+        *("offload", "target"),
         *("weight_decay", "beta1", "beta2", "epsilon", "min_learning_rate", "clipping", "seed", "checkpointing"),
         *("logging_steps", "save_steps", "output_dir"),
     )
@@ -125,7 +134,7 @@ class Job:
         if self.offload and not self.zero:
             raise Contradiction("--offload moves what ZeRO splits: say --zero 1, 2 or 3 too")
         if self.offload == "all" and self.zero != 3:
-            raise Contradiction("--offload all: weights are split, and can be moved, at ZeRO stage 3 only; say --zero 3")
+            raise Contradiction("--offload-weights: weights are split, and can be moved, at ZeRO stage 3 only; say --zero 3")
         if self.tokens is not None and self.seq_length is None and self.model is None:
             raise Contradiction("--tokens are counted in steps with --seq-length")
         if self.warmup is not None and (self.warmup < 0 or (self.warmup >= 1 and self.warmup % 1)):

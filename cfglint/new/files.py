@@ -42,9 +42,9 @@ class Keys:
             self.titles[name.partition(".")[0]] = self._title
             self._title = ""
 
-    def add_known(self, name: str, value: Any, why: str = "") -> None:
-        """Write a key unless its value is None."""
-        if value is not None:
+    def add_known(self, name: str, value: Any, why: str = "", default: Any = None) -> None:
+        """Write a key unless its value is None, or what the framework does without it."""
+        if value is not None and value != default:
             self.add(name, value, why)
 
 
@@ -115,7 +115,7 @@ def as_yaml(kind: str, keys: Keys, head: tuple[str, ...]) -> str:
     out = StringIO()
     writer.dump(commented(keys.values, keys), out)
     lines = [f"yaml-language-server: $schema={load(kind).raw['$id']}", *head]
-    return "".join(f"# {line}\n" for line in lines) + "\n" + out.getvalue().lstrip("\n")
+    return "".join(f"# {line}\n" for line in lines) + "\n" + out.getvalue().strip("\n") + "\n"
 
 
 def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int = 0) -> Any:

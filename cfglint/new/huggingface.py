@@ -18,7 +18,6 @@ KIND = "huggingface"
 NAME = "train.yaml"
 OUTPUT = "output"
 OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
-SCHEDULES = {"linear": "linear", "cosine": "cosine", "constant": "constant"}
 RATE = 5.0e-5
 EPOCHS = 3.0
 LOGGING = 10
@@ -73,7 +72,7 @@ def trainer_file(job: Job, folder: str) -> tuple[GeneratedFile, Chosen]:
     if job.lora or job.checkpointing:
         checkpointing(keys, job)
     logging(keys, job, total)
-    keys.add_known("seed", job.seed)
+    keys.add_known("seed", job.seed, default=42)
     if job.zero is not None:
         keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
     head = f"For {job.needed_gpus()} GPU{'s' if job.gpus != 1 else ''}, one process each."
@@ -109,17 +108,29 @@ def rates(keys: Keys, job: Job, total: int | None) -> None:
         raise Contradiction(f"--optimizer {name} --offload: only adamw has a DeepSpeed twin on the CPU that accelerate puts in its place")
     keys.add_known("optim", spelled)
     keys.add("learning_rate", *rate(job))
-    shape = job.scheduler
-    if shape == "constant" and job.warmup:
-        keys.add("lr_scheduler_type", "constant_with_warmup", "plain `constant` passes over the warm-up")
-    elif shape is not None:
-        keys.add("lr_scheduler_type", SCHEDULES[shape])
+    schedule(keys, job)
     warmup(keys, job, total)
-    keys.add_known("weight_decay", job.weight_decay)
-    keys.add_known("adam_beta1", job.beta1)
-    keys.add_known("adam_beta2", job.beta2)
-    keys.add_known("adam_epsilon", job.epsilon)
-    keys.add_known("max_grad_norm", job.clipping)
+    keys.add_known("weight_decay", job.weight_decay, default=0.0)
+    keys.add_known("adam_beta1", job.beta1, default=0.9)
+    keys.add_known("adam_beta2", job.beta2, default=0.999)
+    keys.add_known("adam_epsilon", job.epsilon, default=1.0e-8)
+    keys.add_known("max_grad_norm", job.clipping, default=1.0)
+
+
+def schedule(keys: Keys, job: Job) -> None:
+    """The shape of the schedule, down to the lowest rate where that is not 0."""
+    lowest = job.min_learning_rate
+    if job.scheduler == "constant":
+        keys.add("lr_scheduler_type", "constant_with_warmup" if job.warmup else "constant")
+    elif not lowest:
+        keys.add_known("lr_scheduler_type", job.scheduler)
+    elif job.scheduler == "cosine":
+        keys.add("lr_scheduler_type", "cosine_with_min_lr")
+        keys.add("lr_scheduler_kwargs.min_lr", lowest)
+    else:
+        keys.add("lr_scheduler_type", "polynomial", "a straight line, as linear, but not down to 0")
+        keys.add("lr_scheduler_kwargs.power", 1.0)
+        keys.add("lr_scheduler_kwargs.lr_end", lowest)
 
 
 def rate(job: Job) -> tuple[float, str]:

@@ -76,7 +76,7 @@ def model_keys(job: Job) -> tuple[Keys, Shape, Chosen]:
     length(keys, job, chosen, shape)
     keys.begin("Optimizer")
     optimizer(keys, job, shape)
-    keys.add_known("seed", job.seed)
+    keys.add_known("seed", job.seed, default=1234)
     return keys, shape, chosen
 
 
@@ -119,7 +119,7 @@ def fitting(shape: Shape, job: Job) -> None:
     if job.offload and stages > 1:
         raise Contradiction("--offload: not with the pipeline engine; leave out --pp")
     if job.offload == "all":
-        raise Contradiction("--offload all: GPT-NeoX builds the model without moving weights; say --offload optimizer")
+        raise Contradiction("--offload-weights: GPT-NeoX keeps the weights on the GPUs; --offload moves the optimizer")
 
 
 def layout(keys: Keys, job: Job) -> None:
@@ -170,11 +170,13 @@ def optimizer(keys: Keys, job: Job, shape: Shape) -> None:
     rate = shape.rate if job.learning_rate is None else job.learning_rate
     keys.add("optimizer.type", "cpu_adam" if job.offload else spelled, "with decoupled weight decay, as AdamW" if name == "adamw" else "")
     keys.add("optimizer.params.lr", rate, f"configs/{shape.source}" if job.learning_rate is None else "")
-    betas = BETAS if job.beta1 is None or job.beta2 is None else (job.beta1, job.beta2)
-    keys.add("optimizer.params.betas", list(betas))
+    if job.beta1 is not None and job.beta2 is not None:
+        keys.add("optimizer.params.betas", [job.beta1, job.beta2])
+    elif name == "adamw":
+        keys.add("optimizer.params.betas", [*BETAS], "as the published files have it")
     if name == "adamw":
         keys.add("optimizer.params.eps", 1.0e-8 if job.epsilon is None else job.epsilon)
-    keys.add_known("weight_decay", job.weight_decay)
+    keys.add_known("weight_decay", job.weight_decay, default=0.1)
     shape_of_decay = job.scheduler or DECAY
     keys.add("lr_decay_style", shape_of_decay)
     if shape_of_decay != "constant":
@@ -218,8 +220,8 @@ def length(keys: Keys, job: Job, chosen: Chosen, shape: Shape) -> None:
         keys.add("train_epochs", int(job.epochs), "of packed data; train_iters follows from the length of the data")
         total = planned(job, chosen)
     keys.add("warmup", *warmup(job, total))
-    keys.add("checkpoint_factor", job.save_steps or CHECKPOINTS, "" if job.save_steps else "iterations between checkpoints, as Pythia has it")
-    keys.add_known("log_interval", job.logging_steps)
+    keys.add("checkpoint_factor", job.save_steps or CHECKPOINTS, "" if job.save_steps else "iterations; as Pythia has it")
+    keys.add_known("log_interval", job.logging_steps, default=100)
 
 
 def planned(job: Job, chosen: Chosen) -> int | None:

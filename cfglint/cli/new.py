@@ -1,0 +1,262 @@
+"""`cfglint new`: a config generated from a few facts."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint.cli.common import UsageError, fail, load_configuration, positive, targets
+from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.base import Facts
+from cfglint.gather import Gathering, Shelf, UnknownKind, missing
+from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
+from cfglint.new.facts import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable, flag
+from cfglint.new.files import inside
+from cfglint.new.models import SHAPES
+from cfglint.source import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cfglint.cli.arguments import Namespace, Parser
+    from cfglint.new.files import Generated, GeneratedFile
+    from cfglint.run import Run
+
+STANDARD_OUTPUT = "-"
+WIDER = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of `new`; each but the last ones is a fact, and a question on a terminal."""
+    parser.add_argument("kind", nargs="?", choices=(*KINDS, RUN), metavar="KIND", help=f"{', '.join(KINDS)}; or run, a set that agrees")
+    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
+    parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs of a machine (default 8)")
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="samples of one optimizer step")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the most samples that fit on one GPU at a time")
+    parser.add_argument("--micro-batch", type=positive, metavar="M", help="exactly so many, in the place of --max-micro-batch")
+    parser.add_argument("--zero", type=int, choices=("0", "1", "2", "3"), help="ZeRO stage")
+    parser.add_argument("--offload", action="store_true", help="the optimizer goes to the CPU")
+    parser.add_argument("--offload-weights", action="store_true", help="the weights go there too, at ZeRO stage 3")
+    parser.add_argument("--precision", choices=PRECISIONS, help=f"default {PRECISIONS[0]}")
+    add_training(parser)
+    add_model(parser)
+    parser.add_argument("--framework", choices=FRAMEWORKS, default=FRAMEWORKS[0], help="of a set (default huggingface)")
+    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
+    parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of an existing run; repeatable")
+    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml, for its target; else the nearest one")
+    parser.add_argument("--output", metavar="PATH", help="a folder, or the name where it is one file; - prints (default: this folder)")
+    parser.add_argument("-o", action=to_output, metavar="PATH", help="the same")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+
+
+def add_training(parser: Parser) -> None:
+    """Length, learning rate and the like."""
+    parser.add_argument("--epochs", type=above_zero, metavar="E", help="passes over the data")
+    parser.add_argument("--steps", type=positive, metavar="S", help="optimizer steps, in the place of --epochs")
+    parser.add_argument("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, in the place of --epochs")
+    parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples")
+    parser.add_argument("--seq-length", type=positive, metavar="L", help="tokens of a sample")
+    parser.add_argument("--lr", type=above_zero, metavar="RATE", help="peak learning rate")
+    parser.add_argument("--warmup", type=not_negative, metavar="W", help="a share of the run below 1, else steps")
+    parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
+    parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
+    parser.add_argument("--lora", action="store_true", help="an adapter is trained, not the whole model")
+
+
+def add_model(parser: Parser) -> None:
+    """What only GPT-NeoX files hold."""
+    parser.add_argument("--model", metavar="NAME", help=f"GPT-NeoX: a published shape: {', '.join(SHAPES)}")
+    for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
+        parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")
+    parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: GPUs that share each layer")
+    parser.add_argument("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
+
+
+def to_output(arguments: Namespace, text: str) -> None:
+    """Take `-o` as `--output`."""
+    arguments.output = text
+
+
+def above_zero(text: str) -> float:
+    """A number above 0, for an option."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(text)
+    return number
+
+
+def not_negative(text: str) -> float:
+    """A number from 0 on, for an option."""
+    return 0.0 if float(text) == 0 else above_zero(text)
+
+
+def tokens(text: str) -> int:
+    """A count such as 300e9, for an option."""
+    return positive(text) if text.isdecimal() else int(above_zero(text))
+
+
+def run(arguments: Namespace) -> int:
+    """Generate, prove and write; exit status 1 when the GPUs cannot have the global batch."""
+    try:
+        given = facts_given(arguments)
+        if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
+            from cfglint.cli.questions import ask
+
+            asked = ask(arguments.kind, arguments.framework)
+            arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
+        if arguments.kind is None:
+            raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
+        job = aimed(Job(**converted(arguments, given)), arguments)
+        folder = folder_of(arguments.output)
+        made = generate(arguments.kind, job, arguments.framework, folder)
+        doubts = proof(made, job, folder)
+        deliver(made, arguments)
+    except (UsageError, UnknownKind, Contradiction, files.FileProblem) as wrong:
+        return fail(str(wrong))
+    except Unreachable as wrong:
+        print(f"cfglint: {wrong}", file=sys.stderr)
+        return 1
+    tell(made, doubts)
+    return 0
+
+
+def sources(arguments: Namespace) -> list[str]:
+    """The files of the run that the facts are taken from."""
+    given: list[str] = getattr(arguments, "from")
+    return given
+
+
+def facts_given(arguments: Namespace) -> dict[str, Any]:
+    """The facts that flags say."""
+    given = {name: getattr(arguments, flag(name)[2:].replace("-", "_"), None) for name in FLAGS}
+    given["offload"] = "all" if arguments.offload_weights else "optimizer" if arguments.offload else None
+    given["target"] = targets(arguments) or None
+    return {name: value for name, value in given.items() if value not in (None, False)}
+
+
+def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
+    """The facts of the existing run, if there is one, with those that flags say in their place."""
+    if not sources(arguments):
+        return given
+    from cfglint.new.convert import Existing
+
+    facts = Facts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), whole=True)
+    gathering = Gathering(facts)
+    source = gathering.one(sources(arguments))
+    unread = [document.path for document in source.documents if missing(document) or document.problems]
+    if unread or gathering.tally.unreadable:
+        raise UsageError(f"--from {', '.join(unread or gathering.tally.unreadable)}: cannot be read; `cfglint check` says why")
+    found = Existing(source)
+    replaced = [name for group in WIDER if group & given.keys() for name in group]
+    found.drop([*replaced, *given])
+    job = Job(**found.facts)
+    beyond = found.drop(job.beyond(takes(arguments.kind, arguments.framework)))
+    report(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
+    return {**found.facts, **given}
+
+
+def aimed(job: Job, arguments: Namespace) -> Job:
+    """The job with the versions that the configuration or the repository tells, where no flag does."""
+    from cfglint.frameworks import framework
+    from cfglint.versions import Repositories
+
+    kinds = ("huggingface", "deepspeed", "accelerate") if arguments.kind == RUN else (arguments.kind,)
+    packages = [package for kind in kinds for package in framework(kind).packages()]
+    known = Facts(target={**load_configuration(arguments).target, **(job.target or {})})
+    found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
+    report(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
+    return job.but(target=found.target) if found.target else job
+
+
+def proof(made: Generated, job: Job, folder: str) -> list[str]:
+    """What cfglint itself has against the files: nothing, or a warning that the facts bring with them.
+
+    UsageError when the framework would refuse them, which is a mistake of cfglint's own.
+    """
+    texts = {inside(folder, file.name): file.text for file in made.files}
+    facts = Facts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True)
+    checked: Run = Gathering(facts, made.files[0].kind, shelf=Shelf(texts)).one(list(texts))
+    found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
+    wrong = [each for each in found if each.severity == ERROR]
+    if wrong:
+        raise UsageError(f"the files would be refused ({wrong[0].code}: {wrong[0].message}); please report this, nothing is written")
+    return [f"{each.place.file}: {each.message} ({each.code})" for each in found]
+
+
+def folder_of(output: str | None) -> str:
+    """The folder of the output seen from here, "" for this one and for what is printed."""
+    if output in (None, STANDARD_OUTPUT):
+        return ""
+    folder = os.path.dirname(output) if names_file(output) else output
+    return "" if folder in ("", ".") else folder
+
+
+def names_file(output: str) -> bool:
+    """Whether a path is meant for a file: by its ending, unless a folder is there."""
+    return output.endswith((".json", ".yaml", ".yml")) and not os.path.isdir(output)
+
+
+def deliver(made: Generated, arguments: Namespace) -> None:
+    """Print the files, or write all of them; none when one of them is there already."""
+    if arguments.output == STANDARD_OUTPUT:
+        heads = len(made.files) > 1
+        sys.stdout.write("\n".join((f"==> {file.name} <==\n" if heads else "") + file.text for file in made.files))
+        return
+    paths = destinations(made, arguments.output or ".")
+    there = [path for path in paths if os.path.lexists(path)]
+    if there and not arguments.force:
+        raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
+    for path, file in paths.items():
+        store(path, file.text)
+        print(f"cfglint: wrote {path}", file=sys.stderr)
+
+
+def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
+    """The path of each file; UsageError where a single name is given for several, or one that its reader would not take."""
+    if not names_file(output):
+        return {os.path.normpath(os.path.join(output, file.name)): file for file in made.files}
+    if len(made.files) > 1:
+        raise UsageError(f"-o {output}: these are {len(made.files)} files; name a folder")
+    [file] = made.files
+    wanted = os.path.splitext(file.name)[1]
+    if os.path.splitext(output)[1] != wanted and (wanted == ".json" or output.endswith(".json") or file.kind == "neox"):
+        raise UsageError(f"-o {output}: a {file.kind} file ends in {wanted}")
+    return {output: file}
+
+
+def store(path: str, text: str) -> None:
+    """Write a file, atomically in the place of one that is there."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    if os.path.lexists(path):
+        note = files.write(path, files.read(path)[2], text)
+        report([note] if note else [])
+        return
+    try:
+        with open(path, "x", encoding="utf-8", newline="") as out:
+            out.write(text)
+    except OSError as wrong:
+        raise UsageError(f"{path}: {wrong.strerror or wrong}") from wrong
+
+
+def tell(made: Generated, doubts: list[str]) -> None:
+    """The reasons of what has no comments, what no file can say, and doubts."""
+    for file in made.files:
+        if file.is_json:
+            report(f"{file.name}: {name} {shown(value)}: {why}" for name, value, why in file.reasons)
+    report(made.notes)
+    report(doubts)
+
+
+def shown(value: Any) -> str:
+    """A value as JSON has it; a section by three dots."""
+    import json
+
+    return "{...}" if isinstance(value, dict) else json.dumps(value)
+
+
+def report(lines: Iterable[str]) -> None:
+    """Lines for the person, beside the result."""
+    for line in lines:
+        print(f"cfglint: {line}", file=sys.stderr)
