@@ -6,7 +6,8 @@
 Makes two environments under .cache/benchmarks, cfglint from this checkout in one and check-jsonschema, yamllint
 and pre-commit-hooks from the package index in the other, and runs all commands in turn, round by round, so that
 a busy machine hurts all of them alike. What is printed are medians of the rounds; the ratios are to the start of
-the same interpreter in the same rounds. Read the ratios: milliseconds are this machine's.
+the same interpreter in the same rounds, once of the time that passed and once (`cpu`) of the processor's time,
+which is the steadier one on a busy machine. Milliseconds are this machine's.
 
 Without --corpus the files are the examples with other numbers; with it, the YAML files found under DIR, repeated
 until there are enough. Memory is the largest resident set that the kernel saw; it cannot show less than this
@@ -40,6 +41,7 @@ class Subject:
         self.title = title
         self.command = [str(part) for part in command]
         self.seconds: list[float] = []
+        self.processor: list[float] = []
         self.kilobytes = 0
 
     def run(self, folder: Path) -> None:
@@ -48,6 +50,7 @@ class Subject:
         process = subprocess.Popen(self.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=SILENT, stderr=SILENT)
         _, status, usage = os.wait4(process.pid, 0)
         self.seconds.append(time.perf_counter() - began)
+        self.processor.append(usage.ru_utime + usage.ru_stime)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in (0, 1):
             raise SystemExit(f"{' '.join(self.command)[:200]}: exit status {process.returncode}")
@@ -106,19 +109,24 @@ def rounds(subjects: list[Subject], folder: Path, count: int) -> None:
             subject.run(folder)
             if not number:
                 subject.seconds.clear()
+                subject.processor.clear()
 
 
 def table(title: str, subjects: list[Subject], unit: Subject) -> list[dict[str, object]]:
     """Print a table, and give its rows as plain values."""
     print(f"\n{title}, median of {len(subjects[0].seconds)} rounds\n")
-    print(f"| {'command':<44} | {'ms':>8} | {'+-':>6} | {'ratio':>7} | {'MB':>5} |")
-    print(f"|{'-' * 46}|{'-' * 9}:|{'-' * 7}:|{'-' * 8}:|{'-' * 6}:|")
-    rows = []
+    print(f"| {'command':<34} | {'ms':>8} | {'+-':>6} | {'ratio':>6} | {'cpu':>6} | {'MB':>4} |")
+    print(f"|{'-' * 36}|{'-' * 9}:|{'-' * 7}:|{'-' * 7}:|{'-' * 7}:|{'-' * 5}:|")
+    rows: list[dict[str, object]] = []
     for each in subjects:
         ratio = each.median / unit.median
+        work = statistics.median(each.processor) / statistics.median(unit.processor)
         megabytes = each.kilobytes / 1024
-        print(f"| {each.title:<44} | {1000 * each.median:8.1f} | {1000 * each.spread:6.1f} | {ratio:7.1f} | {megabytes:5.0f} |")
-        rows.append({"command": each.title, "seconds": each.median, "spread": each.spread, "ratio": ratio, "megabytes": megabytes})
+        print(
+            f"| {each.title:<34} | {1000 * each.median:8.1f} | {1000 * each.spread:6.1f} | {ratio:6.1f} | {work:6.1f} | {megabytes:4.0f} |"
+        )
+        row = {"command": each.title, "seconds": each.median, "spread": each.spread, "ratio": ratio, "cpu_ratio": work}
+        rows.append({**row, "megabytes": megabytes})
     return rows
 
 
