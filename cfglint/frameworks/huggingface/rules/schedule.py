@@ -82,6 +82,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
     "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
 }
+FAR_MORE = 4  # times the training batch, from which the default evaluation batch is worth a word
 SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
@@ -206,7 +207,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if value is not None and not number(value):
             text = f"TypeError: {operation.format(type(value).__name__)}"
             place = config.setting("lr_scheduler_kwargs", key)
-            yield Finding(place, f"{key} is {shown(value)}, no number", exception=text, fails_at=when)
+            yield Finding(place, f"{key} is {shown(value)}, no number", exception=text, fails_at=when, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
         yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
@@ -473,7 +474,9 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]
-    if args.eval_strategy in ("steps", "epoch") and number(train) and number(evaluation) and 0 < train < evaluation:
+    if args.eval_strategy not in ("steps", "epoch") or not number(train) or not number(evaluation) or train <= 0:
+        return
+    if evaluation >= FAR_MORE * train or (evaluation > train and "per_device_eval_batch_size" in args):
         related = (of(config, "per_device_train_batch_size"),)
         message = f"an evaluation takes {evaluation} samples at a time, training {train}"
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related)
