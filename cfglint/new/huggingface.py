@@ -25,6 +25,7 @@ ZERO = 2
 USUAL = Choice(8, "transformers' own default; bound it with --max-micro-batch")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 BEYOND = "a trainer's file has no words for it; GPT-NeoX's has"
+ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
 SHARE_SINCE = (5,)  # warmup_steps below 1 is a share
 RENAMED_CHECKPOINTING = (5, 23)
 
@@ -148,6 +149,8 @@ def warmup(keys: Keys, job: Job, total: int | None) -> None:
         return
     steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
     choices.fitting_warmup(steps_of_it, total)
+    if job.warmup == 1 and job.version("transformers") < ONE_STEP_SINCE:
+        raise Contradiction("--warmup 1: transformers before 4.44 takes no warm-up of one step; say 2")
     if job.warmup >= 1:
         keys.add("warmup_steps", int(job.warmup))
     elif job.version("transformers") >= SHARE_SINCE:
