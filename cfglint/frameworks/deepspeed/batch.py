@@ -209,9 +209,13 @@ def infer(triple: Triple, divisor: Any) -> None:
     if total is not None and micro is not None and steps is not None:
         return
     if total is not None and micro is not None:
-        values[ACCUMULATION] = total // micro // divisor
+        found = total // micro
+        found //= divisor  # in two steps, for the operator is named in the error
+        values[ACCUMULATION] = found
     elif total is not None and steps is not None:
-        values[MICRO] = total // divisor // steps
+        found = total // divisor
+        found //= steps
+        values[MICRO] = found
     elif micro is not None and steps is not None:
         values[TRAIN] = product(product(micro, steps), divisor)
     elif total is not None:
