@@ -77,7 +77,7 @@ def block(comparison: Comparison) -> Segments:
     segments += [("", f"  {shown(each.text)}\n") for each in comparison.consequences]
     if comparison.settings:
         segments.append(("dim", "  settings\n"))
-        segments += [("", f"    {shown(line)}\n") for each in comparison.settings for line in setting_lines(each)]
+        segments += [("", f"    {shown(line)}\n") for each in comparison.settings for line in setting_lines(each, comparison)]
     if comparison.new:
         segments += [("dim", "  new findings\n"), *findings(comparison)]
     if comparison.gone:
@@ -92,15 +92,20 @@ def title(comparison: Comparison) -> str:
     return f"{', '.join(comparison.renamed)} -> {files}" if comparison.renamed else files
 
 
-def setting_lines(change: SettingChange) -> list[str]:
+def setting_lines(change: SettingChange, comparison: Comparison) -> list[str]:
     """`gradient_accumulation_steps: 8 -> 4 (train.yaml:4)`, and below it what else is known of that."""
-    before, after = change.before, change.after
-    if before.place == after.place or not before.written or not after.written:
-        place = after.place if after.written else before.place
-        line = f"{change.key}: {before.text} -> {after.text} ({place})"
-    else:
-        line = f"{change.key}: {before.text} ({before.place}) -> {after.text} ({after.place})"
+    line = f"{change.key}: {change.before.text} -> {change.after.text} ({place(change, comparison)})"
     return [line, *(f"  {note}" for note in change.notes)]
+
+
+def place(change: SettingChange, comparison: Comparison) -> str:
+    """Where a setting was and is; lines alone where the two files compared are all there is."""
+    (old, _, before), (new, _, after) = ((each.place or "").rpartition(":") for each in (change.before, change.after))
+    if len(comparison.files) == len(comparison.renamed) == 1:
+        return f"line {before}" if before == after else f"line {before or '-'} -> {after or '-'}"
+    if not (old and new) or (old, before) == (new, after):
+        return f"{new or old}:{after or before}"
+    return f"{old}:{before} -> {after}" if old == new else f"{old}:{before} -> {new}:{after}"
 
 
 def findings(comparison: Comparison) -> Segments:

@@ -6,7 +6,7 @@ from math import isclose, sqrt
 
 from cfglint.explain import origin
 from cfglint.repair import tuned
-from cfglint.review.settings import equal
+from cfglint.review.settings import equal, missing_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def of(old: Side | None, new: Side | None) -> list[Consequence]:
     told = start(old, new)
     if not (old.readable and new.readable):
         return told
-    return [*told, *launch(old, new), *batch(old, new), *length(old, new), *rate(old, new), *rest(old, new)]
+    return [*told, *unfound(old, new), *launch(old, new), *batch(old, new), *length(old, new), *rate(old, new), *rest(old, new)]
 
 
 def alone(side: Side, text: str) -> Consequence:
@@ -115,6 +115,13 @@ def on_gpus(side: Side) -> str:
     """` on 8 GPUs`; nothing where the count is not known."""
     gpus = side.outcome.gpus
     return "" if gpus is None else f" on {gpus} GPU{'s' if gpus > 1 else ''}"
+
+
+def unfound(old: Side, new: Side) -> list[Consequence]:
+    """Files that the run names and that are not there any more, so that nothing in them counts."""
+    before = [name for name, _ in missing_files(old.run)]
+    names = [name for name, _ in missing_files(new.run) if name not in before]
+    return [Consequence("file", f"{name} is named and not there: what it said is not compared", None, name) for name in names]
 
 
 def launch(old: Side, new: Side) -> list[Consequence]:
@@ -159,10 +166,21 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
         how = ratio(shares[0], shares[1])
         text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples a GPU and step{terms}"
         return [Consequence("samples_per_gpu", text, *shares)]
+    if before is None and None in shares:
+        return part_of_batch(old, new)
     if terms:
         stays = f"global batch stays {after:,}" if after is not None else "global batch stays the same on any number of GPUs"
         return [Consequence("split", f"{stays}, split otherwise{terms}")]
     return []
+
+
+def part_of_batch(old: Side, new: Side) -> list[Consequence]:
+    """What follows from the accumulation alone, where somebody else gives the micro batch."""
+    before, after = old.number("accumulation"), new.number("accumulation")
+    if not before or not after or before == after:
+        return []
+    text = f"accumulation {before:,} -> {after:,} ({ratio(before, after)}), and with it the global batch for the same micro batch"
+    return [Consequence("accumulation", text, before, after)]
 
 
 def per_gpu(side: Side) -> int | None:
@@ -356,8 +374,8 @@ def ratio(before: float, after: float) -> str:
         return about + ("doubled" if times > 1 else "halved")
     if times >= 2:
         return f"{times:.3g} times as much"
-    if times <= 0.5:
-        return f"1/{1 / times:.3g} of it"
+    if isclose(1 / times, round(1 / times), rel_tol=ABOUT):
+        return f"1/{round(1 / times)} of it"
     return f"{100 * (times - 1):+.3g} %"
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from os.path import basename, commonprefix
+
+from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,22 +58,38 @@ class SettingChange:
         self.before = before
         self.after = after
         self.notes: list[str] = []
+        before.text, after.text = apart(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
-        if before.written and after.written and types[0] != types[1]:
-            self.notes.append(f"was {types[0]} to the framework's reader, is {types[1]}")
+        if before.written and after.written and types[0] != types[1] and AUTO not in (before.value, after.value):
+            self.notes.append(f"to the framework's reader it was {types[0]} and is {types[1]}")
 
 
 def setting_changes(before: Run, after: Run) -> list[SettingChange]:
-    """Settings with another value; a key that says its default, or another name for it, is no change."""
+    """Settings with another value; a key that says its default, or another name for it, is no change.
+
+    A file that the run names and that is not there has no settings to compare.
+    """
     changes: list[SettingChange] = []
     seen: set[tuple[Any, Any]] = set()
-    for kind in dict.fromkeys(config.kind for config in (*after.configs, *before.configs)):
-        for change in Differ(kind, before, after).changes():
+    kinds = dict.fromkeys(config.kind for config in (*after.configs, *before.configs))
+    unseen = {kind for run in (before, after) for _, kind in missing_files(run)}
+    for kind in kinds:
+        differ = Differ(kind, before, after)
+        if kind in unseen and None in differ.configs:
+            continue
+        for change in differ.changes():
             spans = (change.before.span, change.after.span)
             if spans not in seen:  # a section of a trainer's file is a config of its own, too
                 seen.add(spans)
                 changes.append(change)
     return changes
+
+
+def missing_files(run: Run) -> list[tuple[str, str]]:
+    """(name, kind) of the files that a run names and that are not there."""
+    there = {basename(document.path) for document in run.documents}
+    named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
+    return [(name, kind) for _, name, kind in named if basename(name) not in there]
 
 
 class Differ:
@@ -153,7 +172,7 @@ class Differ:
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
-            text = "not there" if default is NOWHERE or default is None else f"{spelled(default)} by default"
+            text = "not there" if default is NOWHERE or default is None else f"{short(spelled(default))} by default"
             return State(default, text)
         setting = config.setting(*path)
         document, node = setting.document, setting.node
@@ -184,14 +203,22 @@ def equal(before: Any, after: Any, types: frozenset[str] = frozenset()) -> bool:
 def written(text: str, node: Node, value: Any) -> str:
     """A value as its file spells it, where that is one line; else as JSON."""
     source = text[node.start : node.end]
-    return short(source) if source and "\n" not in source else spelled(value)
+    return source if source and "\n" not in source else spelled(value)
 
 
 def spelled(value: Any) -> str:
-    """A value as JSON, shortened."""
-    return short(json.dumps(value, default=str, ensure_ascii=False))
+    """A value as JSON."""
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def short(text: str) -> str:
-    """A text without its end where it is long."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+def apart(before: str, after: str) -> tuple[str, str]:
+    """Two texts cut to a length that can be shown, around the place where they begin to differ."""
+    same = len(commonprefix((before, after)))
+    first = max(0, same - LONGEST // 3) if max(len(before), len(after)) > LONGEST else 0
+    return short(before, first), short(after, first)
+
+
+def short(text: str, first: int = 0) -> str:
+    """A text from a place on, as much of it as can be shown."""
+    cut = text[first : first + LONGEST]
+    return f"{'...' if first else ''}{cut}{'...' if len(text) > first + LONGEST else ''}"
