@@ -77,10 +77,13 @@ def of(old: Side | None, new: Side | None) -> list[Consequence]:
     """What becomes of a run, the weightiest first; a side is None when the run is new or gone."""
     if new is None or old is None:
         return [alone(side, text) for side, text in ((new, "new run"), (old, "the run is gone")) if side is not None]
+    lost = unfound(old, new)
+    if lost:  # what is in such a file would decide all the rest
+        return lost
     told = start(old, new)
     if not (old.readable and new.readable):
         return told
-    return [*told, *unfound(old, new), *launch(old, new), *batch(old, new), *length(old, new), *rate(old, new), *rest(old, new)]
+    return [*told, *launch(old, new), *batch(old, new), *length(old, new), *rate(old, new), *rest(old, new)]
 
 
 def alone(side: Side, text: str) -> Consequence:

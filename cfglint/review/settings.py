@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from os.path import basename, commonprefix
+from os.path import basename
 
 from cfglint.frameworks import framework
 
@@ -213,7 +213,7 @@ def spelled(value: Any) -> str:
 
 def apart(before: str, after: str) -> tuple[str, str]:
     """Two texts cut to a length that can be shown, around the place where they begin to differ."""
-    same = len(commonprefix((before, after)))
+    same = next((place for place, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
     first = max(0, same - LONGEST // 3) if max(len(before), len(after)) > LONGEST else 0
     return short(before, first), short(after, first)
 

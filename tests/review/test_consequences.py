@@ -1,0 +1,233 @@
+"""The sentences about a change, each worked out by hand beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+TRAINER = """\
+output_dir: out
+per_device_train_batch_size: 4
+gradient_accumulation_steps: 8
+learning_rate: 2.0e-5
+num_train_epochs: 3
+warmup_steps: 100
+bf16: true
+"""
+ENGINE = """\
+{
+  "train_batch_size": 512,
+  "train_micro_batch_size_per_gpu": 8,
+  "gradient_accumulation_steps": 8,
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 2},
+  "optimizer": {"type": "AdamW", "params": {"lr": 2e-5}},
+  "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_max_lr": 2e-5, "warmup_num_steps": 100, "total_num_steps": 1000}}
+}
+"""
+NEOX = """\
+train_micro_batch_size_per_gpu: 4
+gradient_accumulation_steps: 8
+num_layers: 12
+hidden_size: 768
+num_attention_heads: 12
+seq_length: 2048
+max_position_embeddings: 2048
+train_iters: 1000
+lr_decay_iters: 1000
+warmup: 0.01
+optimizer: {type: Adam, params: {lr: 0.0006}}
+"""
+
+
+def engine(**changed):
+    text = ENGINE
+    for old, new in changed.values():
+        assert old in text
+        text = text.replace(old, new)
+    return {"ds_config.json": text}
+
+
+def test_halved_accumulation(told):
+    # 128770 samples / (4 x 8) = 4025 batches a GPU (rounded up); / 8 = 504 steps, x 3 = 1512; / 4 = 1007, x 3 = 3021
+    assert told(TRAINER, TRAINER.replace("steps: 8", "steps: 4"), gpus=8, num_examples=128770) == [
+        "global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 4 x 8 (micro batch x accumulation x data parallel)",
+        "learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)",
+        "total steps 1,512 -> 3,021 (about doubled)",
+        "warm-up 6.6 % -> 3.3 % of the run (100 of 1,512 steps -> 100 of 3,021)",
+        "checkpoints 4 -> 7",
+    ]
+
+
+def test_halved_accumulation_of_an_unknown_launch(told):
+    assert told(TRAINER, TRAINER.replace("steps: 8", "steps: 4")) == [
+        "global batch halved on any number of GPUs: 32 -> 16 samples a GPU and step: 4 x 8 -> 4 x 4 (micro batch x accumulation)",
+        "learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)",
+        "total steps about doubled: the same 3 epochs in smaller batches",
+        "warm-up stays 100 steps, about halved as a share of the run",
+    ]
+
+
+def test_the_same_batch_split_otherwise(told):
+    after = TRAINER.replace("size: 4", "size: 8").replace("steps: 8", "steps: 4")
+    assert told(TRAINER, after, gpus=8) == [
+        "global batch stays 256, split otherwise: 4 x 8 x 8 -> 8 x 4 x 8 (micro batch x accumulation x data parallel)",
+        "micro batch 4 -> 8 (doubled), and with it the memory for activations",
+    ]
+    assert told(TRAINER, after)[0] == (
+        "global batch stays the same on any number of GPUs, split otherwise: 4 x 8 -> 8 x 4 (micro batch x accumulation)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "sentence"),
+    [
+        ("4.0e-5", "learning rate 2.0e-5 -> 4.0e-5 (doubled, like the global batch)"),
+        ("2.8284e-5", "learning rate 2.0e-5 -> 2.8284e-5 (+41.4 %, with the square root of the global batch)"),
+        ("3.0e-5", "learning rate 2.0e-5 -> 3.0e-5 (+50 %)"),
+    ],
+)
+def test_a_learning_rate_that_follows_the_batch(told, rate, sentence):
+    sentences = told(TRAINER, TRAINER.replace("steps: 8", "steps: 16").replace("2.0e-5", rate), gpus=8)
+    assert sentence in sentences
+    assert not any("unchanged" in each for each in sentences)
+
+
+def test_a_default_learning_rate_stays_too(told):
+    bare = TRAINER.replace("learning_rate: 2.0e-5\n", "")
+    assert "learning rate unchanged: 5e-05 (default of transformers 5.23.0)" in told(bare, bare.replace("steps: 8", "steps: 4"))
+
+
+def test_limited_steps_see_fewer_samples(told):
+    before = TRAINER.replace("num_train_epochs: 3", "max_steps: 2000")
+    # 2000 x 4 x 8 x 8 = 512,000
+    assert told(before, before.replace("steps: 8", "steps: 4"), gpus=8)[2:] == ["samples in all 512,000 -> 256,000 (halved)"]
+    assert told(before, before.replace("steps: 8", "steps: 4"))[2:] == ["samples in all about halved, in 2,000 steps"]
+
+
+def test_more_epochs(told):
+    assert told(TRAINER, TRAINER.replace("epochs: 3", "epochs: 6")) == [
+        "total steps about doubled: 3 -> 6 epochs",
+        "warm-up stays 100 steps, about halved as a share of the run",
+    ]
+
+
+def test_epochs_that_max_steps_overrides(compare):
+    before = TRAINER.replace("bf16: true", "max_steps: 500")
+    compared = compare(before, before.replace("epochs: 3", "epochs: 6"), gpus=8)
+    assert compared.consequences == []
+    compared.add_notes()
+    (change,) = compared.settings
+    assert [note.partition(":")[0] for note in change.notes] == ["STP005"]
+
+
+def test_precision_and_recomputation(told):
+    assert told(TRAINER, TRAINER.replace("bf16: true", "fp16: true\ngradient_checkpointing: true")) == [
+        "precision bf16 -> fp16",
+        "recompute off -> on",
+    ]
+
+
+def test_zero_stage_and_offload(told):
+    after = engine(stage=('"stage": 2', '"stage": 3, "offload_optimizer": {"device": "cpu"}'))
+    assert told(engine(), after, gpus=8) == [
+        "ZeRO stage 2 -> 3: optimizer states, gradients and weights are sharded",
+        "optimizer offload off -> cpu",
+    ]
+
+
+def test_rates_of_a_deepspeed_file(told):
+    after = engine(size=("512", "256"), steps=('_steps": 8', '_steps": 4'))
+    assert told(engine(), after, gpus=8)[:2] == [
+        "global batch 512 -> 256 (halved): 8 x 8 x 8 -> 8 x 4 x 8 (micro batch x accumulation x data parallel)",
+        "learning rate unchanged: optimizer.params.lr 2e-5 (ds_config.json:7), scheduler.params.warmup_max_lr 2e-5 (ds_config.json:8)",
+    ]
+
+
+def test_a_schedule(told):
+    after = engine(
+        schedule=('"total_num_steps": 1000', '"total_num_steps": 2000'), warm=('"warmup_num_steps": 100', '"warmup_num_steps": 200')
+    )
+    assert told(engine(), after, gpus=8) == ["schedule's total 1,000 -> 2,000", "schedule's warm-up 100 -> 200"]
+    assert "schedule WarmupDecayLR -> WarmupCosineLR" in told(engine(), engine(kind=("WarmupDecayLR", "WarmupCosineLR")))
+
+
+def test_accept_to_reject(told):
+    after = engine(steps=('_steps": 8', '_steps": 4'))
+    sentences = told(engine(), after, gpus=8)
+    assert sentences[0] == "does not start any more on 8 GPUs: accept -> reject (at config)"
+    assert told(after, engine(), gpus=8)[0] == "starts now on 8 GPUs: reject -> accept (at config)"
+
+
+def test_the_gpus_that_the_sizes_imply(told):
+    # 512 = 8 x 8 x 8, 1024 = 8 x 8 x 16
+    sentences = told(engine(), engine(size=("512", "1024")), whole=False)
+    assert "the batch sizes multiply up on 16 GPUs, before on 8" in sentences
+    assert sentences[1].startswith("global batch 512 -> 1,024 (doubled)")
+
+
+def test_other_gpus_of_a_declaration(told):
+    sentences = told(TRAINER, TRAINER, gpus=64, new_facts={"gpus": 32})
+    assert sentences[:3] == [
+        "GPUs 64 -> 32 (halved)",
+        "global batch 2,048 -> 1,024 (halved): 4 x 8 x 64 -> 4 x 8 x 32 (micro batch x accumulation x data parallel)",
+        "learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)",
+    ]
+
+
+def test_another_release(told):
+    targets = [{"transformers": version} for version in ("4.57.6", "5.23.0")]
+    assert told(TRAINER, TRAINER, target=targets[0], new_facts={"target": targets[1]}) == ["transformers 4.57.6 -> 5.23.0"]
+
+
+def test_neox(told):
+    # 4 x 8 x 8 = 256 samples of 2048 tokens are 524,288 tokens; 1000 steps of 256 are 256,000 samples
+    sentences = told(NEOX, NEOX.replace("steps: 8", "steps: 4"), gpus=8, kind="neox")
+    assert sentences == [
+        "global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 4 x 8 (micro batch x accumulation x data parallel)",
+        "learning rate unchanged: optimizer.params.lr 0.0006 (train.yaml:11)",
+        "tokens a step 524,288 -> 262,144 (halved)",
+        "samples in all 256,000 -> 128,000 (halved)",
+    ]
+
+
+def test_model_parallelism_takes_gpus_from_the_data(told):
+    sentences = told(NEOX, NEOX + "model_parallel_size: 2\n", gpus=8, kind="neox")
+    assert "global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 8 x 4 (micro batch x accumulation x data parallel)" in sentences
+    assert "tensor parallel 1 -> 2" in sentences
+
+
+def test_warmup_that_follows_the_run_is_no_news(told):
+    before = TRAINER.replace("warmup_steps: 100", "warmup_steps: 0.1")
+    sentences = told(before, before.replace("epochs: 3", "epochs: 6"), gpus=8, num_examples=128000)
+    assert sentences == ["total steps 1,500 -> 3,000 (doubled)", "checkpoints 3 -> 6"]
+
+
+def test_warmup_by_itself(told):
+    sentences = told(TRAINER, TRAINER.replace("warmup_steps: 100", "warmup_steps: 300"), gpus=8, num_examples=128000)
+    assert sentences == ["warm-up 6.7 % -> 20 % of the run (100 of 1,500 steps -> 300 of 1,500)"]
+
+
+def test_accumulation_where_somebody_else_gives_the_micro_batch(told):
+    sides = [{"ds.json": f'{{"gradient_accumulation_steps": {steps}, "zero_optimization": {{"stage": 1}}}}'} for steps in (1, 4)]
+    assert told(*sides, whole=False) == ["accumulation 1 -> 4 (4 times as much), and with it the global batch for the same micro batch"]
+
+
+def test_new_and_gone_runs(told):
+    assert told(None, engine(), gpus=8) == ["new run: starts on 8 GPUs, global batch 512, learning rate 2e-5, precision bf16, ZeRO stage 2"]
+    assert told(engine(), None, gpus=8)[0].startswith("the run is gone: starts on 8 GPUs, global batch 512")
+    assert told(None, engine(size=("512", "500")), gpus=8)[0].startswith("new run: does not start on 8 GPUs")
+
+
+def test_a_side_that_cannot_be_read_has_no_numbers(told):
+    broken = {"ds_config.json": ENGINE[:-4]}
+    assert told(engine(), broken, gpus=8) == ["does not start any more on 8 GPUs: accept -> reject (at load)"]
+    assert told(broken, engine(), gpus=8) == ["starts now on 8 GPUs: reject -> accept (at load)"]
+    assert told(broken, broken, gpus=8) == []
+
+
+def test_a_file_that_is_not_there_any_more(compare):
+    trainer = f"{TRAINER}deepspeed: ds.json\n"
+    sides = {"train.yaml": trainer, "ds.json": '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}'}, {"train.yaml": trainer}
+    compared = compare(*sides, gpus=8)
+    assert [each.text for each in compared.consequences] == ["ds.json is named and not there: what it said is not compared"]
+    assert compared.settings == []
