@@ -1,0 +1,291 @@
+"""Start-up checks and traps that take more than one key to see."""
+
+from __future__ import annotations
+
+import pytest
+
+ADAM = {"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}
+CPU = {"device": "cpu"}
+
+
+def zero(stage, **more):
+    return {"zero_optimization": {"stage": stage, **more}}
+
+
+def scheduler(name, **params):
+    return {**ADAM, "scheduler": {"type": name, "params": params}}
+
+
+def test_a_sound_config_has_no_findings(runs):
+    values = {
+        **zero(3, offload_optimizer={**CPU, "pin_memory": True}, offload_param=CPU, overlap_comm=True),
+        **scheduler("WarmupDecayLR", total_num_steps=1000, warmup_num_steps=100),
+        "bf16": {"enabled": True},
+        "gradient_clipping": 1.0,
+        "wall_clock_breakdown": False,
+    }
+    assert runs.codes(values) == []
+
+
+class TestSections:
+    @pytest.mark.parametrize("key", ["bf16", "aio", "expert_parallel", "datastates_ckpt"])
+    def test_null_is_taken(self, runs, key):
+        assert runs.errors({key: None}) == []
+
+    @pytest.mark.parametrize(
+        ("key", "exception"),
+        [
+            ("zero_optimization", "TypeError: argument after ** must be a mapping, not NoneType"),
+            ("fp16", "TypeError: argument after ** must be a mapping, not NoneType"),
+            ("bfloat16", "TypeError: argument after ** must be a mapping, not NoneType"),
+            ("optimizer", "AttributeError: 'NoneType' object has no attribute 'keys'"),
+            ("pipeline", "AttributeError: 'NoneType' object has no attribute 'items'"),
+            ("checkpoint", "AttributeError: 'NoneType' object has no attribute 'get'"),
+            ("tensor_parallel", "AttributeError: 'NoneType' object has no attribute 'get'"),
+            ("timers", "TypeError: argument of type 'NoneType' is not iterable"),
+            ("wandb", "ValidationError: 1 validation error for DeepSpeedMonitorConfig: wandb: Input should be a valid dictionary"),
+        ],
+    )
+    def test_null_is_refused(self, runs, key, exception):
+        found = runs.exceptions({key: None})
+        assert len(found) == 1
+        assert found[0].startswith(exception)
+
+    def test_timers_may_be_text(self, runs):
+        assert runs.errors({"timers": "auto"}) == []
+        assert runs.errors({"timers": "throughput"}) == ["TYP103"]
+
+    def test_a_monitor_may_be_auto(self, runs):
+        assert runs.errors({"wandb": "auto"}) == []
+
+    def test_bfloat16_counts_where_bf16_is_null(self, runs):
+        assert runs.errors({"bf16": None, "bfloat16": {"enabled": True, "nonsense": 1}}) == ["KEY102"]
+        assert runs.codes({"bf16": {}, "bfloat16": {"enabled": True, "nonsense": 1}}) == ["PRC107"]
+
+    def test_every_fault_of_a_section_is_told(self, runs):
+        assert runs.errors(zero(4, reduce_bucket_size="5e8", overlap_com=True)) == ["TYP102", "TYP100", "KEY102"]
+
+    def test_an_old_boolean_reads_the_old_bucket(self, runs):
+        assert runs.errors({"zero_optimization": True, "allgather_size": 5, **ADAM}) == ["DSP016"]
+
+
+class TestOptimizers:
+    @pytest.mark.parametrize("name", ["adam", "ADAM", "AdamW", "lion", "SGD", "NAdam", "LBFGS"])
+    def test_known_names(self, runs, name):
+        assert "DSP040" not in runs.codes({"optimizer": {"type": name, "params": {"lr": 0.1}}})
+
+    @pytest.mark.parametrize("name", ["sgd", "rmsprop", "FusedAdam", "DeepSpeedCPUAdam", "OneBitAdam", ""])
+    def test_unknown_names(self, runs, name):
+        assert runs.errors({"optimizer": {"type": name, "params": {"lr": 0.1}}}) == ["DSP040"]
+
+    def test_one_bit_adam_was_known(self, runs):
+        values = {"optimizer": {"type": "OneBitAdam", "params": {"lr": 0.1, "freeze_step": 10}}}
+        assert runs.errors(values, target="0.19.6") == []
+
+    @pytest.mark.parametrize(
+        ("params", "sections", "exception"),
+        [
+            ({"set_grad_none": True}, zero(2, offload_optimizer=CPU), "DeepSpeedCPUAdam.__init__() got an unexpected keyword argument"),
+            ({"bias_correction": True, "torch_adam": True}, {}, "AdamW.__init__() got an unexpected keyword argument 'bias_correction'"),
+            ({"fused": True}, {}, "FusedAdam.__init__() got an unexpected keyword argument 'fused'"),
+            ({"amsgrad": True}, {}, "FusedAdam does not support the AMSGrad variant"),
+            ({"torch_adam": True, "betas": [0.9, 1.5]}, {}, "ValueError: Invalid beta parameter at index 1: 1.5"),
+            ({"torch_adam": True, "lr": -1}, {}, "ValueError: Invalid learning rate: -1"),
+        ],
+    )
+    def test_the_class_decides_what_is_taken(self, runs, params, sections, exception):
+        found = runs.exceptions({**sections, "optimizer": {"type": "Adam", "params": params}})
+        assert len(found) == 1
+        assert exception in found[0]
+
+    @pytest.mark.parametrize("params", [{"fused": True, "torch_adam": True}, {"foreach": False, "torch_adam": True}, {"adam_w_mode": False}])
+    def test_what_the_class_or_deepspeed_takes(self, runs, params):
+        assert runs.errors({"optimizer": {"type": "Adam", "params": params}}) == []
+
+    def test_max_grad_norm_moves_to_the_top(self, runs):
+        run = runs.of({"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 0.1, "max_grad_norm": 0.3}}})
+        (found,) = run.diagnostics
+        assert found.code == "DSP041"
+        assert found.fix.safe
+        assert len(found.fix.edits) == 2
+
+    def test_zero_takes_the_tried_ones(self, runs):
+        sgd = {"optimizer": {"type": "SGD", "params": {"lr": 0.1}}}
+        assert runs.errors({**zero(2), **sgd}) == ["DSP012"]
+        assert runs.errors({**zero(2), **sgd, "zero_allow_untested_optimizer": True}) == []
+        assert runs.errors({**zero(0), **sgd}) == []
+
+    def test_auto_is_filled_by_a_trainer_in_a_fragment(self, runs):
+        values = {"optimizer": {"type": "AdamW", "params": {"lr": "auto", "torch_adam": True}}}
+        assert runs.errors(values) == ["DSP043"]
+        assert runs.errors(values, whole=False) == []
+
+
+class TestSchedules:
+    @pytest.mark.parametrize(
+        ("name", "params"),
+        [
+            ("WarmupLR", {}),
+            ("WarmupLR", {"warmup_max_lr": None, "warmup_num_steps": True}),
+            ("WarmupCosineLR", {"total_num_steps": 10000, "cos_min_ratio": "any"}),
+            ("OneCycle", {"cycle_min_lr": "any", "cycle_max_lr": 1, "cycle_first_step_size": "5"}),
+            ("StepLR", {"step_size": 10}),
+        ],
+    )
+    def test_accepted(self, runs, name, params):
+        assert runs.errors(scheduler(name, **params)) == []
+
+    @pytest.mark.parametrize(
+        ("name", "params", "exception"),
+        [
+            ("WarmupLR", {"warmup_num_steps": 2.5}, "ValueError: warmup_num_steps must be a positive integer, got 2.5"),
+            ("WarmupLR", {"warmup_max_lr": "auto"}, "TypeError: unsupported operand type(s) for -: 'str' and 'float'"),
+            ("WarmupDecayLR", {}, "TypeError: WarmupDecayLR.__init__() missing 1 required positional argument: 'total_num_steps'"),
+            ("WarmupDecayLR", {"total_num_steps": "auto"}, "TypeError: '<' not supported between instances of 'str' and 'int'"),
+            ("WarmupCosineLR", {"total_num_steps": 9, "warmup_max_lr": 1}, "TypeError: WarmupCosineLR.__init__() got an unexpected"),
+            ("OneCycle", {"cycle_max_lr": 1}, "TypeError: OneCycle.__init__() missing 1 required positional argument: 'cycle_min_lr'"),
+            ("OneCycle", {"cycle_min_lr": 0, "cycle_max_lr": 1, "decay_mom_rate": "a"}, "TypeError: must be real number, not str"),
+            ("LRRangeTest", {"lr_range_test_step_size": 0}, "ValueError: lr_range_test_step_size must be a positive integer, got 0"),
+            ("Nonsense", {}, "AssertionError: DeepSpeed does not recognize LR scheduler Nonsense"),
+        ],
+    )
+    def test_refused(self, runs, name, params, exception):
+        found = runs.exceptions(scheduler(name, **params))
+        assert len(found) == 1
+        assert found[0].startswith(exception)
+
+    @pytest.mark.parametrize(("sections", "wrapper"), [(zero(2), "DeepSpeedZeroOptimizer"), ({"bf16": {"enabled": True}}, "FP16_Optimizer")])
+    def test_torch_schedules_need_a_bare_optimizer(self, runs, sections, wrapper):
+        assert runs.exceptions({**scheduler("StepLR", step_size=10), **sections}) == [f"TypeError: {wrapper} is not an Optimizer"]
+
+    def test_params_have_to_be_there(self, runs):
+        assert runs.errors({**ADAM, "scheduler": {"type": "WarmupLR"}}) == ["STP102"]
+
+    def test_nothing_is_looked_at_without_an_optimizer(self, runs):
+        assert runs.codes({"scheduler": {"type": "Nonsense"}}) == ["STP104"]
+
+    def test_steps_were_not_checked_before(self, runs):
+        assert runs.errors(scheduler("WarmupLR", warmup_num_steps=0), target="0.19.2") == []
+
+
+class TestPrecision:
+    def test_half_master_weights(self, runs):
+        half = {"bf16": {"enabled": True, "bf16_master_weights_and_grads": True}}
+        assert runs.errors({**half, **ADAM}) == ["PRC101"]
+        assert runs.errors({**half, **ADAM, **zero(2)}) == ["PRC102"]
+        assert runs.errors({**half, **ADAM, **zero(2, offload_optimizer=CPU)}) == []
+        half["bf16"]["bf16_optimizer_states"] = True
+        assert runs.errors({**half, **ADAM, **zero(2)}) == []
+
+    @pytest.mark.parametrize(("stage", "expected"), [(0, ["PRC103"]), (1, []), (2, []), (3, [])])
+    def test_accumulating_in_another_type_needs_zero(self, runs, stage, expected):
+        values = {**zero(stage), **ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}}
+        assert runs.errors(values) == expected
+
+    def test_accumulation_type_is_not_asked_for_without_need(self, runs):
+        assert runs.errors({"data_types": {"grad_accum_dtype": "nonsense"}}) == []
+
+    def test_no_norm_needs_no_clipping(self, runs):
+        values = {**zero(2, compute_grad_norm=False), **ADAM}
+        assert runs.errors(values) == ["DSP014"]
+        assert runs.errors({**values, "gradient_clipping": 0}) == []
+
+
+class TestFirstStep:
+    @pytest.mark.parametrize(
+        "values", [{"gradient_clipping": None}, {"gradient_clipping": "1.0"}, {"steps_per_print": 0}, {"steps_per_print": "auto"}]
+    )
+    def test_dies_at_the_first_step(self, runs, values):
+        run = runs.of({"train_batch_size": 8, **ADAM, **values})
+        assert run.verdict == "reject"
+        assert run.fails_at == "first-step"
+
+    @pytest.mark.parametrize("values", [{"gradient_clipping": 0}, {"gradient_clipping": True}, {"steps_per_print": None}, {"steps_per_print": 0.5}])
+    def test_starts(self, runs, values):
+        assert runs.errors({**ADAM, **values}) == []
+
+    def test_a_cpu_optimizer_dies_earlier(self, runs):
+        values = {**zero(2, offload_optimizer=CPU), "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}
+        assert runs.of({"train_batch_size": 8, **values}).fails_at == "init"
+
+
+class TestParallel:
+    def test_the_second_partition_divides_the_gpus(self, runs):
+        values = zero(3, zero_hpz_partition_size=8)
+        assert runs.errors({"train_batch_size": 12, **values}, gpus=12) == ["DSP018"]
+        assert runs.errors({"train_batch_size": 4, **values}, gpus=4) == []
+        assert runs.errors(values, gpus=None) == []
+
+    def test_autotp_size_is_no_text(self, runs):
+        assert runs.errors({"tensor_parallel": {"autotp_size": "2"}}) == ["DSP071"]
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"autoep_size": 3}, "must divide the stage size"),
+            ({"expert_tensor_parallel_size": 2}, "is not supported yet"),
+            ({"score_func": "tanh"}, "score_func must be one of"),
+            ({"comm_backend": "deepep"}, "comm_max_tokens_per_rank must be a positive integer"),
+            ({"router_pattern": "a.b"}, "must be a direct attribute name"),
+            ({"num_limited_groups": 4, "num_expert_groups": 2}, "must be <= num_expert_groups"),
+        ],
+    )
+    def test_experts(self, runs, values, message):
+        found = runs.exceptions({"expert_parallel": {"enabled": True, **values}})
+        assert len(found) == 1
+        assert message in found[0]
+        assert runs.errors({"expert_parallel": {"enabled": False, **values}}) == []
+
+
+class TestFragments:
+    """A file that may be a part of a run: nothing that someone else can bring is an error."""
+
+    def test_missing_optimizer_and_auto(self, runs):
+        values = {**zero(2), "bf16": {"enabled": "auto"}, "gradient_clipping": "auto", "train_batch_size": "auto"}
+        assert runs.of(values, whole=False).diagnostics == []
+        assert runs.of(values).verdict == "reject"
+
+    def test_what_is_wrong_for_everybody_stays(self, runs):
+        assert runs.errors(zero(2, overlap_com=True), whole=False) == ["KEY102"]
+
+
+class TestTraps:
+    @pytest.mark.parametrize(
+        ("values", "code"),
+        [
+            ({**zero(2, stage3_max_live_parameters=1e9), **ADAM}, "DSP100"),
+            ({**zero(1, offload_param=CPU), **ADAM}, "DSP101"),
+            ({**zero(0, offload_optimizer=CPU), **ADAM}, "DSP102"),
+            ({"zero_optimisation": {"stage": 2}}, "KEY105"),
+            ({"activation_checkpointing": {"partitioned_activations": True}}, "KEY105"),
+            ({"prescale_gradients": "false"}, "DSP106"),
+        ],
+    )
+    def test_taken_and_not_done(self, runs, values, code):
+        assert runs.codes(values) == [code]
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {**zero(2, stage3_gather_16bit_weights_on_model_save=True), **ADAM},
+            {**zero(2, zero_hpz_partition_size=1), **ADAM},
+            {"my_own_settings": {"a": 1}},
+            {"comms_logger": {"enabled": True}},
+        ],
+    )
+    def test_not_worth_a_word(self, runs, values):
+        assert runs.codes(values) == []
+
+
+def test_a_trainer_brings_the_optimizer():
+    from cfglint.frameworks.base import Config, Facts
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.source.parse import parse
+
+    document = parse("ds.json", '{"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2}', "json")
+    facts = Facts(gpus=1, whole=True, declared=True)
+    values = {"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2, "train_micro_batch_size_per_gpu": 4}
+    config = DeepSpeedConfig([document], facts, values=values, trainer=Config([document], facts), world_size=8)
+    assert config.has_optimizer
+    assert config.batch.global_batch.value == 64
+    assert config.batch.problem is None
