@@ -93,6 +93,19 @@ class AccelerateConfig(Config):
         return bool(self.distributed == "DEEPSPEED")
 
     @property
+    def under_deepspeed(self) -> bool:
+        """Whether the script runs under DeepSpeed, by the launcher's word or its own."""
+        return self.uses_deepspeed or (self.trainer is not None and bool(self.trainer.get("deepspeed")))
+
+    @property
+    def fsdp_version(self) -> str:
+        """`1`, the launcher's default, or `2`; empty where the run is not FSDP by the launcher's word."""
+        if self.distributed != "FSDP":
+            return ""
+        section = self.section("fsdp_config")
+        return str(section.get("fsdp_version", section.get("version", 1)))
+
+    @property
     def deepspeed_file(self) -> Document | None:
         """The DeepSpeed file that the block names, where it was found."""
         if not self.section("deepspeed_config").get("deepspeed_config_file"):
@@ -114,7 +127,12 @@ class AccelerateConfig(Config):
         return name if name in ("no", "fp16", "bf16", "fp8") else None
 
     def axis(self, name: str) -> int | None:
-        """The size of an axis of `parallelism_config`, 1 by default; None for what is no whole number."""
+        """The size of an axis of `parallelism_config`, 1 by default; None for what is no whole number.
+
+        The launcher of a single process does not hand the block over (utils/launch.py:88-164).
+        """
+        if not self.spawns:
+            return 1
         value = self.section("parallelism_config").get(f"parallelism_config_{name}_size", 1)
         return value if type(value) is int else None
 

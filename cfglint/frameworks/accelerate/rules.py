@@ -549,7 +549,7 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
         yield Finding(config.setting("num_processes"), f"num_processes is {processes}, not a number", exception=text)
-    elif not config.spawns and not isinstance(processes, (int, float)):
+    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
         yield Finding(config.setting("num_processes"), f"num_processes is {processes}, not a number", exception=text)
     for axis in ("cp", "sp") if config.spawns else ():
@@ -673,11 +673,13 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: ParallelismConfig total_size (16) does not match num_processes (8). Please adjust
     dp_replicate_size/ dp_shard_size/tp_size/cp_size/sp_size.`; `ValueError: Context Parallelism (CP) and Sequence
     Parallelism (SP) are mutually exclusive.`; `ValueError: Tensor/Context parallelism (tp/cp_size > 1) cannot be used
-    with pure data parallelism`; `ValueError: tp_size must be at least 1, but got 0`.
+    with pure data parallelism`; `ValueError: tp_size must be at least 1, but got 0`; ``ValueError: `cp_size > 1` specified
+    in the `parallelism_config`, but no `fsdp_plugin` was provided``; `RuntimeError: Mesh should not be bigger than default
+    world size 4, but found 8 ranks!`.
 
     Fix: dp_replicate x dp_shard x tp x cp x sp = `num_processes`.
 
-    Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-385.
+    Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011.
     """
     sizes = {name: config.axis(name) for name in AXES}
     if not config.section("parallelism_config") or not config.spawns or not config.local:
@@ -689,7 +691,7 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if None in sizes.values():
         return
-    wrong = exclusive(config) or unmatched(config)
+    wrong = exclusive(config) or unsharded(config) or unmatched(config)
     if wrong:
         yield Finding(config.setting("parallelism_config"), wrong[0], exception=wrong[1])
 
@@ -706,16 +708,58 @@ def exclusive(config: AccelerateConfig) -> tuple[str, str] | None:
     return None
 
 
+def unsharded(config: AccelerateConfig) -> tuple[str, str] | None:
+    """(what is wrong, exception) of axes that FSDP 2 has to carry, without it."""
+    if config.under_deepspeed or (config.trainer is not None and config.trainer.get("fsdp")):
+        return None
+    context, version = config.axis("cp") or 1, config.fsdp_version
+    if context > 1 and not version:
+        return (
+            f"cp {context} needs FSDP",
+            "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided.",
+        )
+    if context > 1 and version == "1":
+        return f"cp {context} needs FSDP 2", "ValueError: Using `cp_size>1` requires FSDP2, but the provided `fsdp_plugin` is using FSDP1."
+    return None
+
+
 def unmatched(config: AccelerateConfig) -> tuple[str, str] | None:
-    """(what is wrong, exception) when the axes do not make the processes; Ulysses is DeepSpeed's own affair."""
+    """(what is wrong, exception) when the axes do not make the processes."""
     total = 1
     for name in AXES:
         total *= config.axis(name) or 1
     started = config.facts.gpus or config.started
-    if (config.axis("sp") or 1) > 1 or total == 1 or started is None or total == started:
+    if started is None or total == 1:
         return None
-    text = f"ValueError: ParallelismConfig total_size ({total}) does not match num_processes ({started})."
-    return f"the axes multiply to {total}, and there are {started} processes", text
+    sequence = config.axis("sp") or 1
+    if sequence > 1:
+        return indivisible(started, sequence) if config.under_deepspeed else None
+    counted = f"the axes multiply to {total}, and there are {started} processes"
+    if total > started:
+        return counted, f"RuntimeError: Mesh should not be bigger than default world size {started}, but found {total} ranks!"
+    if total < started:
+        return counted, f"ValueError: ParallelismConfig total_size ({total}) does not match num_processes ({started})."
+    if config.under_deepspeed:
+        return None
+    if config.fsdp_version == "1":
+        return "the axes need FSDP 2", "ValueError: ParallelismConfig is only compatible DistributedType.FSDP (version 2)"
+    if config.fsdp_version == "2" and (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) == 1:
+        text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
+        return "dp_shard and cp are both 1: FSDP has nothing to shard over", text
+    return None
+
+
+def indivisible(started: int, sequence: int) -> tuple[str, str] | None:
+    """(what is wrong, exception) of Ulysses groups, which DeepSpeed makes (runtime/sequence_parallel/parallel_state_sp.py:31)."""
+    if started < sequence:
+        return (
+            f"sp {sequence} on {started} processes",
+            f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}",
+        )
+    if started % sequence:
+        text = f"RuntimeError: world_size ({started}) is not divisible by sequence_parallel_size {sequence})"
+        return f"sp {sequence} does not divide {started} processes", text
+    return None
 
 
 @rule(

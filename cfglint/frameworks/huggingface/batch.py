@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 TENSOR_DIVIDES = (4, 53)
+ALL_DIVIDE = (5,)  # context and sequence parallelism too
+MESH_LAUNCHED = (4, 56)  # releases that run with an accelerate which builds the axes of a launch file
 MESH_SHARES = (4, 46)  # of the releases that run with an accelerate which gives tensor-parallel ranks the same samples
 NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
 PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
@@ -30,7 +32,7 @@ def resolve(config: TrainerConfig) -> Batch:
     micro = micro_batch(config)
     accumulation = accumulation_steps(config)
     tensor = tensor_parallel(config)
-    layout = Layout(config.world_size, tensor_parallel=tensor)
+    layout = Layout(config.world_size, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp"))
     parallel = data_parallel(config, tensor)
     size = product(micro.value, accumulation.value, parallel)
     global_batch = Setting(("train_batch_size",), size, DERIVED, because=f"{MICRO} x {ACCUMULATION} x data-parallel size")
@@ -72,9 +74,16 @@ def above_one(value: Any) -> bool:
 
 
 def tensor_parallel(config: TrainerConfig) -> int:
-    """The size of DeepSpeed's automatic tensor parallelism; 1 without it."""
+    """The size of DeepSpeed's automatic tensor parallelism, without DeepSpeed the launcher's; 1 without either."""
     launch = config.deepspeed
-    return launch.tensor_parallel if launch is not None else 1
+    return launch.tensor_parallel if launch is not None else axis(config, "tp")
+
+
+def axis(config: TrainerConfig, name: str) -> int:
+    """The size of an axis of the launcher's `parallelism_config`; 1 where there is none."""
+    if config.launcher is None or config.version < MESH_LAUNCHED:
+        return 1
+    return max(config.launcher.axis(name) or 1, 1)
 
 
 def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
@@ -82,7 +91,9 @@ def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
     world = config.world_size
     if world is None:
         return None
-    return world // tensor if config.version >= TENSOR_DIVIDES else world
+    if config.version < TENSOR_DIVIDES:
+        return world
+    return world // tensor // axis(config, "cp") // axis(config, "sp") if config.version >= ALL_DIVIDE else world // tensor
 
 
 def product(*factors: Any) -> Any:
@@ -101,13 +112,13 @@ def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) 
     if config.accelerator.get("split_batches"):
         size = product(micro, accumulation)
     else:
-        size = product(micro, accumulation, shards(config, world, tensor) if world is not None else None)
+        size = product(micro, accumulation, shards(config, world, tensor) // axis(config, "sp") if world is not None else None)
     return size if isinstance(size, int) else None
 
 
 def shards(config: TrainerConfig, world: int, tensor: int) -> int:
-    """The parts that the samples of an epoch are dealt out in."""
-    return max(world // tensor, 1) if config.version >= MESH_SHARES else world
+    """The parts that the samples of an epoch are dealt out in; under DeepSpeed too the launcher's axes count here."""
+    return max(world // max(tensor, axis(config, "tp")) // axis(config, "cp"), 1) if config.version >= MESH_SHARES else world
 
 
 def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
@@ -256,6 +267,7 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
         even_batches=bool(accelerator.get("even_batches", True)),
         dispatch_batches=bool(accelerator.get("dispatch_batches")),
         processes=world,
+        sequence_parallel=axis(config, "sp"),
     )
 
 
