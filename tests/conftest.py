@@ -62,3 +62,49 @@ def root():
 def updating():
     """Whether expected outputs are to be rewritten."""
     return bool(os.environ.get(UPDATE))
+
+
+QUIET = {
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.org",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+}
+
+
+class Checkout:
+    """A git repository in a folder of a test."""
+
+    def __init__(self, folder, *options):
+        self.folder = folder
+        self.git("init", "-q", "-b", "main", *options)
+
+    def git(self, *arguments):
+        """Run git in it."""
+        done = subprocess.run(["git", *arguments], cwd=self.folder, env={**os.environ, **QUIET}, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def write(self, **files):
+        """Write files; `__` in a name is a dot, `_in_` a slash."""
+        for name, text in files.items():
+            path = self.folder / name.replace("_in_", "/").replace("__", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+
+    def commit(self, message="change"):
+        """Commit everything."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """An empty repository, which is also the working directory."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in QUIET.items():
+        monkeypatch.setenv(name, value)
+    for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.delenv(name, raising=False)
+    return Checkout(tmp_path)

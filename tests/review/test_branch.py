@@ -1,0 +1,186 @@
+"""Which runs a branch touches, in each state of the repository."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from cfglint.frameworks.base import Facts
+from cfglint.gather import Tally
+from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch
+from cfglint.review.git import Repository
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nbf16: true\n"
+ENGINE = '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}\n'
+SERVICES = "services:\n  web: {image: nginx}\n"
+
+
+@pytest.fixture
+def touched(checkout):
+    """The touched runs as pairs of their files, with facts of no launch."""
+
+    def pairs(state=WORKING, base="main", taken=()):
+        with Repository() as repository:
+            branch = Branch(repository, repository.merge_base(base, "HEAD"), state)
+            branch.look()
+            found = branch.undeclared(Facts(), Facts(), set(taken), Tally())
+            return [tuple([each.path for each in run.documents] if run else None for run in pair) for pair in found]
+
+    return pairs
+
+
+@pytest.fixture
+def started(checkout):
+    """A repository with some configs, on a branch of its own."""
+    checkout.write(a__yaml=TRAINER, conf_in_ds__json=ENGINE, conf_in_train__yaml=f"{TRAINER}deepspeed: ds.json\n", web__yml=SERVICES)
+    checkout.commit()
+    checkout.git("checkout", "-q", "-b", "topic")
+    return checkout
+
+
+def test_nothing(started, touched):
+    for state in (WORKING, STAGED, COMMITTED):
+        assert touched(state) == []
+
+
+def test_each_state_sees_what_it_should(started, touched):
+    started.write(a__yaml=TRAINER.replace("4", "8"))
+    assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (1, 0, 0)
+    started.git("add", "a.yaml")
+    assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (1, 1, 0)
+    started.git("commit", "-q", "-m", "x")
+    assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (1, 1, 1)
+    started.write(a__yaml=TRAINER)
+    assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (0, 1, 1)
+
+
+def test_the_staged_text_is_the_one_that_is_read(started):
+    started.write(a__yaml=TRAINER.replace("4", "8"))
+    started.git("add", "a.yaml")
+    started.write(a__yaml=TRAINER.replace("4", "16"))
+    with Repository() as repository:
+        branch = Branch(repository, repository.commit("main"), STAGED)
+        branch.look()
+        ((before, after),) = branch.undeclared(Facts(), Facts(), set(), Tally())
+    assert (before.resolved["micro_batch"], after.resolved["micro_batch"]) == (4, 8)
+
+
+def test_untracked_files_are_new_runs(started, touched):
+    started.write(b__yaml=TRAINER.replace("4", "8").replace("bf16", "fp16"), __gitignore="ignored*\n", ignored__yaml=TRAINER)
+    assert touched(WORKING) == [(None, ["b.yaml"])]
+    assert touched(STAGED) == []
+
+
+def test_a_deleted_file_is_a_run_that_is_gone(started, touched):
+    (started.folder / "a.yaml").unlink()
+    assert touched() == [(["a.yaml"], None)]
+
+
+def test_strangers_are_left_alone(started, touched):
+    started.write(web__yml=SERVICES.replace("nginx", "caddy"), package__json='{"name": "x"}')
+    assert touched() == []
+
+
+def test_a_run_is_touched_when_the_file_that_it_names_is(started, touched):
+    started.write(conf_in_ds__json=ENGINE.replace("2}", "3}"))
+    assert touched() == [(["conf/train.yaml", "conf/ds.json"],) * 2]
+
+
+def test_every_run_that_names_a_file(started, touched):
+    started.write(conf_in_other__yaml=f"{TRAINER}deepspeed: ds.json\n", far__yaml=f"{TRAINER}deepspeed: conf/ds.json\n")
+    started.git("checkout", "-q", "main")
+    started.commit()
+    started.git("checkout", "-q", "-B", "topic")
+    started.write(conf_in_ds__json=ENGINE.replace("2}", "3}"))
+    assert [pair[1][0] for pair in touched()] == ["conf/other.yaml", "conf/train.yaml", "far.yaml"]
+
+
+def test_a_file_of_that_name_elsewhere_touches_nothing(started, touched):
+    started.write(elsewhere_in_ds__json=ENGINE.replace("2}", "3}"))
+    assert touched() == [(None, ["elsewhere/ds.json"])]
+
+
+def test_a_deepspeed_file_that_nobody_names_is_a_run(started, touched):
+    started.git("rm", "-q", "conf/train.yaml")
+    started.write(conf_in_ds__json=ENGINE.replace("2}", "3}"))
+    assert (["conf/ds.json"], ["conf/ds.json"]) in touched()
+
+
+def test_a_rename(started, touched):
+    started.git("mv", "a.yaml", "b.yaml")
+    assert touched() == [(["a.yaml"], ["b.yaml"])]
+    started.write(b__yaml=TRAINER.replace("4", "8"))
+    assert touched() == [(["a.yaml"], ["b.yaml"])]
+    assert touched(STAGED) == [(["a.yaml"], ["b.yaml"])]
+
+
+def test_a_rename_of_a_file_that_is_named(started, touched):
+    started.git("mv", "conf/ds.json", "conf/zero2.json")
+    started.write(conf_in_train__yaml=f"{TRAINER}deepspeed: zero2.json\n")
+    assert touched() == [(["conf/train.yaml", "conf/ds.json"], ["conf/train.yaml", "conf/zero2.json"])]
+
+
+def test_a_deleted_file_that_is_still_named(started, touched):
+    (started.folder / "conf" / "ds.json").unlink()
+    assert touched() == [(["conf/train.yaml", "conf/ds.json"], ["conf/train.yaml"])]
+
+
+def test_a_trainer_that_stops_naming_a_file(started, touched):
+    started.write(conf_in_train__yaml=TRAINER)
+    assert touched() == [(["conf/train.yaml", "conf/ds.json"], ["conf/train.yaml"])]
+    started.write(conf_in_ds__json=ENGINE.replace("2}", "3}"))
+    assert touched() == [(["conf/train.yaml", "conf/ds.json"], ["conf/train.yaml"]), (["conf/ds.json"], ["conf/ds.json"])]
+
+
+def test_line_ends_that_git_changes_are_no_change(started, touched):
+    started.write(a__yaml=TRAINER.replace("\n", "\r\n"))
+    assert touched() == []
+
+
+def test_from_a_folder_below(started, touched, monkeypatch):
+    started.write(a__yaml=TRAINER.replace("4", "8"), conf_in_ds__json=ENGINE.replace("2}", "3}"))
+    monkeypatch.chdir("conf")
+    assert touched() == [(["../a.yaml"], ["../a.yaml"]), (["train.yaml", "ds.json"], ["train.yaml", "ds.json"])]
+
+
+def test_commits_of_the_base_are_not_ours(started, touched):
+    started.git("checkout", "-q", "main")
+    started.write(a__yaml=TRAINER.replace("4", "8"))
+    started.commit()
+    started.git("checkout", "-q", "topic")
+    assert touched() == []
+
+
+def test_a_file_that_is_not_checked_out_is_not_gone(started, touched):
+    started.git("update-index", "--skip-worktree", "a.yaml")
+    (started.folder / "a.yaml").unlink()
+    assert touched() == []
+
+
+def test_links_and_folders_in_the_way(started, touched):
+    (started.folder / "link.yaml").symlink_to("a.yaml")
+    (started.folder / "dangling.yaml").symlink_to("nowhere.yaml")
+    (started.folder / "folder.yaml").mkdir()
+    started.write(folder__yaml_in_x__txt="x")
+    assert [pair[1] for pair in touched()] == [["link.yaml"]]
+
+
+def test_files_of_declared_runs_are_left_out(started, touched):
+    started.write(a__yaml=TRAINER.replace("4", "8"))
+    assert touched(taken=["a.yaml"]) == []
+
+
+def test_fifty_changed_files_are_quick(started, touched):
+    import time
+
+    started.write(**{f"many_in_{number}__yaml": TRAINER.replace("out", f"out{number}") for number in range(50)})
+    started.git("checkout", "-q", "main")
+    started.commit()
+    started.git("checkout", "-q", "-B", "topic")
+    started.write(**{f"many_in_{number}__yaml": TRAINER.replace("out", f"new{number}") for number in range(50)})
+    began = time.perf_counter()
+    assert len(touched()) == 50
+    assert time.perf_counter() - began < 5
