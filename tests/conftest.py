@@ -105,6 +105,6 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, value in QUIET.items():
         monkeypatch.setenv(name, value)
-    for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+    for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
         monkeypatch.delenv(name, raising=False)
     return Checkout(tmp_path)

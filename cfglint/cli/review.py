@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from cfglint.configuration import Configuration, DeclaredRun
     from cfglint.frameworks.base import Facts
 
-TARGETS = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")  # branches that a pull or merge request goes to
+GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
+GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request left its target
 USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout, on GitLab `GIT_DEPTH: 0`"
 
@@ -82,11 +83,12 @@ def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
 
 
 def candidates(asked: str | None) -> tuple[str, ...]:
-    """What may be the base: what was asked for, else the branch that a build server tells, else the usual ones."""
+    """What may be the base: what was asked for, else what a build server tells, else the usual ones."""
     if asked:
         return (asked,)
-    told = next((os.environ[name] for name in TARGETS if os.environ.get(name)), None)
-    return (f"origin/{told}", told) if told else USUAL
+    if os.environ.get(GITHUB):
+        return f"origin/{os.environ[GITHUB]}", os.environ[GITHUB]
+    return (os.environ[GITLAB],) if os.environ.get(GITLAB) else USUAL
 
 
 def left_at(repository: Repository, name: str, commit: str, head: str) -> str:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
 
-ALIKE = 0.5  # share of common lines from which two files are versions of one
+ALIKE = 0.5  # share of common parts from which two files are versions of one
 SAME_NAME = 0.2  # what the same last part of the path adds to that share
 MOST_PAIRS = 10_000
 
@@ -19,8 +19,8 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     come = {name: text for name, text in after.items() if name not in before}
     found = by_content(gone, come)
     taken = set(found.values())
-    old = {name: lines_of(text) for name, text in gone.items() if name not in taken}
-    new = {name: lines_of(text) for name, text in come.items() if name not in found}
+    old = {name: parts_of(text) for name, text in gone.items() if name not in taken}
+    new = {name: parts_of(text) for name, text in come.items() if name not in found}
     if len(old) * len(new) > MOST_PAIRS:
         return found
     pairs = ((likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
@@ -45,15 +45,17 @@ def by_content(gone: dict[str, str], come: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def lines_of(text: str) -> Counter[str]:
-    """The lines of a text without indentation and empty ones, and how often each is there."""
+def parts_of(text: str) -> Counter[str]:
+    """The lines of a text, and what commas and brackets set apart in them, and how often each part is there."""
     from collections import Counter
 
-    return Counter(line for line in map(str.strip, text.splitlines()) if line)
+    for mark in ",{}[]":
+        text = text.replace(mark, "\n")
+    return Counter(part for part in map(str.strip, text.splitlines()) if part)
 
 
 def likeness(old: Counter[str], new: Counter[str], was: str, name: str) -> float:
-    """The share of common lines, and a little more for the same base name."""
+    """The share of common parts, and a little more for the same base name."""
     common, every = sum((old & new).values()), old.total() + new.total()
     bonus = SAME_NAME if os.path.basename(was) == os.path.basename(name) else 0.0
     return 2 * common / every + bonus if every else 0.0
