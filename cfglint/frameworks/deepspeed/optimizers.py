@@ -51,15 +51,17 @@ NOT_NEGATIVE = {
     "AdamW": "lr eps weight_decay",
     "Adagrad": "lr lr_decay weight_decay initial_accumulator_value eps",
     "ASGD": "lr weight_decay",
-    "Adadelta": "lr eps weight_decay",
+    "Adadelta": "lr rho eps weight_decay",
     "Adafactor": "lr weight_decay",
     "Adamax": "lr eps weight_decay",
+    "LBFGS": "lr",
     "NAdam": "lr eps weight_decay momentum_decay",
     "RAdam": "lr eps weight_decay",
     "RMSprop": "lr eps momentum weight_decay alpha",
     "Rprop": "lr",
     "SGD": "lr momentum weight_decay",
 }
+ABOVE_ZERO = {"SparseAdam": "lr eps"}
 # Those that take apart `betas` when they are built.
 READS_BETAS = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion")
 NO_AMSGRAD = ("FusedAdam", "FusedLamb")

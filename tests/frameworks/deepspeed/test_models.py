@@ -11,7 +11,9 @@ from cfglint.schema import load
 NEWEST = (0, 19, 8)
 
 
-@pytest.mark.parametrize(("value", "expected"), [(5e8, 500_000_000), ("5_000", 5000), (" 5 ", 5), ("5.0", 5), ("+5", 5), (True, 1), ("-0", 0)])
+@pytest.mark.parametrize(
+    ("value", "expected"), [(5e8, 500_000_000), ("5_000", 5000), (" 5 ", 5), ("5.0", 5), ("+5", 5), (True, 1), ("-0", 0)]
+)
 def test_integers_are_read_leniently(value, expected):
     assert lax.integer(value) == expected
 

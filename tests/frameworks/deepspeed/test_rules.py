@@ -98,7 +98,9 @@ class TestOptimizers:
         assert len(found) == 1
         assert exception in found[0]
 
-    @pytest.mark.parametrize("params", [{"fused": True, "torch_adam": True}, {"foreach": False, "torch_adam": True}, {"adam_w_mode": False}])
+    @pytest.mark.parametrize(
+        "params", [{"fused": True, "torch_adam": True}, {"foreach": False, "torch_adam": True}, {"adam_w_mode": False}]
+    )
     def test_what_the_class_or_deepspeed_takes(self, runs, params):
         assert runs.errors({"optimizer": {"type": "Adam", "params": params}}) == []
 
@@ -154,7 +156,9 @@ class TestSchedules:
         assert len(found) == 1
         assert found[0].startswith(exception)
 
-    @pytest.mark.parametrize(("sections", "wrapper"), [(zero(2), "DeepSpeedZeroOptimizer"), ({"bf16": {"enabled": True}}, "FP16_Optimizer")])
+    @pytest.mark.parametrize(
+        ("sections", "wrapper"), [(zero(2), "DeepSpeedZeroOptimizer"), ({"bf16": {"enabled": True}}, "FP16_Optimizer")]
+    )
     def test_torch_schedules_need_a_bare_optimizer(self, runs, sections, wrapper):
         assert runs.exceptions({**scheduler("StepLR", step_size=10), **sections}) == [f"TypeError: {wrapper} is not an Optimizer"]
 
@@ -200,7 +204,9 @@ class TestFirstStep:
         assert run.verdict == "reject"
         assert run.fails_at == "first-step"
 
-    @pytest.mark.parametrize("values", [{"gradient_clipping": 0}, {"gradient_clipping": True}, {"steps_per_print": None}, {"steps_per_print": 0.5}])
+    @pytest.mark.parametrize(
+        "values", [{"gradient_clipping": 0}, {"gradient_clipping": True}, {"steps_per_print": None}, {"steps_per_print": 0.5}]
+    )
     def test_starts(self, runs, values):
         assert runs.errors({**ADAM, **values}) == []
 
@@ -211,7 +217,7 @@ class TestFirstStep:
 
 class TestParallel:
     def test_the_second_partition_divides_the_gpus(self, runs):
-        values = zero(3, zero_hpz_partition_size=8)
+        values = {**zero(3, zero_hpz_partition_size=8), **ADAM}
         assert runs.errors({"train_batch_size": 12, **values}, gpus=12) == ["DSP018"]
         assert runs.errors({"train_batch_size": 4, **values}, gpus=4) == []
         assert runs.errors(values, gpus=None) == []

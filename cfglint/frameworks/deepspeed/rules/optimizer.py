@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
-from cfglint.frameworks.deepspeed.optimizers import NO_AMSGRAD, NOT_NEGATIVE, READS_BETAS
+from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, READS_BETAS
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -190,23 +190,35 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
         yield "amsgrad", f"RuntimeError: {name} does not support the AMSGrad variant."
     if name == "MuonWithAuxAdam" and arguments.get("ns_method", "gram") not in ("gram", "standard"):
         yield "ns_method", f"AssertionError: ns_method must be one of {{'standard', 'gram'}}, got {arguments['ns_method']}"
-    for key in NOT_NEGATIVE.get(name, "").split():
-        if key in arguments:
-            raised = not_negative(key, arguments[key])
+    for table, above in ((NOT_NEGATIVE, False), (ABOVE_ZERO, True)):
+        for key in table.get(name, "").split():
+            raised = out_of_bounds(key, arguments[key], above) if key in arguments else ""
             if raised:
                 yield key, raised
+    yield from unfit(name, arguments)
     if name in READS_BETAS and "betas" in arguments:
         raised = two_betas(arguments["betas"], compared=name not in (*FILLED, "DeepSpeedCPULion"))
         if raised:
             yield "betas", raised
 
 
-def not_negative(key: str, value: Any) -> str:
-    """What `0.0 <= value` comes to in torch's optimizers; empty where they are content."""
+def out_of_bounds(key: str, value: Any, above: bool) -> str:
+    """What torch's optimizers raise for a number that is negative, or zero with `above`; empty where they are content."""
     if not isinstance(value, (int, float)):
         return f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
     said = {"lr": "learning rate", "eps": "epsilon value"}.get(key, f"{key} value")
-    return "" if value >= 0 else f"ValueError: Invalid {said}: {value}"
+    return "" if value > 0 or (value == 0 and not above) else f"ValueError: Invalid {said}: {value}"
+
+
+def unfit(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+    """What torch's optimizers refuse about two arguments together, or about a number's upper end."""
+    if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
+        yield "nesterov", "ValueError: Nesterov momentum requires a momentum and zero dampening"
+    if arguments.get("fused") is True and arguments.get("foreach") is True and name in ("Adam", "AdamW", "Adagrad", "SGD"):
+        yield "fused", "RuntimeError: `fused` and `foreach` cannot be `True` together."
+    rho = arguments.get("rho")
+    if name == "Adadelta" and isinstance(rho, (int, float)) and rho > 1:
+        yield "rho", f"ValueError: Invalid rho value: {rho}"
 
 
 def two_betas(value: Any, compared: bool) -> str:

@@ -61,11 +61,13 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     `deepspeed.initialize` compares the size with zero before the config is read, so that a text ends the
     run there, `"2"` and `"auto"` included.
 
-    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`, `ValueError:
-    tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).`, `AssertionError: 6 is
-    not divisible by 4`.
+    The ranks form a mesh of `GPUs // autotp_size` by `autotp_size`; those outside of it die.
 
-    Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:71.
+    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`, `ValueError:
+    tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).`, and from torch's device
+    mesh a bare `AssertionError` (more than the GPUs) or `IndexError: list index out of range`.
+
+    Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.
     """
     section = config.values.get("tensor_parallel")
     if not isinstance(section, dict) or config.version < (0, 16, 4):
@@ -82,7 +84,7 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(size, int) or size < 2:
         return
     if world is not None and world % size:
-        raised = f"AssertionError: {world} is not divisible by {size}"
+        raised = "IndexError: list index out of range" if size < world else "AssertionError"
         yield Finding(setting, f"{size} does not divide {world} GPUs", exception=raised, fails_at="init")
     inner = config.section("tensor_parallel")["tensor_parallel"]
     if inner is not None and inner["tp_size"] not in (1, size):

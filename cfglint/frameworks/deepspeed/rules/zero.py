@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
-from cfglint.rule import WARN, Finding, rule
+from cfglint.rule import SKIP, WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment="skip",
+    fragment=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage"},
@@ -317,8 +317,8 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}\n',
-    good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
+    bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}, "optimizer": {"type": "Adam"}}\n',
+    good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 12, "at": "/zero_optimization/zero_hpz_partition_size"},
 )
 def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Finding]:
@@ -332,7 +332,7 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
     Source: deepspeed 0.19.8 utils/groups.py:71, 943.
     """
     size, world = config.zero["zero_hpz_partition_size"], config.world_size
-    if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world):
+    if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world) and config.has_optimizer:
         raised = f"AssertionError: {world} is not divisible by {size}"
         yield Finding(config.at("zero_optimization", "zero_hpz_partition_size"), f"{size} does not divide {world} GPUs", exception=raised)
 
@@ -388,3 +388,32 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
         raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
         setting = config.at("zero_optimization", "zero_quantized_weights")
         yield Finding(setting, "autocast does not go with quantized weights", exception=raised)
+
+
+@rule(
+    "DSP021",
+    "secondary-partition-without-optimizer",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment=SKIP,
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
+    example={"gpus": 8, "at": "/zero_optimization/zero_hpz_partition_size"},
+)
+def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`zero_hpz_partition_size` at stage 3 without an optimizer.
+
+    The engine then asks itself for a method that only the optimizer of stage 3 has. A model built under
+    `deepspeed.zero.Init` has its groups already and does not get there.
+
+    Run-time error: `AttributeError: 'DeepSpeedEngine' object has no attribute
+    '_set_zero_group_parallelism'`.
+
+    Source: deepspeed 0.19.8 runtime/engine.py:2717-2720.
+    """
+    size = config.zero["zero_hpz_partition_size"]
+    if config.stage == 3 and isinstance(size, int) and size > 1 and not config.has_optimizer and readable_optimizer(config):
+        raised = "AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'"
+        setting = config.at("zero_optimization", "zero_hpz_partition_size")
+        yield Finding(setting, "a second partition needs an optimizer, and there is none", exception=raised)
