@@ -10,6 +10,7 @@ from cfglint.run import Run, integer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.batch.solver import Solution
@@ -32,6 +33,11 @@ class Pace:
     def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
         self.seconds_per_step = seconds_per_step
         self.tokens_per_second = tokens_per_second
+
+    def __str__(self) -> str:
+        if self.seconds_per_step is not None:
+            return f"at {self.seconds_per_step:g} seconds a step on every number of GPUs, so measure each"
+        return f"at {self.tokens_per_second:g} tokens a second on every number of GPUs, so measure each"
 
     def hours(self, numbers: dict[str, int | None]) -> float | None:
         """Hours for the whole run; None when its steps or tokens are not known."""
@@ -73,19 +79,23 @@ class Advice:
         self.rule = rule
 
 
-def plan(run: Run, facts: Facts, gpu_counts: list[int], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
+def plan(
+    run: Run, facts: Facts, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace
+) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps today's. Unknown is raised when the facts do not suffice."""
     return [Plan(repair(run, facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
 
 
-def table(plans: list[Plan]) -> dict[str, Any]:
-    """The plans as plain values, for reports."""
+def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
+    """The plans as plain values, for reports; `pace` says what hours rest on."""
     before = today_batch(plans)
     targets = {each.solution.problem.global_batch for each in plans}
     after = targets.pop() if len(targets) == 1 else None
     notes = advice(plans[0].repair.run, before, after) if plans and before and after else []
     return {
         "before": before,
+        "after": after,
+        "pace": str(pace) if pace is not None and any(each.hours is not None for each in plans) else "",
         "plans": [entry(each) for each in plans],
         "advice": [
             {"key": each.setting.name, "place": each.setting.place, "value": each.setting.value, "advised": each.value, "rule": each.rule}

@@ -215,6 +215,21 @@ def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Itera
         yield from gathering.each(paths)
 
 
+def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> Run:
+    """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
+    facts = facts_of(arguments, project, whole)
+    for name, value in (known or {}).items():
+        if getattr(facts, name) is None:
+            setattr(facts, name, value)
+            facts.gpus_from = "the log" if name == "gpus" else facts.gpus_from
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    paths, texts = with_stdin(arguments)
+    for path in paths:
+        if path not in texts and not os.path.isfile(path):
+            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
+    return Gathering(facts, arguments.kind, section, Shelf(texts)).one(paths)
+
+
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, str]]:
     """The paths with `-` under its name, and the text that it stands for."""
     if "-" not in arguments.paths:

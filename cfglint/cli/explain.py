@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from cfglint import logs, reconcile
-from cfglint.cli.common import UsageError, add_run_options, facts_of, fail, load_configuration, with_stdin
-from cfglint.gather import Gathering, Shelf, UnknownKind
+from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run
+from cfglint.gather import UnknownKind
 from cfglint.report import account as report
 
 TYPE_CHECKING = False
@@ -31,7 +30,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Explain and print; exit status 1 when a log cannot be reproduced or differs from the files."""
+    """Explain and print; exit status 1 when a log differs from the files that it is held against."""
     try:
         project = load_configuration(arguments)
         log = next((path for path in arguments.paths if path != "-" and holds_banner(path)), None)
@@ -42,7 +41,7 @@ def run(arguments: Namespace) -> int:
             status = 1 if any(each.differences for each in found) else 0
         else:
             text, status = explain_run(arguments, project), 0
-    except UsageError as wrong:
+    except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
     return write(text, arguments.output) or status
 
@@ -68,28 +67,11 @@ def explain_run(arguments: Namespace, project: Configuration) -> str:
     """The account of the run that the paths are."""
     from cfglint.explain import Account
 
-    return report.render(Account(one_run(arguments, project)), arguments.format)
-
-
-def one_run(arguments: Namespace, project: Configuration, **known: int) -> Run:
-    """The paths as one run; `known` are facts that hold where no flag says otherwise."""
-    facts = facts_of(arguments, project, arguments.run)
-    for name, value in known.items():
-        if getattr(facts, name) is None:
-            setattr(facts, name, value)
-            if name == "gpus":
-                facts.gpus_from = "the log"
-    section = tuple(arguments.section.split(".")) if arguments.section else ()
-    paths, texts = with_stdin(arguments)
-    for path in paths:
-        if path not in texts and not os.path.isfile(path):
-            raise UsageError(
-                f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; explain takes the files of one run, or a log"
-            )
     try:
-        return Gathering(facts, arguments.kind, section, Shelf(texts)).one(paths)
+        found = one_run(arguments, project, arguments.run)
     except UnknownKind as wrong:
         raise UsageError(f"{wrong}; nor is it a log with a training banner") from wrong
+    return report.render(Account(found), arguments.format)
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:
@@ -97,7 +79,7 @@ def explain_log(path: str, arguments: Namespace, project: Configuration) -> list
     found = [reconcile.explain(banner) for banner in logs.read(read_lines(path))]
     if arguments.paths:
         for each in found:
-            each_run = one_run(arguments, project, **reconcile.hint(each))
+            each_run = one_run(arguments, project, arguments.run, reconcile.hint(each))
             reconcile.compare(each, each_run.resolved, place_in(each_run))
     return found
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, positive, runs_of
-from cfglint.gather import Tally, UnknownKind
+from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run, positive
+from cfglint.gather import UnknownKind
 from cfglint.planning import Pace, plan, table
 from cfglint.repair import Unknown
 from cfglint.report import plans
@@ -48,16 +48,14 @@ def counts(text: str) -> list[int]:
 def run(arguments: Namespace) -> int:
     """Plan and print; exit status 1 when no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
-    arguments.run = True
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
         project = load_configuration(arguments)
-        [(_, each)] = list(runs_of(arguments, project, Tally()))
-        facts = each.facts
-        found = plan(each, facts, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
+        each = one_run(arguments, project, whole=True)
+        found = plan(each, each.facts, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
     except (UsageError, UnknownKind, Unknown, EditRefused) as wrong:
         return fail(str(wrong))
-    told = table(found)
+    told = table(found, pace)
     sys.stdout.write(plans.render(arguments.format, told, terminal=sys.stdout.isatty()))
     if arguments.plot:
         written = _draw(told, arguments.plot)
@@ -72,6 +70,10 @@ def _draw(told: dict[str, Any], path: str) -> str | None:
 
     try:
         plot.draw(told, path)
-    except OSError as wrong:
+    except plot.NoPlotting as wrong:
+        return str(wrong)
+    except (OSError, ValueError) as wrong:
+        if isinstance(wrong, ValueError):
+            return f"--plot {path}: {wrong}"
         return f"--plot {path}: {wrong.strerror or wrong}"
     return None

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import textwrap
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 COLUMNS = ("GPUs", "micro", "accumulation", "data-parallel", "global", "steps/epoch", "total steps", "tokens/step", "hours", "note")
+HEADS = (
+    ("", "GPUs"),
+    ("", "micro"),
+    ("accumu-", "lation"),
+    ("data", "parallel"),
+    ("", "global"),
+    ("steps", "an epoch"),
+    ("total", "steps"),
+    ("tokens", "a step"),
+    ("", "hours"),
+    ("", "note"),
+)
+WIDTH = 80
+NARROWEST = 24  # columns that a note gets at least
 
 
 def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
@@ -24,7 +40,7 @@ def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
         return as_markdown(rows, told)
     shown = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
     drawn = on_terminal(rows, shown) if terminal else as_text(rows, shown)
-    return drawn + "".join(f"{line}\n" for line in notes(told))
+    return drawn + "".join(f"{line}\n" for each in notes(told) for line in wrap(each) or [""])
 
 
 def row(plan: dict[str, Any]) -> list[str]:
@@ -48,7 +64,7 @@ def remark(plan: dict[str, Any]) -> str:
     """Why this split, or what can be had instead."""
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
-        return (plan["reasons"][0] if plan["reasons"] else "") + idle
+        return (plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle
     offers = plan["alternatives"]
     near = [str(offers[side]) for side in ("below", "above") if offers[side]]
     text = "not reachable"
@@ -60,23 +76,48 @@ def remark(plan: dict[str, Any]) -> str:
 
 
 def notes(told: dict[str, Any]) -> list[str]:
-    """What was tuned for another batch, and what the published rules say of it."""
+    """What the hours rest on; what was tuned for another batch, and what the published rules say of it."""
+    lines = ["", f"Hours: {told['pace']}."] if told["pace"] else []
     if not told["advice"]:
-        return []
-    lines = ["", f"Tuned for a global batch of {told['before']}, and left as they are; published rules would say:"]
+        return lines
+    lines += ["", f"Tuned for a global batch of {told['before']}, and left as it is. Published rules would say for {told['after']}:"]
+    advised: dict[str, list[str]] = {}
     for each in told["advice"]:
-        lines.append(f"  {each['key']} {each['value']} ({each['place']}) -> {each['advised']:.4g}  {each['rule']}")
-    return lines
+        where = f"{each['key']} {each['value']} ({each['place']})"
+        advised.setdefault(where, []).append(f"{amount(each['advised'])} ({each['rule'].partition(',')[0]})")
+    lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
+    return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in told["advice"]) if "," in rule)]
+
+
+def amount(value: float) -> str:
+    """A number with four digits, a whole one with all."""
+    return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
+
+
+def wrap(line: str) -> list[str]:
+    """A line folded to the width."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
 def as_text(rows: list[list[str]], shown: list[int]) -> str:
-    """Columns aligned by spaces."""
-    heads = [COLUMNS[index] for index in shown]
-    lines = [heads, *([line[index] for index in shown] for line in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(shown))]
-    last = len(shown) - 1
-    drawn = ["  ".join(cell.rjust(width) if place != last else cell for place, (cell, width) in enumerate(zip(line, widths, strict=True))) for line in lines]
-    return "".join(line.rstrip() + "\n" for line in drawn)
+    """Columns aligned by spaces, the notes folded in theirs."""
+    *numbers, note = shown
+    heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
+    cells = [[line[index] for index in numbers] for line in rows]
+    widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
+    room = max(WIDTH - sum(widths) - 2 * len(widths), NARROWEST)
+    drawn = [aligned(heads[0], widths), f"{aligned(heads[1], widths)}  note"]
+    for line, row_cells in zip(rows, cells, strict=True):
+        first, *more = textwrap.wrap(line[note], room) or [""]
+        drawn.append(f"{aligned(row_cells, widths)}  {first}")
+        drawn += [f"{' ' * (sum(widths) + 2 * len(widths))}{each}" for each in more]
+    return "".join(f"{line.rstrip()}\n" for line in drawn)
+
+
+def aligned(cells: list[str], widths: list[int]) -> str:
+    """Cells of one line, to the right of their columns."""
+    return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 
 def on_terminal(rows: list[list[str]], shown: list[int]) -> str:
@@ -88,9 +129,9 @@ def on_terminal(rows: list[list[str]], shown: list[int]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for index in shown:
-        drawn.add_column(COLUMNS[index], justify="left" if index == len(COLUMNS) - 1 else "right")
+        drawn.add_column("\n".join(HEADS[index]).strip(), justify="left" if index == len(COLUMNS) - 1 else "right")
     for line in rows:
         drawn.add_row(*(Text(line[index], style="" if line[1] else "dim") for index in shown))
     console = Console()
@@ -113,7 +154,6 @@ def as_markdown(rows: list[list[str]], told: dict[str, Any]) -> str:
     """A Markdown table and the notes as a list."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "--:|" * (len(COLUMNS) - 1) + "---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows]
-    advice = notes(told)
-    if advice:
-        lines += ["", advice[1], "", *(f"- {line.strip()}" for line in advice[2:])]
+    for line in notes(told):
+        lines.append(f"- {line.strip()}" if line.startswith("  ") else line)
     return "\n".join(lines) + "\n"

@@ -1,0 +1,82 @@
+"""Plans as a picture: which GPU counts and micro batches work, and how long each run takes. Needs matplotlib.
+
+Everything is told by shape, fill, hatching and text, so that it reads in black and white.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from matplotlib.axes import Axes
+
+WIDTH_OF_COUNT = 1.1  # inches for each GPU count
+MARGIN = 2.4
+HEIGHT_OF_SIZE = 0.42  # inches for each micro batch
+BLACK = "black"
+GREY = "0.55"
+
+
+class NoPlotting(Exception):
+    """matplotlib is not installed; the text tells how to get it."""
+
+
+def draw(told: dict[str, Any], path: str) -> None:
+    """Write the picture to a file, SVG or what its ending says; NoPlotting, or OSError when it cannot be written.
+
+    `told` is `cfglint.planning.table`.
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as wrong:
+        raise NoPlotting("--plot needs matplotlib: pip install 'cfglint-train[plot]'") from wrong
+    plans = told["plans"]
+    sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
+    with rc_context({"svg.hashsalt": "cfglint", "svg.fonttype": "none", "font.family": "sans-serif"}):
+        figure = Figure(figsize=(MARGIN + WIDTH_OF_COUNT * len(plans), 4.4 + HEIGHT_OF_SIZE * len(sizes)), layout="constrained")
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(max(len(sizes), 2), 4))
+        splits(upper, plans, sizes)
+        lengths(lower, plans)
+        lower.set_xticks(range(len(plans)), [str(plan["gpus"]) for plan in plans])
+        lower.set_xlim(-0.6, len(plans) - 0.4)
+        lower.set_xlabel("GPUs")
+        figure.savefig(path, metadata={"Date": None} if path.lower().endswith(".svg") else None)
+
+
+def splits(axes: Axes, plans: list[dict[str, Any]], sizes: list[int]) -> None:
+    """A mark for each split that works, with its accumulation beside it; the chosen one is filled."""
+    for place, plan in enumerate(plans):
+        chosen = plan["chosen"] or {}
+        for option in plan["options"]:
+            is_chosen = option["micro_batch"] == chosen.get("micro_batch")
+            height = sizes.index(option["micro_batch"])
+            axes.plot(place, height, "s", markersize=11, markeredgecolor=BLACK, markerfacecolor=BLACK if is_chosen else "white")
+            axes.annotate(f"x{option['accumulation']}", (place, height), (9, -3), textcoords="offset points", fontsize=8)
+        if not plan["options"]:
+            axes.plot(place, (len(sizes) - 1) / 2, "x", markersize=14, color=GREY)
+            axes.annotate("no split", (place, (len(sizes) - 1) / 2), (0, -18), textcoords="offset points", fontsize=8, ha="center")
+    batches = sorted({plan["global_batch"] for plan in plans})
+    axes.set_title(f"Splits of a global batch of {', '.join(map(str, batches))}: filled is chosen, x is accumulation", fontsize=10)
+    axes.set_yticks(range(len(sizes)), [str(size) for size in sizes])
+    axes.set_ylim(-0.7, max(len(sizes), 1) - 0.3)
+    axes.set_ylabel("micro batch")
+    axes.grid(axis="y", color="0.85", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def lengths(axes: Axes, plans: list[dict[str, Any]]) -> None:
+    """Hours of each run, or its steps where no pace is known."""
+    timed = any(plan["hours"] is not None for plan in plans)
+    for place, plan in enumerate(plans):
+        value = plan["hours"] if timed else plan["total_steps"]
+        if value is None or not plan["feasible"]:
+            axes.annotate("-", (place, 0), (0, 4), textcoords="offset points", ha="center")
+            continue
+        axes.bar(place, value, width=0.55, facecolor="white", edgecolor=BLACK, hatch="//")
+        axes.annotate(
+            f"{value:,.1f}" if timed else f"{value:,}", (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center"
+        )
+    axes.set_ylabel("hours" if timed else "steps")
+    axes.margins(y=0.15)
