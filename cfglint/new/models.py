@@ -30,7 +30,6 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "rms_norm_epsilon": 1.0e-5,
         "activation": "swiglu",
         "mlp_multiple_of": 256,
-        "use_bias_in_norms": False,
         "use_bias_in_attn_linear": False,
         "make_vocab_size_divisible_by": 1,
     },

@@ -246,12 +246,13 @@ def warmup(job: Job, total: int | None) -> tuple[float, str]:
 
 
 def share(part: int, total: int) -> float:
-    """The fraction that, times the total, is exactly the part again."""
+    """The fraction that, times the total, is the part again, or the least above it where no float gives it exactly.
+
+    GPT-NeoX compares steps with the product, so that below the part a step would be missing.
+    """
     near = part / total
-    for candidate in (near, nextafter(near, 1), nextafter(near, 0)):
-        if candidate * total == part:
-            return candidate
-    return near
+    candidates = (near, nextafter(near, 0), nextafter(near, 1))
+    return min((each for each in candidates if each * total >= part), key=lambda each: each * total)
 
 
 def memory(keys: Keys, job: Job) -> None:
