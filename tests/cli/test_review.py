@@ -1,0 +1,254 @@
+"""`cfglint review`: the base, declared runs, every format, and what cannot be done."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.report import FORMATS
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nlearning_rate: 2.0e-5\n"
+HALVED = TRAINER.replace("steps: 8", "steps: 4")
+GOOD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n'
+BAD = GOOD.replace(": 8", ": 4")
+DECLARED = '[[run]]\nfiles = ["train.yaml"]\nkind = "huggingface"\ngpus = {}\nnum-examples = 128000\n'
+
+
+@pytest.fixture
+def review(checkout, capsys):
+    """Run `cfglint review`: (exit status, standard output, standard error)."""
+
+    def run(*arguments):
+        status = main(["review", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def topic(checkout):
+    """A repository with two configs, on a branch of its own."""
+    checkout.write(train__yaml=TRAINER, ds__json=GOOD, cfglint__toml="gpus = 8\n")
+    checkout.commit()
+    checkout.git("checkout", "-q", "-b", "topic")
+    return checkout
+
+
+class TestAnswer:
+    def test_nothing_touched(self, topic, review):
+        status, out, err = review()
+        assert (status, out) == (0, "no change in meaning\n")
+        assert err.startswith("cfglint: 0 runs compared, 0 changed in meaning; no findings new; against main (")
+
+    def test_a_change(self, topic, review):
+        topic.write(train__yaml=HALVED)
+        status, out, err = review()
+        assert status == 0
+        assert out == (
+            "train.yaml\n"
+            "  global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 4 x 8 (micro batch x accumulation x data parallel)\n"
+            "  learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)\n"
+            "  total steps about doubled: the same 3 epochs in smaller batches\n"
+            "  settings\n"
+            "    gradient_accumulation_steps: 8 -> 4 (train.yaml:3)\n"
+        )
+        assert "1 run compared, 1 changed in meaning" in err
+
+    def test_a_new_error_fails(self, topic, review):
+        topic.write(ds__json=BAD)
+        status, out, err = review()
+        assert status == 1
+        assert "does not start any more on 8 GPUs" in out
+        assert "1 error new" in err
+
+    def test_an_old_error_does_not(self, topic, review):
+        topic.git("checkout", "-q", "main")
+        topic.write(ds__json=BAD)
+        topic.commit()
+        topic.git("checkout", "-q", "-B", "topic")
+        topic.write(ds__json=BAD.replace("256", "512"))
+        assert review()[0] == 0
+
+    def test_reformatting(self, topic, review):
+        topic.write(train__yaml=f"# why\n{TRAINER}", ds__json=json.dumps(json.loads(GOOD), indent=2))
+        status, out, err = review("--fail-on", "info")
+        assert (status, out) == (0, "no change in meaning\n")
+        assert "2 runs compared, 0 changed in meaning" in err
+
+    @pytest.mark.parametrize("form", FORMATS)
+    def test_every_format(self, topic, review, form):
+        topic.write(train__yaml=HALVED, ds__json=BAD, new__yaml=f"{TRAINER}seed: 1\nseed: 2\n")
+        status, out, _ = review("--format", form)
+        assert status == 1
+        assert "ds.json" in out
+
+    def test_states(self, topic, review):
+        topic.write(ds__json=BAD)
+        assert [review("--state", state)[0] for state in ("working", "staged", "committed")] == [1, 0, 0]
+        topic.git("add", "ds.json")
+        assert [review("--state", state)[0] for state in ("working", "staged", "committed")] == [1, 1, 0]
+
+
+class TestBase:
+    def test_of_the_remote_before_the_local_one(self, topic, review, tmp_path_factory):
+        clone = tmp_path_factory.mktemp("clone")
+        topic.git("clone", "-q", ".", str(clone))
+        topic.git("remote", "add", "origin", str(clone))
+        topic.git("fetch", "-q", "origin")
+        assert "against origin/topic" not in review()[2]
+        topic.git("update-ref", "refs/remotes/origin/main", "topic")
+        assert "against origin/main (" in review()[2]
+
+    def test_given(self, topic, review):
+        topic.write(train__yaml=HALVED)
+        topic.commit()
+        assert "global batch" in review("--base", "HEAD~1")[1]
+        assert review("--base", "HEAD")[1] == "no change in meaning\n"
+
+    def test_of_a_pull_request(self, topic, review, monkeypatch):
+        topic.git("branch", "release", "main")
+        monkeypatch.setenv("GITHUB_BASE_REF", "release")
+        assert "against release (" in review()[2]
+        monkeypatch.setenv("GITHUB_BASE_REF", "nowhere")
+        status, _, err = review()
+        assert status == 2
+        assert "none of origin/nowhere, nowhere is a commit here" in err
+
+    def test_of_a_merge_request(self, topic, review, monkeypatch):
+        monkeypatch.setenv("CI_MERGE_REQUEST_DIFF_BASE_SHA", topic.git("rev-parse", "main").strip())
+        topic.git("branch", "-D", "main")
+        assert review()[0] == 0
+
+    def test_a_name_that_is_no_commit(self, topic, review):
+        status, out, err = review("--base", "no-such")
+        assert (status, out) == (2, "")
+        assert err == "cfglint: no-such is not a commit here; name what to compare with: --base REV\n"
+
+    def test_a_name_that_looks_like_an_option(self, topic, review):
+        status, _, err = review("--base=--upload-pack=x")
+        assert status == 2
+        assert "does not start with a dash" in err
+
+    def test_no_base_at_all(self, topic, review):
+        topic.git("branch", "-D", "main")
+        status, _, err = review()
+        assert status == 2
+        assert "--base REV" in err
+
+    def test_no_commit_yet(self, checkout, review):
+        status, _, err = review()
+        assert (status, err) == (2, "cfglint: there is no commit yet, so nothing to compare with\n")
+
+    def test_nothing_in_common(self, topic, review):
+        topic.git("checkout", "-q", "--orphan", "alone")
+        topic.commit("another beginning")
+        status, _, err = review()
+        assert status == 2
+        assert "HEAD and main have no commit in common" in err
+
+    def test_a_shallow_clone(self, topic, review, tmp_path_factory, monkeypatch):
+        topic.commit("on the branch")
+        topic.git("checkout", "-q", "main")
+        topic.commit("on main")
+        clone = tmp_path_factory.mktemp("clone")
+        topic.git("clone", "-q", "--depth", "1", "--branch", "topic", f"file://{topic.folder}", str(clone))
+        monkeypatch.chdir(clone)
+        status, _, err = review("--base", "origin/main")
+        assert status == 2
+        assert "this clone is shallow, fetch the rest: git fetch --unshallow" in err
+        subprocess.run(["git", "fetch", "-q", "--depth", "1", "origin", "main:main"], check=True)
+        status, _, err = review("--base", "main")
+        assert status == 2
+        assert "too shallow to tell where the branch left main" in err
+        subprocess.run(["git", "fetch", "-q", "--unshallow"], check=True)
+        assert review("--base", "main")[0] == 0
+
+    def test_not_in_a_repository(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+        assert main(["review"]) == 2
+        assert "not in a git repository" in capsys.readouterr().err
+
+    def test_without_git(self, topic, review, monkeypatch):
+        monkeypatch.setenv("PATH", "")
+        status, _, err = review()
+        assert (status, err) == (2, "cfglint: there is no git on the search path\n")
+
+
+class TestDeclared:
+    @pytest.fixture
+    def declared(self, topic):
+        topic.git("checkout", "-q", "main")
+        topic.write(cfglint__toml=DECLARED.format(64), other__yaml=TRAINER)
+        topic.commit()
+        topic.git("checkout", "-q", "-B", "topic")
+        return topic
+
+    def test_its_facts_hold(self, declared, review):
+        declared.write(train__yaml=HALVED)
+        out = review()[1]
+        assert "global batch 2,048 -> 1,024 (halved): 4 x 8 x 64 -> 4 x 4 x 64" in out
+        # 128000 / (4 x 64) = 500 batches; / 8 = 63 (rounded up), x 3 = 189; / 4 = 125, x 3 = 375
+        assert "total steps 189 -> 375 (about doubled)" in out
+        assert out.count("train.yaml\n") == 1
+
+    def test_another_launch_touches_it(self, declared, review):
+        declared.write(cfglint__toml=DECLARED.format(32))
+        status, out, err = review()
+        assert status == 0
+        assert out.startswith("train.yaml\n  GPUs 64 -> 32 (halved)\n  global batch 2,048 -> 1,024 (halved): 4 x 8 x 64 -> 4 x 8 x 32 ")
+        assert "cfglint: cfglint.toml changed, too" in err
+
+    def test_a_promise_that_is_broken(self, declared, review):
+        declared.write(cfglint__toml=DECLARED.format(64) + "global-batch = 2048\n", train__yaml=HALVED)
+        status, out, _ = review()
+        assert status == 1
+        assert "RUN100 promise-broken" in out
+
+    def test_untouched_runs_are_left_alone(self, declared, review):
+        declared.write(other__yaml=HALVED)
+        _, out, err = review()
+        assert out.startswith("other.yaml\n  global batch halved on any number of GPUs")
+        assert "1 run compared" in err
+
+    def test_a_run_that_is_declared_anew(self, topic, review):
+        topic.write(cfglint__toml=DECLARED.format(64))
+        assert review()[1] == "no change in meaning\n"
+        topic.write(new__yaml=HALVED, cfglint__toml=DECLARED.format(64).replace("train.yaml", "new.yaml"))
+        assert "new.yaml\n  new run: starts on 64 GPUs, global batch 1,024" in review()[1]
+
+    def test_a_declared_run_that_was_renamed(self, declared, review):
+        declared.git("mv", "train.yaml", "renamed.yaml")
+        declared.write(cfglint__toml=DECLARED.format(64).replace("train.yaml", "renamed.yaml"))
+        status, out, err = review()
+        assert (status, out) == (0, "no change in meaning\n")
+        assert "1 run compared" in err
+
+    def test_the_configuration_of_the_state_that_is_reviewed(self, declared, review):
+        declared.write(cfglint__toml=DECLARED.format(32))
+        assert review("--state", "staged")[1] == "no change in meaning\n"
+        declared.git("add", "cfglint.toml")
+        assert "GPUs 64 -> 32" in review("--state", "staged")[1]
+        declared.write(cfglint__toml=DECLARED.format(16))
+        assert "GPUs 64 -> 32" in review("--state", "staged")[1]
+
+    def test_a_configuration_that_was_broken(self, declared, review):
+        declared.git("checkout", "-q", "main")
+        declared.write(cfglint__toml="[[run]\n")
+        declared.commit()
+        declared.git("checkout", "-q", "-B", "topic")
+        declared.write(cfglint__toml=DECLARED.format(32), train__yaml=HALVED)
+        assert "4 x 8 x 32 -> 4 x 4 x 32" in review()[1]
+
+    def test_selection(self, declared, review):
+        declared.write(cfglint__toml="gpus = 8\nignore = ['BAT']\n", ds__json=BAD)
+        status, out, _ = review()
+        assert status == 0
+        assert "BAT001" not in out
