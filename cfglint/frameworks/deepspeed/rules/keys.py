@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.deepspeed.lookups import unread
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.diagnostic import Fix
     from cfglint.frameworks.base import Setting, Version
@@ -295,7 +295,7 @@ def unread_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
-    for path in unread(config):
+    for path in unread(config.values):
         setting = config.setting(*path)
         hint, fix = nearest(setting)
         if hint:
@@ -307,20 +307,3 @@ def unsafe(fix: Fix | None) -> Fix | None:
     if fix is not None:
         fix.safe = False
     return fix
-
-
-def unread(config: DeepSpeedConfig) -> Iterator[tuple[str, ...]]:
-    """Paths at which the file has a key that nobody looks up."""
-    from cfglint.schema import IGNORE, load
-
-    schema = load("deepspeed")
-    waiting: list[tuple[tuple[str, ...], dict[Any, Any]]] = [((), config.values)]
-    while waiting:
-        path, section = waiting.pop()
-        for key, value in section.items():
-            inner = (*path, str(key))
-            known = schema.lookup(inner)
-            if known is None:
-                yield inner
-            elif isinstance(value, dict) and schema.keys(inner) and schema.policy(inner) == IGNORE:
-                waiting.append((inner, value))

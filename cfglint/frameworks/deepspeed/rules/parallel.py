@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
-from cfglint.rule import Finding, rule
+from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,3 +190,36 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised = f"ValueError: Failed to import lower precision safe module {bare[0]}: not enough values to unpack (expected 2, got 1)"
         setting = config.setting("torch_autocast", "lower_precision_safe_modules")
         yield Finding(setting, f"{bare[0]} is named without its package", exception=raised)
+
+
+@rule(
+    "DSP075",
+    "checkpoint-writer-without-unit",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="init",
+    fragment=WARN,
+    bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',
+    good='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast", "data_parallel": "replica"}}}\n',
+    example={"gpus": 8, "at": "/checkpoint/writer"},
+)
+def checkpoint_writer_without_unit(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`checkpoint.writer` without `data_parallel`, below stage 3 and without model parallelism.
+
+    An empty section turns the writer on. Without a unit to share the work by, DeepSpeed looks up a rank
+    that only a model-parallel run has.
+
+    Run-time error: `AttributeError: 'UniversalParallelInfo' object has no attribute 'dp_rank'`.
+
+    Fix: `"data_parallel": "replica"` (or `socket`, `machine`).
+
+    Source: deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96.
+    """
+    writer = config.get("checkpoint", "writer")
+    if not isinstance(writer, dict) or writer.get("data_parallel") is not None or config.version < (0, 17, 1):
+        return
+    size = config.section("tensor_parallel")["autotp_size"]
+    if config.stage in (0, 1, 2) and isinstance(size, int) and size < 2:
+        raised = "AttributeError: 'UniversalParallelInfo' object has no attribute 'dp_rank'"
+        setting = config.setting("checkpoint", "writer")
+        yield Finding(setting, "the writer needs data_parallel: replica, socket or machine", exception=raised)
