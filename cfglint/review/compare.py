@@ -32,7 +32,7 @@ class Comparison:
         self.settings: list[SettingChange] = []
         if before is not None and after is not None:
             self.settings = setting_changes(before, after)
-        self.consequences: list[Consequence] = consequences.of(sides[0], sides[1])
+        self.consequences: list[Consequence] = consequences.of(sides[0], sides[1], {each.key for each in self.settings})
 
     @property
     def files(self) -> list[str]:

@@ -73,8 +73,11 @@ class Consequence:
         return self.text.partition(": ")[0]
 
 
-def of(old: Side | None, new: Side | None) -> list[Consequence]:
-    """What becomes of a run, the weightiest first; a side is None when the run is new or gone."""
+def of(old: Side | None, new: Side | None, changed_keys: set[str]) -> list[Consequence]:
+    """What becomes of a run, the weightiest first; a side is None when the run is new or gone.
+
+    `changed_keys` are the settings that differ, as people say them.
+    """
     if new is None or old is None:
         return [alone(side, text) for side, text in ((new, "new run"), (old, "the run is gone")) if side is not None]
     lost = unfound(old, new)
@@ -83,7 +86,7 @@ def of(old: Side | None, new: Side | None) -> list[Consequence]:
     told = start(old, new)
     if not (old.readable and new.readable):
         return told
-    return [*told, *launch(old, new), *batch(old, new), *length(old, new), *rate(old, new), *rest(old, new)]
+    return [*told, *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
 
 
 def alone(side: Side, text: str) -> Consequence:
@@ -143,9 +146,9 @@ def launch(old: Side, new: Side) -> list[Consequence]:
 # ---- the batch
 
 
-def batch(old: Side, new: Side) -> list[Consequence]:
+def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
     """The global batch and how it is split, the learning rates that did not follow it, and the memory that it needs."""
-    told = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new)]
+    told = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), and with it the memory for activations"
@@ -228,7 +231,7 @@ def consumed(old: Side, new: Side) -> list[Consequence]:
     return changed("consumed_batch", "samples that a step really takes", before, after)
 
 
-def unchanged_rates(old: Side, new: Side) -> list[Consequence]:
+def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
     """The learning rates that stay although the batch does not."""
     if growth(old, new) in (None, 1):
         return []
@@ -240,7 +243,7 @@ def unchanged_rates(old: Side, new: Side) -> list[Consequence]:
         if number(rates[0].setting.value) != number(rates[1].setting.value):
             return []
         return [Consequence("learning_rate", f"learning rate unchanged: {as_written(rates[1])} ({origin(rates[1])})")]
-    stay = [text for key, (value, text) in after.items() if key in before and before[key][0] == value]
+    stay = [text for key, (value, text) in after.items() if key in before and before[key][0] == value and key not in changed_keys]
     return [Consequence("learning_rate", f"learning rate unchanged: {', '.join(stay)}")] if stay else []
 
 

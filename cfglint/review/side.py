@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.explain import Account
+from cfglint.explain import Account, context
 from cfglint.frameworks.account import FILLED
 from cfglint.rules.engine import internal
 
@@ -22,7 +22,9 @@ class Side:
         self.outcome = run.outcome()
         self.lines: dict[str, Item] = {}
         try:
-            self.lines = {item.label: item for item in Account(run).items if item.group != FILLED}
+            account = Account(run)
+            self.lines = {item.label: item for item in account.items if item.group != FILLED}
+            self.outcome.context = context(account)
         except Exception as wrong:
             self.outcome.diagnostics.append(internal("explaining the run", wrong, run.documents[0]))
 
