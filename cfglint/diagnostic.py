@@ -4,6 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.source.edit import Change
 
 ERROR = "error"
@@ -107,10 +109,30 @@ class Diagnostic:
         self.suppressed: str | None = None  # by what a reader silenced it: a comment, a configuration, a baseline
 
 
-class Outcome:
-    """What a run came to, as plain values: the entry of `runs` in the JSON output."""
+class Context:
+    """What a report with pictures shows beside the findings, as plain values.
 
-    __slots__ = ("diagnostics", "fails_at", "files", "gpus", "kinds", "resolved", "target", "verdict")
+    `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.table`;
+    `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
+    `whole`: the files are the whole run.
+    """
+
+    __slots__ = ("assumed", "marks", "settings", "texts", "whole")
+
+    def __init__(
+        self, texts: dict[str, str], settings: list[dict[str, Any]], marks: dict[str, list[int]], assumed: list[str], whole: bool
+    ) -> None:
+        self.texts = texts
+        self.settings = settings
+        self.marks = marks
+        self.assumed = assumed
+        self.whole = whole
+
+
+class Outcome:
+    """What a run came to, as plain values: the entry of `runs` in the JSON output. `context` is there where it was asked for."""
+
+    __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "resolved", "target", "verdict")
 
     def __init__(
         self,
@@ -131,3 +153,4 @@ class Outcome:
         self.fails_at = fails_at
         self.resolved = resolved
         self.diagnostics = diagnostics
+        self.context: Context | None = None

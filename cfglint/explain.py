@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
+from cfglint.diagnostic import Context
 from cfglint.frameworks.account import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.frameworks.base import DEFAULT, DERIVED, Setting
+from cfglint.rules.engine import internal
 from cfglint.run import integer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Diagnostic
+    from cfglint.diagnostic import Diagnostic, Outcome
     from cfglint.frameworks.base import Batch
     from cfglint.run import Run
 
@@ -31,6 +33,7 @@ class Account:
         self.run = run
         self.items: list[Item] = []
         self.assumed: list[str] = []
+        self.marks: dict[str, list[int]] = {}
         self.errors: list[Diagnostic] = [each for each in run.diagnostics if each.severity == "error"]
         self.resolved = run.resolved
         told = [config.account() for config in run.configs] if readable(run) else []
@@ -41,6 +44,8 @@ class Account:
             self._tell_batch(batch)
         for item in items:
             self._take(item)
+        for each in reversed(told):
+            self.marks.update(each.marks)
         for each in told:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
         self._use_filled()
@@ -163,6 +168,23 @@ def table(account: Account) -> dict[str, Any]:
         "settings": [entry(item) for item in account.items],
         "assumed": account.assumed,
     }
+
+
+def context(account: Account) -> Context:
+    """What pictures of the run are drawn from."""
+    run = account.run
+    texts = {document.path: document.text for document in run.documents}
+    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole)
+
+
+def explained(run: Run) -> Outcome:
+    """The outcome of a run with its context; what breaks the account is told like every bug of ours."""
+    outcome = run.outcome()
+    try:
+        outcome.context = context(Account(run))
+    except Exception as wrong:
+        outcome.diagnostics.append(internal("explaining the run", wrong, run.documents[0]))
+    return outcome
 
 
 def entry(item: Item) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from math import ceil, floor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     Version = tuple[int, ...]
 
@@ -181,12 +181,25 @@ def evaluations(total: int, every: int, version: Version = NEWEST, delay: float 
     return regular + last
 
 
+def evaluation_steps(total: int, every: int, version: Version = NEWEST, delay: float = 0) -> Iterator[int]:
+    """The steps after which the run of `evaluations` evaluates."""
+    count = evaluations(total, every, version, delay)
+    last = total if total % every and version >= (5, 4) else total - total % every
+    first = max(ceil(delay / every), 1) * every
+    yield from (min(first + place * every, last) for place in range(count))
+
+
 def saves(total: int, every: int) -> int:
     """Checkpoints of a run that saves every so many steps; the last step is always saved.
 
     Not positive: only the last. transformers 4.42.4 trainer_callback.py:546-559, 5.23.0 trainer_callback.py:584-604.
     """
     return -(-total // every) if every > 0 else 1
+
+
+def save_steps(total: int, every: int) -> Iterator[int]:
+    """The steps after which the run of `saves` saves."""
+    yield from (min((place + 1) * every, total) if every > 0 else total for place in range(saves(total, every)))
 
 
 def releases_giving(total: int, batches: int, accumulation: int, epochs: float) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from cfglint.frameworks.base import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from cfglint.frameworks.base import Config
@@ -20,6 +23,7 @@ GROUPS = (LAUNCH, BATCH, LENGTH, RATE, PRECISION, FILLED)
 
 EXAMPLES = "--num-examples N"
 GPUS = "--gpus N"
+MOST_MARKS = 1000  # steps of one kind that are kept; more of them are nothing to draw
 
 
 class Item:
@@ -41,13 +45,14 @@ class Item:
 
 
 class Account:
-    """The lines of one config in their order, and what is assumed of its launch."""
+    """The lines of one config in their order, what is assumed of its launch, and the steps at which it evaluates and saves."""
 
     def __init__(self, config: Config) -> None:
         version = ".".join(map(str, config.version))
         self.package = f"{config.package} {config.facts.target.get(config.package, config.newest) or version}"
         self.items: list[Item] = []
         self.assumed: list[str] = []
+        self.marks: dict[str, list[int]] = {}
 
     def add(self, group: str, label: str, setting: Setting, needs: str = "") -> None:
         """A setting of the files, or a default."""
@@ -56,3 +61,9 @@ class Account:
     def derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
         """A number that follows from others; `because` tells how."""
         self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
+
+    def mark(self, name: str, steps: Iterable[int]) -> None:
+        """The steps that a line counts, where they are not too many."""
+        kept = list(islice(steps, MOST_MARKS + 1))
+        if len(kept) <= MOST_MARKS:
+            self.marks[name] = kept

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cfglint.batch import steps
 from cfglint.batch.equation import implied_gpus
@@ -263,3 +265,18 @@ def test_deepspeed_schedulers() -> None:
     assert steps.deepspeed_warmup_steps(1) == 2
     assert steps.deepspeed_decay_steps(1_000, 100) == 900
     assert steps.deepspeed_decay_steps(50, 100) == 0
+
+
+@given(st.integers(1, 300), st.integers(1, 350), st.sampled_from([0, 0.5, 7, 120, 400]), st.sampled_from([(4, 42, 4), (5, 23, 0)]))
+def test_the_steps_of_evaluations_are_as_many_as_are_counted(total, every, delay, version):
+    on_the_last = version >= (5, 4)
+    expected = [step for step in range(1, total + 1) if step >= delay and (step % every == 0 or (on_the_last and step == total))]
+    assert list(steps.evaluation_steps(total, every, version, delay)) == expected
+    assert steps.evaluations(total, every, version, delay) == len(expected)
+
+
+@given(st.integers(1, 300), st.integers(0, 350))
+def test_the_last_step_is_always_saved(total, every):
+    expected = [step for step in range(1, total + 1) if step == total or (every and step % every == 0)]
+    assert list(steps.save_steps(total, every)) == expected
+    assert steps.saves(total, every) == len(expected)

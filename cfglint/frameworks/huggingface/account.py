@@ -66,9 +66,10 @@ def epochs_of(run: Steps) -> float | None:
 def batches_because(config: TrainerConfig) -> str:
     """How samples become the batches of one process."""
     batch, rounded = config.batch, "cut off" if config.arguments["dataloader_drop_last"] else "rounded up"
-    ways = config.batch.data_parallel.value
-    shared = f" / {ways} processes" if ways and ways > 1 and not config.accelerator.get("split_batches") else ""
-    return f"{config.facts.num_examples:,} / {batch.micro_batch.value}{shared}, {rounded}; one process"
+    ways, samples, micro = batch.data_parallel.value, f"{config.facts.num_examples:,}", batch.micro_batch.value
+    if not ways or ways == 1 or config.accelerator.get("split_batches"):
+        return f"{samples} / {micro}, {rounded}"
+    return f"of each of {ways} processes: {samples} / {micro} / {ways}, {rounded}"
 
 
 def updates_because(config: TrainerConfig, run: Steps) -> str:
@@ -103,23 +104,29 @@ def occasions(config: TrainerConfig, told: Account, run: Steps) -> None:
     ):
         setting = config.setting(key, value=strategy)
         if strategy == STEPS and isinstance(every, (int, float)) and every > 0:
-            count = occasions_by_steps(config, name, every, run)
+            count = occasions_by_steps(config, told, name, every, run)
             told.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {every}", needs=needs(config))
         elif strategy == EPOCH:
-            told.derive(LENGTH, label, name, epochs_begun(config, run), f"{key} is epoch ({setting.place})", needs=needs(config))
+            count = epochs_begun(config, run)
+            if count is not None and run.total and run.updates:
+                told.mark(name, (min((epoch + 1) * run.updates, run.total) for epoch in range(count)))
+            told.derive(LENGTH, label, name, count, f"{key} is epoch ({setting.place})", needs=needs(config))
         else:
             told.derive(LENGTH, label, name, 0 if strategy in ("no", STEPS) else None, f"{key} is {strategy} ({setting.place})")
 
 
-def occasions_by_steps(config: TrainerConfig, name: str, every: float, run: Steps) -> int | None:
-    """Evaluations or checkpoints at an interval; None where the length is not known."""
+def occasions_by_steps(config: TrainerConfig, told: Account, name: str, every: float, run: Steps) -> int | None:
+    """Evaluations or checkpoints at an interval, with their steps; None where the length is not known."""
     if not run.total:
         return None
     interval = arithmetic.interval(every, run.total)
     if name == "checkpoints":
+        told.mark(name, arithmetic.save_steps(run.total, interval))
         return arithmetic.saves(run.total, interval)
     delay = config.arguments["eval_delay"]
-    return arithmetic.evaluations(run.total, interval, config.version, delay if isinstance(delay, (int, float)) else 0)
+    delay = delay if isinstance(delay, (int, float)) else 0
+    told.mark(name, arithmetic.evaluation_steps(run.total, interval, config.version, delay))
+    return arithmetic.evaluations(run.total, interval, config.version, delay)
 
 
 def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:

@@ -41,8 +41,7 @@ def length(config: NeoXConfig, told: Account) -> None:
         told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
         told.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, cut off", needs=needs(config))
     if config.facts.num_examples is not None:
-        because = f"{config.facts.num_examples:,} samples / global batch, cut off"
-        told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+        epoch(config, told, config.facts.num_examples)
     decay, share = steps.decay_steps(config), of(config, "warmup")
     told.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
     if number(share.value) and decay is not None:
@@ -55,6 +54,16 @@ def length(config: NeoXConfig, told: Account) -> None:
             f"warmup {share.value} of the decay ({share.place})",
         )
     occasions(config, told, total)
+
+
+def epoch(config: NeoXConfig, told: Account, samples: int) -> None:
+    """One pass over the data: steps and tokens."""
+    size, tokens = config.batch.global_batch.value, config.argument("seq_length")
+    exact = f" = {samples / size:,.2f}" if whole(size) and size > 0 else ""
+    because = f"{samples:,} samples / global batch{exact}, cut off"
+    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+    if whole(tokens):
+        told.derive(LENGTH, "tokens an epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
 
 
 def needs(config: NeoXConfig) -> str:
@@ -75,12 +84,14 @@ def occasions(config: NeoXConfig, told: Account, total: int | None) -> None:
     """How often it evaluates and saves."""
     every = of(config, "eval_interval")
     if whole(every.value) and every.value > 0 and total is not None:
+        told.mark("evaluations", range(every.value, total + 1, every.value))
         told.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
     factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
     if config.argument("save") and total is not None and (factor.value is None or number(factor.value)):
         extra = config.argument("extra_save_iters")
         points = arithmetic.neox_save_iterations(total, factor.value, scale, extra if isinstance(extra, list) else ())
         because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
+        told.mark("checkpoints", sorted(points))
         told.derive(LENGTH, "checkpoints", "checkpoints", len(points), because)
 
 
