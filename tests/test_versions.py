@@ -242,3 +242,8 @@ def test_check_answers_for_the_version_that_is_locked(folder, capsys):
     printed = capsys.readouterr()
     assert json.loads(printed.out)["runs"][0]["target"]["transformers"] == "5.23.0"
     assert "uv.lock" not in printed.err
+
+
+@pytest.mark.parametrize("target", ["5", "5.0", "5.0.0"])
+def test_a_release_may_be_named_without_its_zeros(target):
+    assert Facts(target={"transformers": target}).version("transformers", "5.23.0") == (5, 0, 0)

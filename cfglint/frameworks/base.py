@@ -83,8 +83,9 @@ class Facts:
         self.target_from = target_from or {}
 
     def version(self, package: str, newest: str) -> Version:
-        """The targeted release of a package as numbers, the newest known when none is named."""
-        return parse_version(self.target.get(package, newest))
+        """The targeted release of a package as three or more numbers, the newest known when none is named."""
+        version = parse_version(self.target.get(package, newest))
+        return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
 
     def but(self, **changes: Any) -> Facts:
         """The same facts with some changed."""
@@ -227,7 +228,7 @@ class Config:
     kind = ""
     package = ""
     newest = ""
-    batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch -> the framework's key
+    batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key
 
     def __init__(self, documents: list[Document], facts: Facts) -> None:
         self.documents = documents
