@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, Facts
     from cfglint.source.document import Document
 
-INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch")
+INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
 
 TUNED = frozenset(
     (
@@ -192,7 +192,7 @@ def _terms(found: Repair, facts: Facts) -> Iterator[Term]:
     after = Run(found.run.documents, found.run.kinds, facts)
     for config in after.configs:
         ways = integer(config.batch.data_parallel.value) or 1
-        values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways}
+        values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways, "gpus": found.gpus}
         for role, key in config.batch_keys.items():
             setting = config.setting(key)
             if setting.node is not None and setting.written and setting.node.raw == "auto":
@@ -225,7 +225,9 @@ def _texts(chosen: list[Term]) -> dict[str, str] | None:
 def _reached(found: Repair, facts: Facts, texts: dict[str, str]) -> bool:
     """Whether the framework computes the target from the new texts, in every config of the run."""
     run = Run(rewritten(found.run, texts), found.run.kinds, facts)
-    batches = [config.batch for config in run.configs]
+    if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
+        return False
+    batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys]
     chosen = found.solution.chosen
     if chosen is None or not batches or any(batch.problem for batch in batches):
         return False
