@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cfglint.run import Run
 
 STANDARD_OUTPUT = "-"
-WIDER = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
+INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
 
 
 def add_arguments(parser: Parser) -> None:
@@ -133,7 +133,7 @@ def facts_given(arguments: Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, flag(name)[2:].replace("-", "_"), None) for name in FLAGS}
     given["offload"] = "all" if arguments.offload_weights else "optimizer" if arguments.offload else None
     given["target"] = targets(arguments) or None
-    return {name: value for name, value in given.items() if value not in (None, False)}
+    return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
@@ -149,10 +149,9 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     if unread or gathering.tally.unreadable:
         raise UsageError(f"--from {', '.join(unread or gathering.tally.unreadable)}: cannot be read; `cfglint check` says why")
     found = Existing(source)
-    replaced = [name for group in WIDER if group & given.keys() for name in group]
+    replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     found.drop([*replaced, *given])
-    job = Job(**found.facts)
-    beyond = found.drop(job.beyond(takes(arguments.kind, arguments.framework)))
+    beyond = found.drop(Job(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
     report(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
     return {**found.facts, **given}
 
@@ -162,8 +161,8 @@ def aimed(job: Job, arguments: Namespace) -> Job:
     from cfglint.frameworks import framework
     from cfglint.versions import Repositories
 
-    kinds = ("huggingface", "deepspeed", "accelerate") if arguments.kind == RUN else (arguments.kind,)
-    packages = [package for kind in kinds for package in framework(kind).packages()]
+    kinds = (arguments.framework if arguments.kind == RUN else arguments.kind, "deepspeed", "accelerate")
+    packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
     known = Facts(target={**load_configuration(arguments).target, **(job.target or {})})
     found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
     report(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
@@ -228,12 +227,12 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
 
 def store(path: str, text: str) -> None:
     """Write a file, atomically in the place of one that is there."""
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     if os.path.lexists(path):
         note = files.write(path, files.read(path)[2], text)
         report([note] if note else [])
         return
     try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(path, "x", encoding="utf-8", newline="") as out:
             out.write(text)
     except OSError as wrong:

@@ -48,7 +48,7 @@ def processes(job: Job) -> Keys:
     keys.add("compute_environment", "LOCAL_MACHINE")
     keys.add("distributed_type", kind)
     keys.add("num_machines", machines)
-    keys.add("num_processes", gpus, f"of all machines together: {gpus // machines} on each" if machines > 1 else "one for each GPU")
+    keys.add("num_processes", gpus, "one for each GPU, of all machines together")
     if machines > 1:
         why = "of the first machine; each other one gets its own: --machine_rank 1 --main_process_ip ADDRESS_OF_THE_FIRST"
         keys.add("machine_rank", 0, why)

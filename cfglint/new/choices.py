@@ -46,8 +46,8 @@ class Chosen:
 
     @property
     def adjustable(self) -> str:
-        """The equation, where the file is bound to its GPU count, and what changes that."""
-        return f"{self.equation}; `cfglint fix` adjusts it to other GPU counts"
+        """What the accumulation is for, where the file is bound to its GPU count, and what keeps that on another one."""
+        return f"for a global batch of {self.split.global_batch}; on other GPU counts `cfglint fix --gpus N` keeps it"
 
 
 def batch(job: Job, cap: Choice) -> Chosen:
@@ -145,6 +145,12 @@ def nodes(job: Job) -> int:
     if gpus % each:
         raise Contradiction(f"{gpus} GPUs do not fill nodes of {each}; say how many a node has with --gpus-per-node")
     return gpus // each
+
+
+def made_for(job: Job) -> str:
+    """The line above the keys of a file that is bound to its GPU count."""
+    gpus, machines = job.needed_gpus(), nodes(job)
+    return f"Made for {gpus} GPU{'s' if gpus > 1 else ''}" + (f" on {machines} machines." if machines > 1 else ".")
 
 
 def precision(job: Job) -> tuple[str, str]:

@@ -24,7 +24,7 @@ RATE = 1.0e-3
 PINNED_SINCE = (0, 19, 5)
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
-SMALLEST = Choice(1, "the least memory, for nobody said what fits; allow more with --max-micro-batch")
+SMALLEST = Choice(1, "the least memory, for nobody said what fits")
 TAKES = TRAINING | {"lora"}
 BEYOND = "a DeepSpeed file has no words for it; how a model is split is told in code"
 
@@ -107,7 +107,7 @@ def rate(job: Job) -> tuple[float, str]:
         return job.learning_rate, ""
     if job.lora:
         return choices.LORA_RATE, choices.WHY_LORA_RATE
-    return RATE, "DeepSpeed's own default for Adam; say another with --lr"
+    return RATE, "DeepSpeed's own default for Adam"
 
 
 def schedule(keys: Keys, job: Job, total: int | None) -> None:

@@ -22,7 +22,7 @@ RATE = 5.0e-5
 EPOCHS = 3.0
 LOGGING = 10
 ZERO = 2
-USUAL = Choice(8, "transformers' own default; bound it with --max-micro-batch")
+USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 BEYOND = "a trainer's file has no words for it; GPT-NeoX's has"
 ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
@@ -52,6 +52,8 @@ def matching_set(job: Job, folder: str = "") -> Generated:
 def notes(job: Job, chosen: Chosen, command: str) -> tuple[str, ...]:
     """What the files cannot say."""
     told = [chosen.equation, f"start it with: {command}"]
+    if job.num_examples and not job.steps and not job.tokens:
+        told.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
     if job.lora:
         told.append('the adapter is the script\'s: peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear") is a usual start')
     if job.seq_length:
@@ -76,8 +78,7 @@ def trainer_file(job: Job, folder: str) -> tuple[GeneratedFile, Chosen]:
     keys.add_known("seed", job.seed, default=42)
     if job.zero is not None:
         keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
-    head = f"For {job.needed_gpus()} GPU{'s' if job.gpus != 1 else ''}, one process each."
-    return GeneratedFile(NAME, KIND, keys, (head,)), chosen
+    return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
 
 
 def length(keys: Keys, job: Job, chosen: Chosen) -> int | None:
@@ -86,12 +87,9 @@ def length(keys: Keys, job: Job, chosen: Chosen) -> int | None:
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
         return asked
-    epochs = EPOCHS if job.epochs is None else job.epochs
-    total = None if job.num_examples is None else predicted(job, chosen, epochs)
-    why = "" if job.epochs else "transformers' own default; "
-    why += f"{total} steps with {job.num_examples:,} examples" if total is not None and job.num_examples else ""
-    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, why.removesuffix("; "))
-    return total
+    epochs = job.epochs or EPOCHS
+    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "transformers' own default")
+    return None if job.num_examples is None else predicted(job, chosen, epochs)
 
 
 def predicted(job: Job, chosen: Chosen, epochs: float) -> int:
@@ -140,7 +138,7 @@ def rate(job: Job) -> tuple[float, str]:
         return job.learning_rate, ""
     if job.lora:
         return choices.LORA_RATE, choices.WHY_LORA_RATE
-    return RATE, "transformers' own default; say another with --lr"
+    return RATE, "transformers' own default"
 
 
 def warmup(keys: Keys, job: Job, total: int | None) -> None:

@@ -33,7 +33,7 @@ def whole(job: Job, folder: str = "") -> Generated:
     """Everything in one file."""
     model, shape, chosen = model_keys(job)
     cluster_keys(model, job, shape)
-    return Generated([GeneratedFile(MODEL, KIND, model, heading(job))], chosen.split, notes(chosen, inside(folder, MODEL)))
+    return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(chosen, inside(folder, MODEL)))
 
 
 def pair(job: Job, folder: str = "") -> Generated:
@@ -42,14 +42,8 @@ def pair(job: Job, folder: str = "") -> Generated:
     cluster = Keys()
     cluster_keys(cluster, job, shape)
     beside = ("Paths and machines of this cluster; the model stands in " + MODEL + ".",)
-    files = [GeneratedFile(MODEL, KIND, model, heading(job)), GeneratedFile(CLUSTER, KIND, cluster, beside)]
+    files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, beside)]
     return Generated(files, chosen.split, notes(chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
-
-
-def heading(job: Job) -> tuple[str, ...]:
-    """The line above the keys."""
-    gpus = job.needed_gpus()
-    return (f"For {gpus} GPU{'s' if gpus > 1 else ''} on {choices.nodes(job)} node{'s' if choices.nodes(job) > 1 else ''}.",)
 
 
 def notes(chosen: Chosen, names: str) -> tuple[str, ...]:
@@ -99,7 +93,7 @@ def shape_of(job: Job) -> Shape:
 
 def usual(job: Job, shape: Shape) -> Choice:
     """The micro batch where nobody bounds it: what the published file has, for its own sequence length."""
-    return Choice(shape.micro_batch, f"as in configs/{shape.source}; bound it with --max-micro-batch")
+    return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
 def fitting(shape: Shape, job: Job) -> None:
