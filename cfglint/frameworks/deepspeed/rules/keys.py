@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.models import Fault
 
 DEEPSPEED = ("deepspeed",)
-ISSUE = "https://github.com/deepspeedai/DeepSpeed/issues/8489"
 REFUSED = {
     "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),
     "compression_training": ((0, 19, 7), "The DeepSpeed compression library has been removed."),
@@ -48,6 +47,7 @@ REFUSED_IN_ZERO = {
     good='{"train_batch_size": 8}\n',
     fixed='{"train_batch_size": 8}\n',
     example={"gpus": 8, "at": "/sparse_gradients"},
+    by_version=True,
 )
 def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A feature that this DeepSpeed has dropped; the key is refused whatever its value.
@@ -91,6 +91,7 @@ def removed(setting: Setting, since: Version, message: str) -> Finding:
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.19.0"}, "at": "/sparse_gradients"},
+    by_version=True,
 )
 def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A key that later releases of DeepSpeed refuse.
@@ -117,6 +118,7 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
     example={"gpus": 8, "at": "/zero_optimization/overlap_com"},
+    by_version=True,
 )
 def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A key that a strict section does not have.
@@ -168,11 +170,11 @@ def unknown(config: DeepSpeedConfig, setting: Setting, fault: Fault) -> Finding:
 
         fix = remove(setting, f"remove {setting.path[-1]}", safe=True)
         return Finding(setting, f"{setting.name} stands under its other name as well", exception=fault.exception, fix=fix, on_key=True)
-    hint, fix = nearest(setting)
+    hint, fix = nearest(config, setting)
     return Finding(setting, f"{setting.name} is no key of this section{hint}", exception=fault.exception, fix=fix, on_key=True)
 
 
-def nearest(setting: Setting) -> tuple[str, Fix | None]:
+def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
     """What to say of the key that may have been meant, and the renaming where it is in the same section."""
     from cfglint.fixes import rename
     from cfglint.schema import load
@@ -184,8 +186,10 @@ def nearest(setting: Setting) -> tuple[str, Fix | None]:
     candidate = found[0]
     if candidate.path[:-1] != section:
         return f"; {candidate.name} is one", None
-    title = f"rename it to {candidate.path[-1]}"
-    return f"; did you mean {candidate.path[-1]}?", rename(setting, candidate.path[-1], title, safe=candidate.distance == 1)
+    meant = f"; did you mean {candidate.path[-1]}?"
+    if config.has(*candidate.path):
+        return meant, None
+    return meant, rename(setting, candidate.path[-1], f"rename it to {candidate.path[-1]}", safe=candidate.distance == 1)
 
 
 @rule(
@@ -198,6 +202,7 @@ def nearest(setting: Setting) -> tuple[str, Fix | None]:
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/cpu_offload"},
+    by_version=True,
 )
 def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A deprecated key stands beside the key that replaced it.
@@ -231,6 +236,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage3_gather_fp16_weights_on_model_save"},
+    by_version=True,
 )
 def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A key of ZeRO that has a successor.
@@ -297,7 +303,7 @@ def unread_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     for path in unread(config.values):
         setting = config.setting(*path)
-        hint, fix = nearest(setting)
+        hint, fix = nearest(config, setting)
         if hint:
             yield Finding(setting, f"nobody reads {setting.name}{hint}", fix=unsafe(fix), on_key=True)
 
