@@ -57,10 +57,26 @@ class Rule:
     """A check and its claim.
 
     `fragment` is what becomes of an error when the file may be a part of a run. `scope` is what the check is
-    called with: every config, or the run as a whole.
+    called with: every config, or the run as a whole. `by_version`: what is found holds for some releases only,
+    so its fix is safe only where somebody said which release is meant.
     """
 
-    __slots__ = ("bad", "check", "code", "example", "fails_at", "fixed", "fragment", "good", "kinds", "name", "raises", "scope", "severity")
+    __slots__ = (
+        "bad",
+        "by_version",
+        "check",
+        "code",
+        "example",
+        "fails_at",
+        "fixed",
+        "fragment",
+        "good",
+        "kinds",
+        "name",
+        "raises",
+        "scope",
+        "severity",
+    )
 
     def __init__(
         self,
@@ -77,6 +93,7 @@ class Rule:
         example: dict[str, object],
         check: Check,
         scope: str = CONFIG,
+        by_version: bool = False,
     ) -> None:
         self.code = code
         self.name = name
@@ -91,6 +108,7 @@ class Rule:
         self.example = example
         self.check = check
         self.scope = scope
+        self.by_version = by_version
 
     @property
     def page(self) -> str:
@@ -117,6 +135,7 @@ def rule(
     fixed: str | None = None,
     example: dict[str, object] | None = None,
     scope: str = CONFIG,
+    by_version: bool = False,
 ) -> Callable[[Check], Check]:
     """Register a check. `kinds` empty means every kind.
 
@@ -126,7 +145,9 @@ def rule(
     """
 
     def register(check: Check) -> Check:
-        RULES.append(Rule(code, name, severity, kinds, fails_at, raises, fragment, bad, good, fixed, example or {}, check, scope))
+        RULES.append(
+            Rule(code, name, severity, kinds, fails_at, raises, fragment, bad, good, fixed, example or {}, check, scope, by_version)
+        )
         return check
 
     return register

@@ -65,6 +65,8 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     setting = finding.setting
     fails = severity == ERROR
+    if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
+        finding.fix.safe = False
     return Diagnostic(
         rule.code,
         rule.name,
