@@ -54,7 +54,7 @@ ARGUMENTS = {
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = re.compile(r"\s*([0-9][0-9,_]*(?:\.[0-9]+)?)")
-_ARGUMENT = re.compile(r"(?:^|\s)([a-z_]+) \.{2,} (\S+?)(?:\.{2,}\w*)?\s*$")
+_ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names longer than the dots have none
 _RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
 _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 
@@ -185,8 +185,8 @@ def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 
 def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """(name, number, whose) of a line `train_batch_size ............ 32`."""
-    found = _ARGUMENT.search(text) if " .." in text else None
-    if found and found.group(1) in ARGUMENTS:
+    found = _ARGUMENT.search(text)
+    if found:
         value = whole(found.group(2))
         if value is not None:
             yield ARGUMENTS[found.group(1)], value, (NEOX, DEEPSPEED)

@@ -190,9 +190,10 @@ def epochs_note(found: Explanation, batches: int, setting: str) -> str:
 def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, str, str]:
     """The batches of a process, with their formula."""
     samples, micro, ways = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
-    verb = "cut off" if setting.startswith("dataloader_drop_last") else "rounded up"
-    shares = "" if ways == 1 or setting.startswith("split") else f" / {ways:,} processes"
-    return "batches an epoch", f"{batches:,}", f"{samples:,} / {micro:,}{shares}, {verb}{'; one process' if ways > 1 else ''}"
+    rounded = "cut off" if setting.startswith("dataloader_drop_last") else "rounded up"
+    if ways == 1 or setting.startswith("split"):
+        return "batches an epoch", f"{batches:,}", f"{samples:,} / {micro:,}, {rounded}"
+    return "batches an epoch", f"{batches:,}", f"of each of {ways:,} processes: {samples:,} / {micro:,} / {ways:,}, {rounded}"
 
 
 def tell_epochs(found: Explanation, batches: int, setting: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 
+from cfglint.diagnostic import WARNING
 from cfglint.explain import origin, table
 from cfglint.frameworks import framework
 from cfglint.frameworks.account import FILLED, GROUPS
@@ -82,7 +83,10 @@ def header(account: Account) -> list[str]:
     targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
     told = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
     if not account.errors:
-        return [*told, *paragraph("", "It would start." if run.facts.whole else "Nothing in these files keeps it from starting.")]
+        starts = "It would start" if run.facts.whole else "Nothing in these files keeps it from starting"
+        warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
+        more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+        return [*told, *paragraph("", f"{starts}{more}.")]
     count = len(account.errors)
     told += paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
     for each in account.errors[:MOST_ERRORS]:
@@ -136,7 +140,7 @@ def spelled(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return f"{value:,}"
-    return str(value)
+    return f"{value:.10g}" if isinstance(value, float) and not value.is_integer() else str(value)
 
 
 # ---- a log

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 KIND = "accelerate"
 NEWEST = "1.15.0"
 
-# What `accelerate config` writes beside the type; two of them make a file sure.
+# What `accelerate config` writes beside the type; one of them makes a file sure.
 COMPANIONS = frozenset(
     (
         "num_processes",
@@ -49,7 +49,7 @@ class Accelerate(Framework):
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         companions = len(names & COMPANIONS)
         if "compute_environment" in names or "distributed_type" in names:
-            return SURE if companions > 1 else UNCLEAR
+            return SURE if companions else UNCLEAR
         return UNCLEAR if companions > 2 else STRANGER
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:

@@ -117,8 +117,11 @@ def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) 
 
 
 def shards(config: TrainerConfig, world: int, tensor: int) -> int:
-    """The parts that the samples of an epoch are dealt out in; under DeepSpeed too the launcher's axes count here."""
-    return max(world // max(tensor, axis(config, "tp")) // axis(config, "cp"), 1) if config.version >= MESH_SHARES else world
+    """The parts that the samples of an epoch are dealt out in: under DeepSpeed only tensor parallelism shares them."""
+    if config.version < MESH_SHARES:
+        return world
+    context = axis(config, "cp") if config.deepspeed is None else 1
+    return max(world // max(tensor, axis(config, "tp")) // context, 1)
 
 
 def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:

@@ -1,0 +1,124 @@
+"""`cfglint explain`: runs, logs, and a log held against files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 8\ngradient_accumulation_steps: 8\nnum_train_epochs: 3\n"
+LOG = """\
+[INFO|trainer.py:2405] 2025-03-04 10:12:00,100 >> ***** Running training *****
+[INFO|trainer.py:2406] 2025-03-04 10:12:00,100 >>   Num examples = 128,770
+[INFO|trainer.py:2407] 2025-03-04 10:12:00,100 >>   Num Epochs = 3
+[INFO|trainer.py:2408] 2025-03-04 10:12:00,100 >>   Instantaneous batch size per device = 8
+[INFO|trainer.py:2411] 2025-03-04 10:12:00,100 >>   Total train batch size (w. parallel, distributed & accumulation) = 256
+[INFO|trainer.py:2412] 2025-03-04 10:12:00,100 >>   Gradient Accumulation steps = 8
+[INFO|trainer.py:2413] 2025-03-04 10:12:00,100 >>   Total optimization steps = 1,509
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(TRAINER, encoding="utf-8")
+    (tmp_path / "train.log").write_text(LOG, encoding="utf-8")
+    return tmp_path
+
+
+def explained(capsys, *arguments):
+    status = main(["explain", *arguments, "--format", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_a_run_as_json(folder, capsys):
+    status, told = explained(capsys, "train.yaml", "--gpus", "4", "--num-examples", "128770")
+    assert status == 0
+    assert told["files"] == ["train.yaml"]
+    assert told["resolved"]["total_steps"] == 1512
+    assert {each["origin"] for each in told["settings"]} == {"written", "default", "derived"}
+
+
+def test_a_log_as_json_has_the_keys_of_the_contract(folder, capsys):
+    status, told = explained(capsys, "train.log")
+    (banner,) = told["banners"]
+    assert status == 0
+    assert list(banner)[:11] == [
+        *("line", "framework", "num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps"),
+        *("data_parallel", "steps_per_epoch", "consistent_with"),
+    ]
+    assert banner["consistent_with"] == [{"transformers": ">=4.30,<4.52.0"}]
+    assert (banner["line"], banner["data_parallel"], banner["steps_per_epoch"]) == (1, 4, 503)
+
+
+def test_a_log_against_its_configuration(folder, capsys):
+    assert main(["explain", "train.log", "train.yaml", "--target", "transformers==4.51.3"]) == 0
+    assert "NOT as configured" not in capsys.readouterr().out
+    assert main(["explain", "train.yaml", "train.log", "--target", "transformers==4.52.1"]) == 1
+    assert "total steps is 1,509 in the log, 1,512 by the files" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_difference_names_the_line_of_the_file(folder, capsys):
+    (folder / "train.yaml").write_text(TRAINER.replace("steps: 8", "steps: 4"), encoding="utf-8")
+    status, told = explained(capsys, "train.log", "train.yaml", "--target", "transformers==4.51.3")
+    assert status == 1
+    differences = {each["key"]: (each["log"], each["config"], each["place"]) for each in told["banners"][0]["differences"]}
+    assert differences["accumulation"] == (8, 4, "train.yaml:3")
+
+
+def test_a_log_is_told_by_its_content(folder, capsys):
+    (folder / "log.yaml").write_text(LOG, encoding="utf-8")
+    assert explained(capsys, "log.yaml")[1]["banners"][0]["total_steps"] == 1509
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_logs_of_other_shells(folder, capsys, encoding):
+    (folder / "shell.log").write_text(LOG, encoding=encoding)
+    assert explained(capsys, "shell.log")[1]["banners"][0]["num_examples"] == 128770
+
+
+def test_bytes_that_are_no_text_do_not_matter(folder, capsys):
+    (folder / "train.log").write_bytes(b"\xff\xfe\xfa\x00 |\n"[2:] + LOG.encode())
+    assert explained(capsys, "train.log")[1]["banners"][0]["line"] == 2
+
+
+def test_every_line_fits_a_terminal(folder, capsys):
+    for arguments in (
+        ["train.log"],
+        ["train.yaml", "--gpus", "4", "--num-examples", "128770"],
+        ["train.yaml"],
+        ["train.log", "train.yaml"],
+    ):
+        main(["explain", *arguments])
+        printed = capsys.readouterr().out
+        assert max(len(line) for line in printed.splitlines()) <= 80, printed
+
+
+def test_several_files_are_one_run(folder, capsys):
+    (folder / "launch.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 4\n", encoding="utf-8")
+    assert explained(capsys, "launch.yaml", "train.yaml")[1]["resolved"]["global_batch"] == 256
+
+
+def test_output_to_a_file(folder, capsys):
+    assert main(["explain", "train.yaml", "--output", "told.txt"]) == 0
+    assert capsys.readouterr().out == ""
+    assert "micro batch" in (folder / "told.txt").read_text(encoding="utf-8")
+    assert main(["explain", "train.yaml", "--output", "none/told.txt"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "says"), [("gone.yaml", "no such file"), (".", "is a folder"), ("notes.txt", "nor is it a log with a training banner")]
+)
+def test_what_cannot_be_explained(folder, capsys, path, says):
+    (folder / "notes.txt").write_text("just words\n", encoding="utf-8")
+    assert main(["explain", path]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, says in printed.err) == ("", True)
+
+
+def test_a_rejected_run_is_explained_all_the_same(folder, capsys):
+    (folder / "train.yaml").write_text(TRAINER + "fp16: true\nbf16: true\n", encoding="utf-8")
+    assert main(["explain", "train.yaml", "--run", "--gpus", "4"]) == 0
+    assert "It would not start: 1 error" in capsys.readouterr().out
