@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STRICT_PRECISION = (0, 17, 1)
 COMET_SINCE = (0, 14, 3)
+AS_JSON = "; DeepSpeed takes it, a trainer that names this file reads it as plain JSON and does not"
 
 
 class DeepSpeedConfig(Config):
@@ -57,23 +58,27 @@ class DeepSpeedConfig(Config):
         self._optimizer: Optimizer | type | None = Optional
 
     def read(self) -> None:
-        """Read the file as DeepSpeed's own loader does."""
-        from cfglint.source.readers import HJSON
+        """Read the file as DeepSpeed's own loader does; where nobody said so, with what a trainer makes of it in mind.
+
+        A trainer that names the file reads it with Python's json: no comments, and the last of equal keys counts.
+        """
+        from cfglint.source.readers import HJSON, STRICT_JSON
 
         document = self.documents[0]
         reading = HJSON.read(document)
-        self.load_problems = [(document, problem) for problem in reading.problems]
-        self.root = {} if self.load_problems else reading.value
-        if self.facts.overrides and isinstance(self.root, dict):
-            from cfglint.frameworks.overrides import lay_over
-
-            self.root = lay_over(self, self.root)
-
-    def moment(self, fails_at: str | None) -> str | None:
-        """Under a trainer the file is checked when training begins, and the engine is built when the model is wrapped for it."""
-        if self.trainer is None or fails_at is None:
-            return fails_at
-        return "first-step" if fails_at in ("init", "first-step") else "init"
+        problems, self.root = reading.problems, {} if reading.problems else reading.value
+        if not self.facts.declared and (problems or document.relaxations):
+            strict = STRICT_JSON.read(document)
+            if not problems:
+                problems = strict.problems[:1]
+            elif not strict.problems:
+                self.root = strict.value
+            else:
+                strict = reading
+            for problem in problems if strict is not reading else ():
+                problem.only_here = True
+                problem.message += "; DeepSpeed refuses it, a trainer's json does not" if reading.problems else AS_JSON
+        self.load_problems = [(document, problem) for problem in problems]
 
     def resolve_batch(self) -> Batch:
         """Infer the missing batch keys with DeepSpeed's own operators."""

@@ -255,6 +255,27 @@ class TestFragments:
         assert runs.errors(zero(2, overlap_com=True), whole=False) == ["KEY102"]
 
 
+class TestReaders:
+    """DeepSpeed reads hjson, a trainer that names the file reads JSON."""
+
+    TWICE = '{"train_batch_size": 8, "steps_per_print": 1, "steps_per_print": 2, "zero_optimization": {"stage": 4}}'
+    COMMENT = '{"train_batch_size": 8, /* later: 16 */ "zero_optimization": {"stage": 4}}'
+
+    def test_declared_its_own_reader_decides(self, runs):
+        assert [found.code for found in runs.text(self.TWICE).diagnostics] == ["SRC002"]
+        assert [found.code for found in runs.text(self.COMMENT).diagnostics] == ["TYP102"]
+
+    @pytest.mark.parametrize("text", [TWICE, COMMENT])
+    def test_undeclared_what_one_of_them_takes_is_a_warning(self, runs, text):
+        found = {each.code: each.severity for each in runs.text(text, whole=False).diagnostics}
+        assert found["SRC002"] == "warning"
+        assert found["TYP102"] == "error"
+
+    def test_what_neither_takes_is_an_error(self, runs):
+        (found,) = runs.text('{"train_batch_size": 8, "zero_optimization": {"stage": ]', whole=False).diagnostics
+        assert (found.code, found.severity) == ("SRC002", "error")
+
+
 class TestTraps:
     @pytest.mark.parametrize(
         ("values", "code"),
