@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.solver import Solution
-    from cfglint.frameworks.base import Facts, Setting
+    from cfglint.frameworks.base import Setting
 
-RATES = frozenset("learning_rate lr min_lr warmup_min_lr warmup_max_lr cycle_min_lr cycle_max_lr".split())
+RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(
-    "warmup_steps warmup_num_steps total_num_steps max_steps train_iters lr_decay_iters save_steps eval_steps logging_steps"
-    " eval_interval checkpoint_factor".split()
+    (
+        *("warmup_steps", "warmup_num_steps", "total_num_steps", "max_steps", "train_iters", "lr_decay_iters"),
+        *("save_steps", "eval_steps", "logging_steps", "eval_interval", "checkpoint_factor"),
+    )
 )
 LINEAR = "linear rule, for SGD with warm-up (Goyal et al. 2017, arXiv 1706.02677)"
 SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 2205.10287)"
@@ -79,11 +81,9 @@ class Advice:
         self.rule = rule
 
 
-def plan(
-    run: Run, facts: Facts, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace
-) -> list[Plan]:
+def plan(run: Run, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps today's. Unknown is raised when the facts do not suffice."""
-    return [Plan(repair(run, facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
+    return [Plan(repair(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:

@@ -18,7 +18,10 @@ bf16: true
 eval_strategy: steps
 eval_steps: 100
 """
-DEEPSPEED = '{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",\n "zero_optimization": {"stage": 2}}\n'
+DEEPSPEED = """\
+{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+ "zero_optimization": {"stage": 2}}
+"""
 
 
 @pytest.fixture
@@ -104,13 +107,15 @@ def test_three_written_sizes_imply_the_gpus(account):
 
 
 def test_a_schedule_of_deepspeed_warms_up_for_two_steps_at_least(account):
-    text = '{"train_batch_size": 8, "optimizer": {"type": "AdamW", "params": {"lr": 0.1}}, "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}'
+    optimizer = '"optimizer": {"type": "AdamW", "params": {"lr": 0.1}}'
+    scheduler = '"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}'
+    text = f'{{"train_batch_size": 8, {optimizer}, {scheduler}}}'
     told = account("deepspeed", deepspeed=text)
     assert line(told, "schedule's warm-up")[0] == 2
 
 
 def test_layout_of_neox(account):
-    text = "pipe-parallel-size: 2\nmodel-parallel-size: 2\ntrain-micro-batch-size-per-gpu: 4\nseq-length: 2048\nnum-layers: 4\ntrain-iters: 100\n"
+    text = "pipe-parallel-size: 2\nmodel-parallel-size: 2\ntrain-micro-batch-size-per-gpu: 4\nseq-length: 2048\ntrain-iters: 100\n"
     told = account("neox", neox=text, facts=Facts(gpus=8, num_examples=1000))
     assert line(told, "data parallel") == (2, "8 GPUs / tensor parallel 2 / pipeline 2")
     assert line(told, "pipeline") == (2, "neox.yml:1")

@@ -13,17 +13,11 @@ from cfglint.logs import Banner
 OLD, NEW = steps.FLOOR_RELEASES, steps.CEIL_RELEASES
 
 
-def banner(examples, epochs, micro, accumulation, total_batch, total, **more):
+def banner(*numbers, **more):
+    """A banner of samples, epochs, micro batch, accumulation, global batch and total steps."""
     made = Banner(1, more.pop("framework", "huggingface"), more.pop("release", None), more.pop("max_steps_given", False))
-    made.numbers = {
-        "num_examples": examples,
-        "num_epochs": epochs,
-        "micro_batch": micro,
-        "accumulation": accumulation,
-        "global_batch": total_batch,
-        "total_steps": total,
-        **more,
-    }
+    names = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
+    made.numbers = {**dict(zip(names, numbers, strict=True)), **more}
     return made
 
 
@@ -140,15 +134,12 @@ def test_hints_for_a_configuration():
     assert reconcile.hint(explain(1920, reconcile.ENDLESS, 8, 1, 192, 10)) == {"gpus": 24}
 
 
-@given(
-    st.integers(1, 10**6),
-    st.integers(1, 50),
-    st.integers(1, 64),
-    st.integers(1, 64),
-    st.integers(1, 512),
-    st.sampled_from([(4, 51, 3), (5, 23, 0)]),
-)
-def test_a_run_of_either_arithmetic_is_recognised(examples, epochs, micro, accumulation, devices, version):
+RUNS = st.tuples(st.integers(1, 10**6), st.integers(1, 50), st.integers(1, 64), st.integers(1, 64), st.integers(1, 512))
+
+
+@given(RUNS, st.sampled_from([(4, 51, 3), (5, 23, 0)]))
+def test_a_run_of_either_arithmetic_is_recognised(run, version):
+    examples, epochs, micro, accumulation, devices = run
     batches = steps.batches_per_rank(examples, micro, devices)
     length = steps.training_length(batches, accumulation, epochs=epochs, version=version)
     found = explain(examples, epochs, micro, accumulation, micro * accumulation * devices, length.total_steps)

@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def counts(text: str) -> list[int]:
-    """`8,16,32`, or `8-64` by doubling, as GPU counts."""
+    """A list of GPU counts such as 8-64 (by doubling), or 8,16,32."""
     found: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         each = one_run(arguments, project, whole=True)
-        found = plan(each, each.facts, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
+        found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
     except (UsageError, UnknownKind, Unknown, EditRefused) as wrong:
         return fail(str(wrong))
     told = table(found, pace)
@@ -72,8 +72,8 @@ def _draw(told: dict[str, Any], path: str) -> str | None:
         plot.draw(told, path)
     except plot.NoPlotting as wrong:
         return str(wrong)
-    except (OSError, ValueError) as wrong:
-        if isinstance(wrong, ValueError):
-            return f"--plot {path}: {wrong}"
+    except ValueError as wrong:  # a kind of file that matplotlib does not write
+        return f"--plot {path}: {wrong}"
+    except OSError as wrong:
         return f"--plot {path}: {wrong.strerror or wrong}"
     return None

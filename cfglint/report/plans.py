@@ -22,7 +22,7 @@ HEADS = (
     ("", "note"),
 )
 WIDTH = 80
-NARROWEST = 24  # columns that a note gets at least
+NARROWEST = 20  # columns that a note gets at least
 
 
 def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:

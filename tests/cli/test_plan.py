@@ -1,0 +1,147 @@
+"""`cfglint plan`: the table in its formats, hours, advice, the picture, and exit statuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.cli.plan import counts
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nlearning_rate: 2.0e-5\nnum_train_epochs: 3\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(TRAINER, encoding="utf-8")
+    return tmp_path
+
+
+def planned(capsys, *arguments):
+    status = main(["plan", "train.yaml", *arguments, "--format", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("text", "found"), [("8", [8]), ("8,16,8", [8, 16]), ("8-64", [8, 16, 32, 64]), ("6-20,7", [6, 12, 7])])
+def test_gpu_counts(text, found):
+    assert counts(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "8,,16", "8-x"])
+def test_what_is_no_gpu_count(folder, capsys, text):
+    with pytest.raises(SystemExit) as stopped:
+        main(["plan", "train.yaml", "--gpus", text])
+    assert stopped.value.code == 2
+    assert "8-64" in capsys.readouterr().err
+
+
+def test_the_keys_of_the_contract(folder, capsys):
+    status, told = planned(capsys, "--gpus", "8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1")
+    same, unreachable = told["plans"]
+    assert status == 0
+    assert list(same)[:9] == [
+        *("gpus", "global_batch", "feasible", "chosen", "options", "steps_per_epoch", "total_steps", "hours", "alternatives"),
+    ]
+    assert same["chosen"] == {"feasible": True, "micro_batch": 4, "accumulation": 8, "data_parallel": 8, "global_batch": 256}
+    assert (same["steps_per_epoch"], same["total_steps"]) == (504, 1512)
+    assert same["hours"] == pytest.approx(1512 * 2.1 / 3600)
+    assert (unreachable["feasible"], unreachable["chosen"], unreachable["hours"]) == (False, None, None)
+    assert (unreachable["alternatives"]["below"], unreachable["alternatives"]["above"]) == (240, 264)
+
+
+def test_hours_from_tokens(tmp_path, monkeypatch, capsys, root):
+    config = str(root / "examples" / "good" / "neox-125M.yml")
+    assert main(["plan", config, "--gpus", "8", "--from-gpus", "8", "--tokens-per-second", "1000000", "--format", "json"]) == 0
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert plan["hours"] == pytest.approx(143000 * 128 * 2048 / 1_000_000 / 3600)
+
+
+def test_a_new_batch_comes_with_both_rules_as_advice(folder, capsys):
+    before = (folder / "train.yaml").read_text(encoding="utf-8")
+    _, told = planned(capsys, "--gpus", "8", "--from-gpus", "8", "--global-batch", "1024")
+    advised = {each["rule"].partition(",")[0]: each["advised"] for each in told["advice"]}
+    assert advised == {"linear rule": pytest.approx(8e-5), "square-root rule": pytest.approx(4e-5)}
+    assert (folder / "train.yaml").read_text(encoding="utf-8") == before
+
+
+def test_todays_batch_needs_no_advice(folder, capsys):
+    assert planned(capsys, "--gpus", "16", "--from-gpus", "8")[1]["advice"] == []
+
+
+def test_nothing_reachable_is_exit_status_1(folder, capsys):
+    assert planned(capsys, "--gpus", "24", "--from-gpus", "8")[0] == 1
+
+
+def test_what_is_not_known_is_asked_for(folder, capsys):
+    assert main(["plan", "train.yaml", "--gpus", "8"]) == 2
+    assert "--from-gpus" in capsys.readouterr().err
+    assert main(["plan", "gone.yaml", "--gpus", "8"]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_text_fits_a_terminal(folder, capsys):
+    assert main(["plan", "train.yaml", "--gpus", "8-64,24", "--from-gpus", "8", "--global-batch", "1024", "--num-examples", "1000"]) == 0
+    printed = capsys.readouterr().out
+    assert max(len(line) for line in printed.splitlines()) <= 80, printed
+    assert "learning_rate 2.0e-5 (train.yaml:4): 8e-05 (linear rule) or 4e-05 (square-root rule)" in " ".join(printed.split())
+    assert "arXiv 1706.02677" in printed
+
+
+def test_markdown_and_csv(folder, capsys):
+    arguments = ["plan", "train.yaml", "--gpus", "8,24", "--from-gpus", "8"]
+    assert main([*arguments, "--format", "markdown"]) == 0
+    head, rule, first, second = capsys.readouterr().out.splitlines()
+    assert head.count("|") == rule.count("|") == first.count("|") == second.count("|") == 11
+    assert main([*arguments, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["GPUs"], row["micro"], row["accumulation"], row["global"]) for row in rows] == [
+        ("8", "4", "8", "256"),
+        ("24", "", "", "256"),
+    ]
+
+
+def test_a_launch_file_tells_todays_gpus(folder, capsys):
+    (folder / "launch.yaml").write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n", encoding="utf-8")
+    assert main(["plan", "train.yaml", "launch.yaml", "--gpus", "16", "--format", "json"]) == 0
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert plan["chosen"] == {"feasible": True, "micro_batch": 4, "accumulation": 4, "data_parallel": 16, "global_batch": 256}
+
+
+def test_the_picture(folder, capsys):
+    pytest.importorskip("matplotlib")
+    arguments = ["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1"]
+    assert main([*arguments, "--plot", "plan.svg"]) == 0
+    drawn = (folder / "plan.svg").read_text(encoding="utf-8")
+    for text in ("Splits of a global batch of 256", "micro batch", "hours", "x16", "no split", "0.9"):
+        assert f">{text}" in drawn, text
+    assert main([*arguments, "--plot", "again.svg"]) == 0
+    assert (folder / "again.svg").read_text(encoding="utf-8") == drawn
+    assert main([*arguments, "--plot", "none/plan.svg"]) == 2
+    assert "--plot none/plan.svg" in capsys.readouterr().err
+
+
+def test_the_picture_is_black_and_white(folder, capsys):
+    pytest.importorskip("matplotlib")
+    assert main(["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--plot", "plan.svg"]) == 0
+    drawn = (folder / "plan.svg").read_text(encoding="utf-8")
+    colours = {drawn[place + 1 : place + 7] for place in range(len(drawn)) if drawn[place] == "#" and drawn[place - 1] in " :"}
+    assert all(
+        colour[0:2] == colour[2:4] == colour[4:6] for colour in colours if len(colour) == 6 and all(c in "0123456789abcdef" for c in colour)
+    )
+
+
+def test_without_matplotlib_the_picture_says_how_to_get_it(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8", "--plot", "plan.svg"]) == 2
+    assert "pip install 'cfglint-train[plot]'" in capsys.readouterr().err
+    assert not (folder / "plan.svg").exists()
+
+
+def test_matplotlib_is_imported_for_a_picture_only(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8"]) == 0
