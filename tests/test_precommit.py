@@ -66,7 +66,8 @@ def plain(environment, tmp_path_factory):
     for role in ("AUTHOR", "COMMITTER"):
         kept |= {f"GIT_{role}_NAME": "nobody", f"GIT_{role}_EMAIL": "nobody@example.invalid"}
     home = tmp_path_factory.mktemp("hooks")
-    return {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(home)}
+    kept |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(home)}
+    return {**kept, "PIP_NO_COMPILE": "1"}  # what is run is compiled then; the rest would only cost time
 
 
 @pytest.fixture(scope="module")
