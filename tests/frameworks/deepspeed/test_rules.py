@@ -280,7 +280,7 @@ class TestTraps:
     @pytest.mark.parametrize(
         ("values", "code"),
         [
-            ({**zero(2, stage3_max_live_parameters=1e9), **ADAM}, "DSP100"),
+            ({**zero(2, stage3_max_live_parameters=1e8), **ADAM}, "DSP100"),
             ({**zero(1, offload_param=CPU), **ADAM}, "DSP101"),
             ({**zero(0, offload_optimizer=CPU), **ADAM}, "DSP102"),
             ({"zero_optimisation": {"stage": 2}}, "KEY105"),
@@ -295,7 +295,7 @@ class TestTraps:
         "values",
         [
             {**zero(2, stage3_gather_16bit_weights_on_model_save=True), **ADAM},
-            {**zero(2, zero_hpz_partition_size=1), **ADAM},
+            {**zero(2, zero_hpz_partition_size=1, sub_group_size=1e9), **ADAM},
             {"my_own_settings": {"a": 1}},
             {"comms_logger": {"enabled": True}},
         ],

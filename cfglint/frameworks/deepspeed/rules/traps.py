@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import INFO, WARNING
+from cfglint.frameworks.deepspeed.models import ZERO
 from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
@@ -47,8 +48,8 @@ OFF_WORDS = ("false", "no", "off", "0", "none", "null")
     "stage-3-key-below-stage-3",
     WARNING,
     kinds=DEEPSPEED,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "sub_group_size": 1000000000}, ' + ADAM + "}\n",
-    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "sub_group_size": 1000000000}, ' + ADAM + "}\n",
+    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "sub_group_size": 1e8}, ' + ADAM + "}\n",
+    good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "sub_group_size": 1e8}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/sub_group_size"},
 )
 def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
@@ -71,9 +72,9 @@ def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def does_something(config: DeepSpeedConfig, key: str) -> bool:
-    """Whether a written value differs from not writing it: false, and a group of one GPU, ask for nothing."""
-    value = config.get("zero_optimization", key)
-    return value not in (False, None, {}) and not (key == "zero_hpz_partition_size" and value == 1)
+    """Whether a written value differs from not writing it; an empty section asks for nothing either."""
+    field = ZERO.fields[ZERO.names.get(key, key)]
+    return config.get("zero_optimization", key) not in (field.default, None, {})
 
 
 @rule(
