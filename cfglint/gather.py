@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.base import Facts
-    from cfglint.versions import Found
+    from cfglint.versions import Disk, Found
 
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
@@ -37,7 +37,12 @@ class Tally:
 
 
 class Shelf:
-    """Where files are taken from: the disk, where `texts` may stand for some of them (standard input)."""
+    """Where files are taken from: the disk, where `texts` may stand for some of them (standard input).
+
+    `disk` is where the files that name versions are taken from, None for the disk itself.
+    """
+
+    disk: Disk | None = None
 
     def __init__(self, texts: dict[str, str] | None = None) -> None:
         self.texts = texts or {}
@@ -208,7 +213,7 @@ class Gathering:
             return self.facts
         from cfglint.versions import Repositories
 
-        facts = Repositories(self.folders).complete(self.facts, document.path, packages)
+        facts = Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
         for package, said_by in facts.target_from.items():
             self.tally.targets[f"{package} {facts.target[package]} ({said_by})"] = None
         return facts

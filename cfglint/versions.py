@@ -51,11 +51,33 @@ class Found:
         return self.file if self.exact else f"{self.file} says {self.spec}"
 
 
+class Disk:
+    """Where the files that name versions are taken from."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder; none where it cannot be read."""
+        try:
+            return os.listdir(folder)
+        except OSError:
+            return []
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty when it cannot be read or is no config of anybody."""
+        try:
+            if os.path.getsize(path) > MAX_SIZE:
+                return ""
+            with open(path, encoding="utf-8", errors="replace") as text:
+                return text.read()
+        except OSError:
+            return ""
+
+
 class Repositories:
     """What the folders around configs say; each is looked at once, and `looked_at` keeps what it said."""
 
-    def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None) -> None:
+    def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None, disk: Disk | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
+        self._disk = disk or Disk()
 
     def complete(self, facts: Facts, path: str, packages: Iterable[str]) -> Facts:
         """The facts with the versions that the repository of a file gives for packages without a target."""
@@ -77,8 +99,8 @@ class Repositories:
         """What the files of a folder say of the packages, the most trusted first."""
         if folder not in self._folders:
             answers: dict[str, list[Found]] = {}
-            for name in sources(folder):
-                text = content(os.path.join(folder, name))
+            for name in sources(folder, self._disk):
+                text = self._disk.text(os.path.join(folder, name))
                 for package in RELEASES:
                     found = in_file(name, text, package) if package in text.lower() else None
                     if found:
@@ -107,35 +129,24 @@ def repository(path: str) -> list[str]:
     return folders
 
 
-def sources(folder: str) -> list[str]:
+def sources(folder: str, disk: Disk) -> list[str]:
     """The files of a folder that may name versions, in the order of trust."""
-    names = listed(folder)
+    names = disk.names(folder)
     wanted: list[str] = [name for name in ("uv.lock", "poetry.lock") if name in names]
     requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
     wanted += sorted(requirements, key=lambda name: (len(name), name))
     if "requirements" in names:
-        below = listed(os.path.join(folder, "requirements"))
+        below = disk.names(os.path.join(folder, "requirements"))
         wanted += sorted(f"requirements/{name}" for name in below if name.endswith(".txt"))
     return [*wanted, "pyproject.toml"] if "pyproject.toml" in names else wanted
 
 
-def listed(folder: str) -> list[str]:
-    """The names in a folder; none where it cannot be read."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def content(path: str) -> str:
-    """The text of a file; empty when it cannot be read or is no config of anybody."""
-    try:
-        if os.path.getsize(path) > MAX_SIZE:
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as text:
-            return text.read()
-    except OSError:
-        return ""
+def may_name_versions(path: str) -> bool:
+    """Whether a file with this path is one of `sources`."""
+    folder, _, name = path.replace(os.sep, "/").rpartition("/")
+    if name.endswith(".txt"):
+        return name.startswith("requirements") or folder.rpartition("/")[2] == "requirements"
+    return name in ("uv.lock", "poetry.lock", "pyproject.toml")
 
 
 def in_file(name: str, text: str, package: str) -> Found | None:

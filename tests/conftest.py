@@ -79,12 +79,14 @@ class Checkout:
 
     def __init__(self, folder, *options):
         self.folder = folder
+        self.seconds = 1_700_000_000  # no two commits are alike
         self.git("init", "-q", "-b", "main", *options)
 
     def git(self, *arguments):
         """Run git in it."""
-        done = subprocess.run(["git", *arguments], cwd=self.folder, env={**os.environ, **QUIET}, check=True, capture_output=True, text=True)
-        return done.stdout
+        dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{self.seconds} +0000")
+        environment = {**os.environ, **QUIET, **dates}
+        return subprocess.run(["git", *arguments], cwd=self.folder, env=environment, check=True, capture_output=True, text=True).stdout
 
     def write(self, **files):
         """Write files; `__` in a name is a dot, `_in_` a slash."""
@@ -95,6 +97,7 @@ class Checkout:
 
     def commit(self, message="change"):
         """Commit everything."""
+        self.seconds += 1
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
 

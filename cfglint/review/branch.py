@@ -10,6 +10,7 @@ from cfglint.review import pairing
 from cfglint.review.git import Snapshot
 from cfglint.source import files
 from cfglint.source.parse import MAX_SIZE
+from cfglint.versions import may_name_versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
     from cfglint.gather import Tally
     from cfglint.review.git import Repository
     from cfglint.run import Run
+    from cfglint.versions import Found
 
     Pair = tuple[Run | None, Run | None]
+    Folders = dict[str, dict[str, list[Found]]]
 
 WORKING = "working"
 STAGED = "staged"
 COMMITTED = "committed"
 STATES = (WORKING, STAGED, COMMITTED)
+OLD, NEW = 0, 1  # sides
 
 
 class Branch:
@@ -49,19 +53,28 @@ class Branch:
         self.gone: set[str] = set()
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
+        self.other_versions = False  # whether a file that names versions changed
+        self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
 
     def look(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever they are called."""
         wanted = {self.repository.path(name) for name in declared}
-        paths = [path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or path in wanted]
-        old = {path: self._before[path].id for path in paths if path in self._before}
-        new = self._on_disk(paths) if self.state == WORKING else {path: self._after[path].id for path in paths if path in self._after}
+        old, new = self._ids([path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or path in wanted])
+        versions = self._ids([path for path in self._known if may_name_versions(path)])
+        self.other_versions = versions[0] != versions[1]
         name = self.repository.name
         self.altered = {name(path) for path in new if new[path] != old.get(path)}
         self.gone = {name(path) for path in old if path not in new}
         self.same = [name(path) for path in new if new[path] == old.get(path)]
         come = {name(path) for path in new if path not in old}
         self.renamed = pairing.renamed(texts(self.old, self.gone), texts(self.new, come))
+
+    def _ids(self, paths: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """The ids of the contents of files on both sides."""
+        old = {path: self._before[path].id for path in paths if path in self._before}
+        if self.state == WORKING:
+            return old, self._on_disk(paths)
+        return old, {path: self._after[path].id for path in paths if path in self._after}
 
     def _on_disk(self, paths: list[str]) -> dict[str, str]:
         """The ids of the files in the working tree; line ends that git changes on the way are no change."""
@@ -84,19 +97,22 @@ class Branch:
         return self.renamed.get(name, name)
 
     def touches(self, before: Run | None, after: Run | None) -> bool:
-        """Whether any file of a run changed."""
+        """Whether any file of a run changed, or the version that it is for."""
+        if before is not None and after is not None and before.target != after.target:
+            return True
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
 
     # ---- runs
 
     def undeclared(self, before: Facts, after: Facts, taken: set[str], tally: Tally) -> Iterator[Pair]:
         """(before, after) for every touched file that is a run of its own; `taken` are files of declared runs."""
-        touched = sorted({*self.altered, *self._naming(self.altered | self.gone)} - taken)
-        gathering = Gathering(after, shelf=self.new)
+        others = self.same if self.other_versions else self._naming(self.altered | self.gone)
+        touched = sorted({*self.altered, *others} - taken)
+        gathering = self._gathering(NEW, after)
         gathering.tally = tally
         new = {run.documents[0].path: run for _, run in gathering.each(touched)}
         was = sorted({*map(self.was, touched), *self.gone} - taken)
-        old = {run.documents[0].path: run for _, run in Gathering(before, shelf=self.old).each(self._there(was))}
+        old = {run.documents[0].path: run for _, run in self._gathering(OLD, before).each(self._there(was))}
         inside = set().union(*map(names_of, new.values()))
         for name, run in new.items():
             counterpart = old.pop(self.was(name), None) or self._run_before([self.was(name)], before)
@@ -108,8 +124,14 @@ class Branch:
 
     def declared(self, names: list[str], before: Facts, after: Facts, kind: str | None) -> Pair:
         """A declared run before and after."""
-        run = Gathering(after, kind, shelf=self.new).one(names)
+        run = self._gathering(NEW, after, kind).one(names)
         return self._run_before([*map(self.was, names)], before, kind), run
+
+    def _gathering(self, side: int, facts: Facts, kind: str | None = None) -> Gathering:
+        """What makes runs of the files of a side."""
+        gathering = Gathering(facts, kind, shelf=(self.old, self.new)[side])
+        gathering.folders = self._folders[side]
+        return gathering
 
     def _there(self, names: list[str]) -> list[str]:
         """The files among these that the old side has."""
@@ -120,7 +142,7 @@ class Branch:
         if self._there(names) != names:
             return None
         try:
-            return Gathering(facts, kind, shelf=self.old).one(names)
+            return self._gathering(OLD, facts, kind).one(names)
         except UnknownKind:
             return None
 

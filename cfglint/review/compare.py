@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.diagnostic import INFO, rank
 from cfglint.identity import identity
 from cfglint.review import consequences
+from cfglint.review.consequences import VERSION
 from cfglint.review.settings import setting_changes
 from cfglint.review.side import Side
 
@@ -47,8 +48,9 @@ class Comparison:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing changed in meaning."""
-        return not (self.settings or self.consequences or self.new or self.gone)
+        """Whether nothing changed in meaning; another version that changes nothing for the run does not count."""
+        told = [each for each in self.consequences if each.about != VERSION]
+        return not (self.settings or told or self.new or self.gone)
 
     @property
     def new(self) -> list[Diagnostic]:

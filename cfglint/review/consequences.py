@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.account import Item
     from cfglint.review.side import Side
 
+VERSION = "target"
 PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys that give the highest learning rate
 SHARDED = {
     0: "nothing is sharded",
@@ -78,8 +79,10 @@ def of(old: Side | None, new: Side | None, changed_keys: set[str]) -> list[Conse
 
     `changed_keys` are the settings that differ, as people say them.
     """
-    if new is None or old is None:
-        return [alone(side, text) for side, text in ((new, "new run"), (old, "the run is gone")) if side is not None]
+    if old is None:
+        return [alone(new, "new run", "starts", "does not start")] if new is not None else []
+    if new is None:
+        return [alone(old, "run gone", "started", "did not start")]
     lost = unfound(old, new)
     if lost:  # what is in such a file would decide all the rest
         return lost
@@ -89,9 +92,9 @@ def of(old: Side | None, new: Side | None, changed_keys: set[str]) -> list[Conse
     return [*told, *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
 
 
-def alone(side: Side, text: str) -> Consequence:
+def alone(side: Side, text: str, starts: str, dies: str) -> Consequence:
     """A run that the other side does not have."""
-    parts = [("starts" if side.outcome.verdict == "accept" else "does not start") + on_gpus(side)]
+    parts = [(starts if side.outcome.verdict == "accept" else dies) + on_gpus(side)]
     if side.readable:
         numbers = (("global batch", side.number("global_batch")), ("total steps", side.number("total_steps")))
         parts += [f"{name} {number:,}" for name, number in numbers if number is not None]
@@ -139,7 +142,7 @@ def launch(old: Side, new: Side) -> list[Consequence]:
     for package, version in new.outcome.target.items():
         was = old.outcome.target.get(package, version)
         if was != version:
-            told.append(Consequence("target", f"{package} {was} -> {version}", was, version))
+            told.append(Consequence(VERSION, f"{package} {was} -> {version}", was, version))
     return told
 
 

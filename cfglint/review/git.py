@@ -12,10 +12,11 @@ import subprocess
 
 from cfglint.gather import Shelf
 from cfglint.source import files
+from cfglint.versions import Disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import IO
 
 OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -194,6 +195,7 @@ class Snapshot(Shelf):
         self.repository = repository
         self.entries = entries
         self.known = known
+        self.disk = Past(self)
 
     def is_file(self, path: str) -> bool:
         return self._entry(path) is not None or (self._unkept(path) and super().is_file(path))
@@ -228,3 +230,36 @@ class Snapshot(Shelf):
             target = os.fsdecode(self.repository.content(entry.id))
             inside = self.repository.path(os.path.join(self.repository.top, os.path.dirname(inside), target))
         return None
+
+
+class Past(Disk):
+    """The folders of a snapshot, for the versions that they named then."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._names: dict[str, list[str]] | None = None
+
+    def names(self, folder: str) -> list[str]:
+        inside = self._snapshot.repository.path(folder)
+        if inside is None:
+            return super().names(folder)
+        if self._names is None:
+            self._names = by_folder(self._snapshot.entries)
+        return self._names.get(inside, [])
+
+    def text(self, path: str) -> str:
+        try:
+            return self._snapshot.read_bytes(path).decode("utf-8", "replace")
+        except files.FileProblem:
+            return ""
+
+
+def by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
+    """The names in each folder, files and folders; `.` is the top."""
+    names: dict[str, dict[str, None]] = {".": {}}
+    for path in paths:
+        above = "."
+        for name in path.split("/"):
+            names.setdefault(above, {})[name] = None
+            above = name if above == "." else f"{above}/{name}"
+    return {folder: list(each) for folder, each in names.items()}

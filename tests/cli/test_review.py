@@ -89,6 +89,16 @@ class TestAnswer:
         assert status == 1
         assert "ds.json" in out
 
+    def test_another_release_is_told_where_it_changes_something(self, topic, review):
+        lock = '[[package]]\nname = "transformers"\nversion = "{}"\n'
+        topic.write(uv__lock=lock.format("4.57.1"), old__yaml=f"{TRAINER}logging_dir: logs\n")
+        topic.commit()
+        topic.write(uv__lock=lock.format("5.23.0"))
+        _, out, err = review("--base", "HEAD")
+        assert out.startswith("old.yaml\n  transformers 4.57.1 -> 5.23.0\n")
+        assert "KEY202" in out
+        assert "2 runs compared, 1 changed in meaning" in err
+
     def test_states(self, topic, review):
         topic.write(ds__json=BAD)
         assert [review("--state", state)[0] for state in ("working", "staged", "committed")] == [1, 0, 0]

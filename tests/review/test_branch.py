@@ -173,6 +173,39 @@ def test_files_of_declared_runs_are_left_out(started, touched):
     assert touched(taken=["a.yaml"]) == []
 
 
+LOCK = '[[package]]\nname = "transformers"\nversion = "{}"\n'
+FORMER = f"{TRAINER}evaluation_strategy: epoch\nlogging_dir: logs\n"
+
+
+@pytest.mark.parametrize("state", [WORKING, STAGED, COMMITTED])
+def test_another_release_touches_every_run(started, touched, state):
+    started.git("checkout", "-q", "main")
+    started.write(uv__lock=LOCK.format("4.42.4"))
+    started.commit()
+    started.git("checkout", "-q", "-B", "topic")
+    started.write(uv__lock=LOCK.format("5.23.0"), new__txt="")
+    started.git("add", "-A")
+    if state == COMMITTED:
+        started.commit()
+    assert touched(state) == [(["a.yaml"],) * 2, (["conf/train.yaml", "conf/ds.json"],) * 2]
+    started.write(uv__lock=LOCK.format("4.42.4"))
+    started.commit()
+    assert touched(state) == []
+
+
+def test_both_sides_have_their_own_release(started):
+    started.write(sub_in_requirements__txt="transformers==4.42.4\n", sub_in_c__yaml=FORMER)
+    started.commit()
+    started.write(sub_in_requirements__txt="transformers==5.23.0\n")
+    with Repository() as repository:
+        branch = Branch(repository, repository.commit("HEAD"), WORKING)
+        branch.look()
+        ((before, after),) = branch.undeclared(Facts(), Facts(), set(), Tally())
+        assert (before.target, after.target) == ({"transformers": "4.42.4"}, {"transformers": "5.23.0"})
+        new = {each.code for each in after.diagnostics} - {each.code for each in before.diagnostics}
+    assert "KEY202" in new  # both keys are gone by then
+
+
 def test_fifty_changed_files_are_quick(started, touched):
     import time
 

@@ -214,7 +214,7 @@ def test_accumulation_where_somebody_else_gives_the_micro_batch(told):
 
 def test_new_and_gone_runs(told):
     assert told(None, engine(), gpus=8) == ["new run: starts on 8 GPUs, global batch 512, learning rate 2e-5, precision bf16, ZeRO stage 2"]
-    assert told(engine(), None, gpus=8)[0].startswith("the run is gone: starts on 8 GPUs, global batch 512")
+    assert told(engine(), None, gpus=8)[0].startswith("run gone: started on 8 GPUs, global batch 512")
     assert told(None, engine(size=("512", "500")), gpus=8)[0].startswith("new run: does not start on 8 GPUs")
 
 
