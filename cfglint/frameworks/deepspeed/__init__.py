@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from cfglint.source.readers import Reader
 
 NEWEST = "0.19.8"
-RULES = (
-    *("files", "keys", "sections", "values", "data", "precision", "zero", "offload", "optimizer", "scheduler"),
-    *("zenflow", "parallel", "first_step", "traps"),
-)
+RULE_MODULES = "files keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step traps"
 
 # Keys that nobody else's JSON has at its top.
 SIGNS = frozenset(
@@ -126,7 +123,7 @@ class DeepSpeed(Framework):
         """Register DeepSpeed's rules."""
         from importlib import import_module
 
-        for name in RULES:
+        for name in RULE_MODULES.split():
             import_module(f"cfglint.frameworks.deepspeed.rules.{name}")
 
     def reader(self, document: Document, facts: Facts) -> Reader:

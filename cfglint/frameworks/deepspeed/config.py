@@ -55,7 +55,7 @@ class DeepSpeedConfig(Config):
         if isinstance(self.root, dict):
             self.values = self.root
         self._sections: dict[str, Section] = {}
-        self._optimizer: Optimizer | type | None = Optional
+        self._optimizer: Optimizer | type | None = Unset
 
     def read(self) -> None:
         """Read the file as DeepSpeed's own loader does; where nobody said so, with what a trainer makes of it in mind.
@@ -174,7 +174,7 @@ class DeepSpeedConfig(Config):
     @property
     def optimizer(self) -> Optimizer | None:
         """The optimizer that the file asks for."""
-        if self._optimizer is Optional:
+        if self._optimizer is Unset:
             from cfglint.frameworks.deepspeed.optimizers import chosen
 
             self._optimizer = chosen(self)
@@ -195,7 +195,7 @@ class DeepSpeedConfig(Config):
         return self.setting(*self.section_path(name), *path)
 
 
-class Optional:
+class Unset:
     """Marks what has not been computed yet."""
 
 

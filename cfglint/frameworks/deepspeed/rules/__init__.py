@@ -1,1 +1,3 @@
 """DeepSpeed's start-up checks and silent traps."""
+
+DEEPSPEED = ("deepspeed",)  # the kinds that these rules are for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
 from cfglint.rule import Finding, rule
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 SECTIONS = (
     ("data_efficiency", "data_sampling"),
     ("data_efficiency", "data_routing"),

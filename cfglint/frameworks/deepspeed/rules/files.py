@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -10,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-
-DEEPSPEED = ("deepspeed",)
 
 
 @rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from cfglint.diagnostic import Fix
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 NUMBERS = ("lr", "eps", "weight_decay")
 
 

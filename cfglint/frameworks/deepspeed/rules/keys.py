@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.diagnostic import ERROR, WARNING
 from cfglint.frameworks.deepspeed.lookups import unread
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
 
-DEEPSPEED = ("deepspeed",)
 REFUSED = {
     "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),
     "compression_training": ((0, 19, 7), "The DeepSpeed compression library has been removed."),

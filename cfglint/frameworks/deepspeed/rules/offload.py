@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
+# The first of SuperOffload's settings that an optimizer has not.
+LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "DeepSpeedCPULion": "eps"}
 
 
 @rule(
@@ -109,8 +111,8 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     section, optimizer = config.zero["offload_optimizer"], config.optimizer
     if config.stage != 3 or section is None or optimizer is None or not section["super_offload"]:
         return
-    if optimizer.class_name in ("FusedAdam", "FusedLion", "DeepSpeedCPULion", "FusedLamb"):
+    lacking = LACKING.get(optimizer.class_name)
+    if lacking:
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
-        key = "amsgrad" if optimizer.class_name == "FusedAdam" else "eps"
         said = f"SuperOffload needs Adam on the CPU, not {optimizer.class_name}"
-        yield Finding(setting, said, exception=f"KeyError: '{key if optimizer.class_name != 'FusedLamb' else 'amsgrad'}'")
+        yield Finding(setting, said, exception=f"KeyError: '{lacking}'")

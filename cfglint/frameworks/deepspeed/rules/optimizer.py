@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, READS_BETAS
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
 
-DEEPSPEED = ("deepspeed",)
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself
 OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafactor", "ASGD", "LBFGS", "Rprop", "SparseAdam")
 

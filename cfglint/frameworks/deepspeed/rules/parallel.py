@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 AUTOEP_SINCE = (0, 19, 2)
 LEVELS = ("debug", "info", "warning", "error", "critical")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
 from cfglint.rule import WARN, Finding, rule
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 FP16_MASTER_AT_ANY_STAGE = (0, 18, 3)
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
 from cfglint.rule import SKIP, Finding, rule
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.schedulers import Scheduler
 
-DEEPSPEED = ("deepspeed",)
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
 ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'

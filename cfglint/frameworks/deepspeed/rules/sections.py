@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.rule import Finding, rule
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 # The other sections, each with what the first look at a value that is no mapping raises.
 LOOKED_UP = {
     "activation_checkpointing": "get",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import INFO, WARNING
 from cfglint.frameworks.deepspeed.models import ZERO
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
 STAGE_3_ONLY = (
     "stage3_prefetch_bucket_size",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 COMMUNICATION = ("fp16", "bf16", "fp32")
 DTYPES = {
     "fp16": "fp16",

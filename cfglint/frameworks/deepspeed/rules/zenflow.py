@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
 from cfglint.rule import Finding, rule
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 OFFLOADED = '"offload_optimizer": {"device": "cpu"}'
 ADAM = '"optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}'
 OVERWRITTEN = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
+from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 from cfglint.rule import SKIP, WARN, Finding, rule
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-DEEPSPEED = ("deepspeed",)
 CLIPPING_SINCE = (0, 19, 3)
 
 
