@@ -22,6 +22,7 @@ HEADS = (
     ("", "note"),
 )
 WIDTH = 80
+MOST_SPLITS = 8  # other splits that are listed for a GPU count
 NARROWEST = 20  # columns that a note gets at least
 
 
@@ -76,8 +77,10 @@ def remark(plan: dict[str, Any]) -> str:
 
 
 def notes(told: dict[str, Any]) -> list[str]:
-    """What the hours rest on; what was tuned for another batch, and what the published rules say of it."""
-    lines = ["", f"Hours: {told['pace']}."] if told["pace"] else []
+    """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it."""
+    lines = other_splits(told["plans"])
+    if told["pace"]:
+        lines += ["", f"Hours: {told['pace']}."]
     if not told["advice"]:
         return lines
     lines += ["", f"Tuned for a global batch of {told['before']}, and left as it is. Published rules would say for {told['after']}:"]
@@ -87,6 +90,19 @@ def notes(told: dict[str, Any]) -> list[str]:
         advised.setdefault(where, []).append(f"{amount(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in told["advice"]) if "," in rule)]
+
+
+def other_splits(plans: list[dict[str, Any]]) -> list[str]:
+    """The splits that work beside the chosen ones."""
+    lines: list[str] = []
+    for plan in plans:
+        chosen = plan["chosen"] or {}
+        others = [split for split in plan["options"] if split["micro_batch"] != chosen.get("micro_batch")]
+        if others:
+            shown = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
+            more = ", ..." if len(others) > MOST_SPLITS else ""
+            lines.append(f"  {plan['gpus']}: {', '.join(shown)}{more}")
+    return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
 
 
 def amount(value: float) -> str:
