@@ -220,7 +220,7 @@ def bound_to_gpu_count(config: Config) -> Iterator[Finding]:
         gpus = data_parallel * model_size(config)
         yield Finding(
             batch.global_batch,
-            f"{total} = {micro} x {accumulation} x {data_parallel}: these numbers hold on {gpus} GPUs and on no other count",
+            f"{total} = {micro} x {accumulation} x {data_parallel}: these numbers hold on {gpus} GPU{'s' * (gpus > 1)} and on no other count",
             related=(batch.micro_batch, batch.accumulation),
         )
 

@@ -654,7 +654,8 @@ def launched_on_others(config: AccelerateConfig) -> Iterator[Finding]:
     """
     gpus = config.facts.gpus
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
-        yield Finding(config.setting("num_processes"), f"the file starts {config.started} processes, and the launch has {gpus} GPUs")
+        setting = config.setting("num_processes")
+        yield Finding(setting, f"num_processes starts {config.started} of them, and the launch has {gpus} GPU{'s' * (gpus > 1)}")
 
 
 @rule(
@@ -728,7 +729,7 @@ def unmatched(config: AccelerateConfig) -> tuple[str, str] | None:
     total = 1
     for name in AXES:
         total *= config.axis(name) or 1
-    started = config.facts.gpus or config.started
+    started = config.started or config.facts.gpus
     if started is None or total == 1:
         return None
     sequence = config.axis("sp") or 1

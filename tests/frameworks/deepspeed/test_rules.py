@@ -316,3 +316,33 @@ def test_a_trainer_brings_the_optimizer():
     assert config.has_optimizer
     assert config.batch.global_batch.value == 64
     assert config.batch.problem is None
+
+
+class TestHints:
+    @pytest.mark.parametrize(
+        ("values", "hint"),
+        [
+            ({"offload_optimizer": {"device": "cpu"}}, "it belongs in zero_optimization"),
+            ({"optimizer": {"type": "AdamW", "gradient_clipping": 1.0}}, "it belongs at the top level"),
+            ({"bf16": {"enabled": False, "loss_scale_window": 100}}, "it belongs in fp16"),
+            ({"gradient_cliping": 1.0}, "did you mean gradient_clipping?"),
+        ],
+    )
+    def test_where_a_key_belongs(self, runs, values, hint):
+        (found,) = runs.of({"train_batch_size": 8, **values}).diagnostics
+        assert found.message.endswith(f"; {hint}")
+
+    def test_words_that_say_little_belong_nowhere(self, runs):
+        assert runs.codes({"seed": 42, "verbose": True, "pipeline": {"seed": 1}}) == []
+        (found,) = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 0, "verbose": True}}).diagnostics
+        assert found.message == "zero_optimization.verbose is no key of this section"
+
+    def test_an_optimizer_that_was_removed(self, runs):
+        (found,) = runs.of({"train_batch_size": 8, "optimizer": {"type": "OneBitAdam", "params": {"lr": 0.1}}}).diagnostics
+        assert found.message == "DeepSpeed 0.19.7 removed the 1-bit optimizers"
+
+
+@pytest.mark.parametrize(("whole", "severity"), [(True, "error"), (False, "warning")])
+def test_lists_are_for_the_autotuner_in_a_file_that_nobody_declared(runs, whole, severity):
+    values = {"zero_optimization": {"stage": 0, "overlap_comm": [True, False]}, "autotuning": {"enabled": True}}
+    assert runs.codes(values, severity, whole=whole) == ["TYP100"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.neox.fields import fields
+from cfglint.run import Run
 
 PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"
@@ -219,3 +220,10 @@ def test_values_of_any_type_break_no_rule(runs, part, value):
     given = dict.fromkeys(sorted(fields())[part::12], value)
     broken = [each.message for each in runs.of(**given).diagnostics if each.code == "INT000"]
     assert broken == []
+
+
+def test_stages_to_try_are_for_the_autotuner_in_a_file_that_nobody_declared(runs):
+    run = runs.of(zero_optimization={"stage": [1, 2]}, autotuning={"enabled": True})
+    assert list(errors(run)) == ["NEO090"]
+    undeclared = Run(run.documents, run.kinds, run.facts.but(whole=False, declared=False))
+    assert "NEO090" in warnings(undeclared)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Setting, Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
+    from cfglint.schema import Candidate
 
 REFUSED = {
     "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),
@@ -35,6 +36,10 @@ REFUSED_IN_ZERO = {
     "mics_hierarchical_params_gather": ((0, 19, 7), "MiCS ZeRO-3 sharding has been removed"),
     "zeropp_loco_param": ((0, 19, 8), "LoCo-Zero++ has been removed"),
 }
+COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use for things of their own
+    """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
+    profile project ratio seed team type verbose workspace writer""".split()  # noqa: SIM905
+)
 
 
 @rule(
@@ -185,11 +190,21 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
         return "", None
     candidate = found[0]
     if candidate.path[:-1] != section:
-        return f"; {candidate.name} is one", None
+        return elsewhere(setting, candidate), None
     meant = f"; did you mean {candidate.path[-1]}?"
     if config.has(*candidate.path):
         return meant, None
     return meant, rename(setting, candidate.path[-1], f"rename it to {candidate.path[-1]}", safe=candidate.distance == 1)
+
+
+def elsewhere(setting: Setting, candidate: Candidate) -> str:
+    """What to say of a key of another section that has the same name or a near one; nothing for words that say little."""
+    if candidate.path[-1] in COMMON_WORDS:
+        return ""
+    if candidate.path[-1] != setting.path[-1]:
+        return f"; did you mean {candidate.name}?"
+    home = ".".join(candidate.path[:-1])
+    return f"; it belongs in {home}" if home else "; it belongs at the top level"
 
 
 @rule(

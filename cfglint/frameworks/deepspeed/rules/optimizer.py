@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
-from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, READS_BETAS
+from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import Finding, rule
 
@@ -57,7 +57,10 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         said = f"torch's optimizers are known by their exact names: {meant}, not {optimizer.name}"
         yield Finding(setting, said, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True))
         return
-    yield Finding(setting, f"neither DeepSpeed nor torch.optim has an optimizer {optimizer.name!r}", exception=raised)
+    said = f"neither DeepSpeed nor torch.optim has an optimizer {optimizer.name!r}"
+    if optimizer.name.lower() in ONE_BIT:
+        said = f"DeepSpeed {'.'.join(map(str, ONE_BIT_REMOVED))} removed the 1-bit optimizers"
+    yield Finding(setting, said, exception=raised)
 
 
 @rule(

@@ -11,6 +11,7 @@ from cfglint.rule import Finding, rule
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
@@ -46,7 +47,13 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
                 said = fault.message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
-                yield Finding(setting, f"{setting.name or name}: {said[:1].lower()}{said[1:]}", exception=fault.exception)
+                message = f"{setting.name or name}: {said[:1].lower()}{said[1:]}"
+                yield Finding(setting, message, exception=fault.exception, consumer_only=tuned(config, setting.value))
+
+
+def tuned(config: DeepSpeedConfig, value: Any) -> bool:
+    """Whether DeepSpeed's autotuner, which starts runs of its own, takes a value for the list of what to try."""
+    return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
 @rule(

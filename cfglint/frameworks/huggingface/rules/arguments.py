@@ -231,10 +231,13 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         return
     except_ = ', except when --save_strategy="best"' if config.version >= BEST_SAVES_NAMED else ""
     text = f"ValueError: --load_best_model_at_end requires the save and eval strategy to match{except_}, but found"
+    former = config.setting("evaluation_strategy")
+    unread = former.written and not has_field("evaluation_strategy", config.version)
     yield Finding(
         of(config, "load_best_model_at_end"),
-        f"the best model is to be loaded, but checkpoints come by {shown(save)} and evaluations by {shown(when)}",
-        related=(of(config, "save_strategy"), strategy(config)),
+        f"the best model is to be loaded, but checkpoints come by {shown(save)} and evaluations by {shown(when)}"
+        + (", for evaluation_strategy is not read any more" if unread else ""),
+        related=(of(config, "save_strategy"), former if unread else strategy(config)),
         exception=text,
         severity=certainty(config, "save_strategy", config.arguments.strategy_key),
     )

@@ -6,6 +6,7 @@ from cfglint.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.types import described, spelled_as_number
 from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
@@ -207,7 +208,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if value is not None and not number(value):
             text = f"TypeError: {operation.format(type(value).__name__)}"
             place = config.setting("lr_scheduler_kwargs", key)
-            yield Finding(place, f"{key} is {shown(value)}, no number", exception=text, fails_at=when, consumer_only=True)
+            fix = spelled_as_number(place)
+            yield Finding(place, f"{key} is {described(value)}, no number", exception=text, fails_at=when, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
         yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)

@@ -63,7 +63,7 @@ def wrong_type(config: TrainerConfig) -> Iterator[Finding]:
                 f"{setting.name} is {described(setting.value)}: {stumble.exception}{casts}",
                 exception=stumble.text,
                 fails_at=stumble.fails_at,
-                fix=spelled_as_number(setting),
+                fix=spelled_as_number(setting, FIELDS[setting.name][0]),
                 consumer_only=True,
             )
 
@@ -77,13 +77,16 @@ def described(value: Any) -> str:
     return shown(value)
 
 
-def spelled_as_number(setting: Setting) -> Fix | None:
-    """The number that a text spells, written as one; YAML 1.1 wants a point and a sign in an exponent."""
+def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
+    """The number that a text spells, written as one; YAML 1.1 wants a point and a sign in an exponent.
+
+    `kind` is the type of the field in the words of `FIELDS`.
+    """
     from math import isfinite
 
     from cfglint.fixes import replace
 
-    if not isinstance(setting.value, str) or FIELDS[setting.name][0] not in NUMERIC:
+    if not isinstance(setting.value, str) or kind not in NUMERIC:
         return None
     try:
         value: float = float(setting.value)
@@ -91,7 +94,7 @@ def spelled_as_number(setting: Setting) -> Fix | None:
         return None
     if not isfinite(value):
         return None
-    if FIELDS[setting.name][0] == "int" or setting.value.strip().lstrip("+-").isdigit():
+    if kind == "int" or setting.value.strip().lstrip("+-").isdigit():
         if not value.is_integer():
             return None
         value = int(value)

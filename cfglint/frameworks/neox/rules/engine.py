@@ -61,6 +61,8 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
     """
     from cfglint.frameworks.neox.deeperspeed import SECTIONS, refusals
 
+    autotuning = config.argument("autotuning")
+    tuned = isinstance(autotuning, dict) and bool(autotuning.get("enabled"))  # lists are then what the tuner tries
     for name in SECTIONS:
         section = engine_value(config, name)
         if not isinstance(section, dict):
@@ -75,6 +77,7 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                 exception=refusal.exception,
                 fix=rename(setting, meant, f"call it `{meant}`") if meant else None,
                 on_key=extra,
+                consumer_only=tuned and isinstance(setting.value, list),
             )
 
 
