@@ -118,7 +118,7 @@ def run(arguments: Namespace) -> int:
     except Unreachable as wrong:
         print(f"cfglint: {wrong}", file=sys.stderr)
         return 1
-    tell(made, doubts)
+    tell(made, doubts, arguments.output or "")
     return 0
 
 
@@ -150,6 +150,8 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(f"--from {', '.join(unread or gathering.tally.unreadable)}: cannot be read; `cfglint check` says why")
     found = Existing(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
+    if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):
+        replaced.append("gpus_per_node")
     found.drop([*replaced, *given])
     beyond = found.drop(Job(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
     report(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
@@ -239,12 +241,12 @@ def store(path: str, text: str) -> None:
         raise UsageError(f"{path}: {wrong.strerror or wrong}") from wrong
 
 
-def tell(made: Generated, doubts: list[str]) -> None:
+def tell(made: Generated, doubts: list[str], output: str) -> None:
     """The reasons of what has no comments, what no file can say, and doubts."""
     for file in made.files:
         if file.is_json:
             report(f"{file.name}: {name} {shown(value)}: {why}" for name, value, why in file.reasons)
-    report(made.notes)
+    report(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     report(doubts)
 
 

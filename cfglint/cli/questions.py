@@ -115,7 +115,7 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     texts = {file.name: file.text for file in made.files}
     run = Gathering(facts, made.files[0].kind, shelf=Shelf(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
-    return plans.render("text", table(plan(run, facts, counts, None, None, Pace())), terminal=True)
+    return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
 
 
 def number(text: str, flag: str, default: int | None = None, optional: bool = False) -> int | None:

@@ -25,8 +25,13 @@ def launch(job: Job, folder: str = "") -> Generated:
     keys.add("mixed_precision", WORDS[name], why)
     if job.zero is not None:
         engine(keys, job)
-    start = f"start it with: accelerate launch --config_file {inside(folder, NAME)} your_script.py"
-    return Generated([GeneratedFile(NAME, KIND, keys)], None, (start,))
+    return Generated([GeneratedFile(NAME, KIND, keys)], None, (f"start it with: {launcher(job, folder)} your_script.py",))
+
+
+def launcher(job: Job, folder: str) -> str:
+    """The command that starts a script, on every machine."""
+    ranks = " --machine_rank RANK --main_process_ip ADDRESS_OF_THE_FIRST" if choices.nodes(job) > 1 else ""
+    return f"accelerate launch --config_file {inside(folder, NAME)}{ranks}"
 
 
 def beside_a_trainer(job: Job, deepspeed_file: str) -> GeneratedFile:
@@ -50,8 +55,7 @@ def processes(job: Job) -> Keys:
     keys.add("num_machines", machines)
     keys.add("num_processes", gpus, "one for each GPU, of all machines together")
     if machines > 1:
-        why = "of the first machine; each other one gets its own: --machine_rank 1 --main_process_ip ADDRESS_OF_THE_FIRST"
-        keys.add("machine_rank", 0, why)
+        keys.add("machine_rank", 0, "of the first machine; every machine gives its own with --machine_rank")
     return keys
 
 

@@ -147,6 +147,20 @@ def nodes(job: Job) -> int:
     return gpus // each
 
 
+def deepspeed_launcher(job: Job) -> str:
+    """The launcher of DeepSpeed, which starts the other machines itself."""
+    return f"deepspeed --num_gpus {job.gpus}" if nodes(job) == 1 else "deepspeed --hostfile hostfile"
+
+
+def torch_launcher(job: Job) -> str:
+    """The launcher of torch, started on every machine; none for one GPU."""
+    machines = nodes(job)
+    each = f"--nproc_per_node {job.needed_gpus() // machines}"
+    if machines == 1:
+        return "python" if job.gpus == 1 else f"torchrun {each}"
+    return f"torchrun --nnodes {machines} {each} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST"
+
+
 def made_for(job: Job) -> str:
     """The line above the keys of a file that is bound to its GPU count."""
     gpus, machines = job.needed_gpus(), nodes(job)

@@ -51,6 +51,8 @@ class Existing:
         self._batch(run)
         for config in run.configs:
             READERS[config.kind](self, config)
+        if self.facts.get("min_learning_rate", 0) >= self.facts.get("learning_rate", float("inf")):
+            self.facts.update(scheduler="constant", min_learning_rate=0.0)
         self.left = [each for config in run.configs for each in self._unused(config)]
 
     def take(self, fact: str, config: Config, *path: str, value: Any) -> None:

@@ -45,14 +45,14 @@ def own(job: Job, folder: str = "") -> Generated:
     optimizer(keys, job)
     keys.add_known("steps_per_print", job.logging_steps)
     schedule(keys, job, planned_steps(job, chosen))
-    start = f"start it with: deepspeed your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
+    start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
     return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, start))
 
 
 def of_a_trainer(job: Job) -> GeneratedFile:
     """The part of a trainer's run that only DeepSpeed knows; `auto` where the trainer fills in what its file says."""
     keys = Keys()
-    keys.add("train_batch_size", AUTO, "auto: the trainer fills in what its own file says")
+    keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
     keys.add("train_micro_batch_size_per_gpu", AUTO)
     keys.add("gradient_accumulation_steps", AUTO)
     keys.add("gradient_clipping", AUTO, "the trainer's max_grad_norm; without this key it would not be read")

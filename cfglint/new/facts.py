@@ -17,12 +17,12 @@ SIZES = ("layers", "hidden", "heads")
 PARALLEL = ("tensor_parallel", "pipeline_parallel")
 # What every kind has words for.
 COMMON = frozenset(
-    ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "offload", "precision", "clipping", "target")
-)
+    ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "num_examples"),
+).union(("zero", "offload", "precision", "clipping", "target"))
 # What belongs to an optimizer and its schedule.
 TRAINING = COMMON.union(
     ("learning_rate", "warmup", "optimizer", "scheduler", "weight_decay", "beta1", "beta2", "epsilon"),
-    (*LENGTHS, "num_examples", "seq_length", "logging_steps"),
+    (*LENGTHS, "seq_length", "logging_steps"),
 )
 
 

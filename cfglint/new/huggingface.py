@@ -34,9 +34,8 @@ def trainer(job: Job, folder: str = "") -> Generated:
     """The trainer's file, with the DeepSpeed file that it names where ZeRO was asked for."""
     file, chosen = trainer_file(job, folder)
     files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
-    starter = "deepspeed" if job.zero is not None else f"torchrun --nproc_per_node {job.needed_gpus() // choices.nodes(job)}"
-    command = "python" if job.gpus == 1 and job.zero is None else starter
-    return Generated(files, chosen.split, notes(job, chosen, f"{command} your_script.py {inside(folder, NAME)}"))
+    starter = choices.torch_launcher(job) if job.zero is None else choices.deepspeed_launcher(job)
+    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {inside(folder, NAME)}"))
 
 
 def matching_set(job: Job, folder: str = "") -> Generated:
@@ -45,7 +44,7 @@ def matching_set(job: Job, folder: str = "") -> Generated:
         job = job.but(zero=ZERO)
     file, chosen = trainer_file(job, folder)
     files = [file, deepspeed.of_a_trainer(job), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
-    command = f"accelerate launch --config_file {inside(folder, accelerate.NAME)} your_script.py {inside(folder, NAME)}"
+    command = f"{accelerate.launcher(job, folder)} your_script.py {inside(folder, NAME)}"
     return Generated(files, chosen.split, notes(job, chosen, command))
 
 
