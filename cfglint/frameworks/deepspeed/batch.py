@@ -49,7 +49,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     """The batch that a config comes to, with what DeepSpeed would refuse about it."""
     divisor, problem = data_parallel(config)
     triple = Triple({key: number(config, key) for key in KEYS})
-    if problem is None and all(each.only_here for _, each in config.load_problems):
+    if problem is None and config.readable:
         problem = settle(config, triple, divisor)
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}

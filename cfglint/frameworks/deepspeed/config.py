@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Problem
 
 STRICT_PRECISION = (0, 17, 1)
 COMET_SINCE = (0, 14, 3)
 AS_JSON = "; DeepSpeed takes it, a trainer that names this file reads it as plain JSON and does not"
+AS_OWN = "; DeepSpeed refuses it, a trainer's json does not"
 
 
 class DeepSpeedConfig(Config):
@@ -50,6 +51,7 @@ class DeepSpeedConfig(Config):
         self.trainer = trainer
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: Any = values
+        self.readable = True
         if values is None:
             self.read()
         if isinstance(self.root, dict):
@@ -58,27 +60,37 @@ class DeepSpeedConfig(Config):
         self._optimizer: Optimizer | type | None = Unset
 
     def read(self) -> None:
-        """Read the file as DeepSpeed's own loader does; where nobody said so, with what a trainer makes of it in mind.
+        """Read the file as DeepSpeed's own loader does, or as a trainer's json does where nobody said who reads it.
 
-        A trainer that names the file reads it with Python's json: no comments, and the last of equal keys counts.
+        That one takes no comments, and of equal keys the last. What only one of the two refuses is reported, and does
+        not keep the file from being read.
         """
         from cfglint.source.readers import HJSON, STRICT_JSON
 
         document = self.documents[0]
         reading = HJSON.read(document)
-        problems, self.root = reading.problems, {} if reading.problems else reading.value
+        problems = reading.problems
         if not self.facts.declared and (problems or document.relaxations):
             strict = STRICT_JSON.read(document)
-            if not problems:
+            if problems and not strict.problems:
+                reading = strict
+                refused_by_one(problems, AS_OWN)
+            elif strict.problems and not problems:
                 problems = strict.problems[:1]
-            elif not strict.problems:
-                self.root = strict.value
-            else:
-                strict = reading
-            for problem in problems if strict is not reading else ():
-                problem.only_here = True
-                problem.message += "; DeepSpeed refuses it, a trainer's json does not" if reading.problems else AS_JSON
+                refused_by_one(problems, AS_JSON)
         self.load_problems = [(document, problem) for problem in problems]
+        self.readable = not reading.problems
+        self.root = reading.value if self.readable else {}
+        if self.facts.overrides and isinstance(self.root, dict):
+            from cfglint.frameworks.overrides import lay_over
+
+            self.root = lay_over(self, self.root)
+
+    def moment(self, fails_at: str | None) -> str | None:
+        """Under a trainer the file is checked when training begins, and the engine is built when the model is wrapped for it."""
+        if self.trainer is None or fails_at is None:
+            return fails_at
+        return "first-step" if fails_at in ("init", "first-step") else "init"
 
     def resolve_batch(self) -> Batch:
         """Infer the missing batch keys with DeepSpeed's own operators."""
@@ -193,6 +205,13 @@ class DeepSpeedConfig(Config):
     def at(self, name: str, *path: str) -> Setting:
         """The setting at a path inside a section."""
         return self.setting(*self.section_path(name), *path)
+
+
+def refused_by_one(problems: list[Problem], said: str) -> None:
+    """Mark what only one of two readers refuses, and say which."""
+    for problem in problems:
+        problem.only_here = True
+        problem.message += said
 
 
 class Unset:
