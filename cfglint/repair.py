@@ -194,7 +194,7 @@ def _terms(found: Repair, facts: Facts) -> Iterator[Term]:
         ways = integer(config.batch.data_parallel.value) or 1
         values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways, "gpus": found.gpus}
         for role, key in config.batch_keys.items():
-            setting = config.setting(key)
+            setting = config.setting(*key.split("."))
             if setting.node is not None and setting.written and setting.node.raw == "auto":
                 found.held.append(setting)
             elif setting.written or config is after.configs[0]:

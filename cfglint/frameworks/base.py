@@ -228,7 +228,7 @@ class Config:
     kind = ""
     package = ""
     newest = ""
-    batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key
+    batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: Facts) -> None:
         self.documents = documents

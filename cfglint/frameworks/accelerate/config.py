@@ -29,7 +29,7 @@ class AccelerateConfig(Config):
     kind = KIND
     package = "accelerate"
     newest = NEWEST
-    batch_keys = {"gpus": "num_processes"}
+    batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
 
     def __init__(self, documents: list[Document], facts: Facts, kinds: list[str] | None = None, trainer: Config | None = None) -> None:
         super().__init__(documents, facts)

@@ -170,3 +170,16 @@ def test_what_may_come_on_the_command_line_is_no_error_in_a_file_of_its_own(tmp_
     path.write_text("distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n", encoding="utf-8")
     assert codes(Gathering(Facts()).one([str(path)])) == []
     assert codes(Gathering(Facts(whole=True)).one([str(path)])) == ["ACC005"]
+
+
+def test_fix_follows_in_the_launch_file(tmp_path, capsys):
+    from cfglint.cli import main
+
+    (tmp_path / "train.yaml").write_text(TRAINER, encoding="utf-8")
+    block = "deepspeed_config:\n  gradient_accumulation_steps: 8  # the trainer's\n"
+    (tmp_path / "launch.yaml").write_text(f"distributed_type: DEEPSPEED\nnum_processes: 8\n{block}", encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("train.yaml", "launch.yaml")]
+    assert main(["fix", *paths, "--run", "--gpus", "16", "--global-batch", "256"]) == 0, capsys.readouterr().err
+    assert (tmp_path / "train.yaml").read_text(encoding="utf-8") == TRAINER.replace("steps: 8", "steps: 4")
+    assert "num_processes: 16\n" in (tmp_path / "launch.yaml").read_text(encoding="utf-8")
+    assert "  gradient_accumulation_steps: 4  # the trainer's\n" in (tmp_path / "launch.yaml").read_text(encoding="utf-8")
