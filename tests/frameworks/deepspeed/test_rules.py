@@ -351,4 +351,4 @@ def test_lists_are_for_the_autotuner_in_a_file_that_nobody_declared(runs, whole,
 def test_a_file_that_one_of_two_readers_takes_is_checked_all_the_same(runs):
     text = '{"train_batch_size": 64, // for 8 GPUs\n"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}'
     found = [(each.code, each.severity) for each in runs.text(text, whole=False).diagnostics]
-    assert found == [("SRC002", "warning"), ("BAT001", "error")]
+    assert found == [("BAT001", "error"), ("SRC002", "warning")]
