@@ -70,12 +70,15 @@ def length(neox: bool) -> Answers:
 
 def memory(neox: bool, kind: str) -> Answers:
     """What is split and moved to make the model fit."""
-    usual = {"neox": "1", RUN: "2"}.get("neox" if neox else kind, "")
-    stage = choice("ZeRO stage, 0 to 3 (empty: none)", "--zero", ("0", "1", "2", "3"), usual, optional=True)
-    facts: Answers = {"zero": int(stage) if stage else None}
-    if stage in ("1", "2", "3") and not neox:
+    usual = "1" if neox else "2" if kind == RUN else "none"
+    stage = choice("ZeRO stage", "--zero", (*("none",) * (usual == "none"), "0", "1", "2", "3"), usual)
+    if stage == "none":
+        return {}
+    facts: Answers = {"zero": int(stage)}
+    if facts["zero"] and not neox:
         moves = OFFLOADS if stage == "3" else OFFLOADS[:1]
-        facts["offload"] = choice("Move to the CPU (empty: nothing)", "--offload, --offload-weights", moves, "", optional=True) or None
+        moved = choice("Move to the CPU", "--offload, --offload-weights", ("nothing", *moves), "nothing")
+        facts["offload"] = None if moved == "nothing" else moved
     return given(facts)
 
 
@@ -88,7 +91,7 @@ def batch(kind: str, framework: str, facts: Answers) -> Answers:
         wanted = number("Global batch", "--global-batch", default=asked.get("global_batch"))
         most = number("Most samples on one GPU at a time", "--max-micro-batch", default=asked.get("max_micro_batch", 8))
         asked = {"global_batch": wanted, "max_micro_batch": most}
-        if shown(kind, framework, {**facts, **asked}) and choice("Write it", "y/n", ("y", "n"), "y") == "y":
+        if shown(kind, framework, {**facts, **asked}) and choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
@@ -124,7 +127,7 @@ def number(text: str, flag: str, default: int | None = None, optional: bool = Fa
     return found
 
 
-def choice(text: str, flag: str, allowed: tuple[str, ...], default: str, optional: bool = False) -> str:
+def choice(text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
     """One of a few words, asked for until it is one."""
 
     def one_of(answer: str) -> str:
@@ -132,7 +135,8 @@ def choice(text: str, flag: str, allowed: tuple[str, ...], default: str, optiona
             raise ValueError(answer)
         return answer
 
-    return value(f"{text} ({', '.join(allowed)})", flag, one_of, default, required=not optional) or ""
+    chosen: str = value(f"{text} ({', '.join(allowed)})", flag, one_of, default, required=True)
+    return chosen
 
 
 def value(text: str, flag: str, read: Callable[[str], Any], default: str, required: bool = False) -> Any:

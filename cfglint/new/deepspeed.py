@@ -49,8 +49,11 @@ def own(job: Job, folder: str = "") -> Generated:
     return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, start))
 
 
-def of_a_trainer(job: Job) -> GeneratedFile:
-    """The part of a trainer's run that only DeepSpeed knows; `auto` where the trainer fills in what its file says."""
+def of_a_trainer(job: Job, why_stage: str = "") -> GeneratedFile:
+    """The part of a trainer's run that only DeepSpeed knows; `auto` where the trainer fills in what its file says.
+
+    `why_stage` says where the stage comes from when nobody asked for it.
+    """
     keys = Keys()
     keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
     keys.add("train_micro_batch_size_per_gpu", AUTO)
@@ -59,7 +62,7 @@ def of_a_trainer(job: Job) -> GeneratedFile:
     name = choices.precision(job)[0]
     if name != "fp32":
         keys.add(f"{name}.enabled", AUTO)
-    zero(keys, job)
+    zero(keys, job, why_stage)
     if job.zero == 3:
         saved = "zero_optimization.stage3_gather_16bit_weights_on_model_save"
         keys.add(saved, True, "else a saved model is a folder of pieces")
@@ -73,10 +76,10 @@ def batch(keys: Keys, chosen: Chosen) -> None:
     keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
 
 
-def zero(keys: Keys, job: Job) -> None:
+def zero(keys: Keys, job: Job, why_stage: str = "") -> None:
     """The section of ZeRO with what is moved to the CPU."""
     stage = job.zero or 0
-    keys.add("zero_optimization.stage", stage, SHARDS[stage])
+    keys.add("zero_optimization.stage", stage, SHARDS[stage] + (f"; {why_stage}" if why_stage else ""))
     moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
     for section in moved:
         keys.add(f"zero_optimization.{section}.device", "cpu")

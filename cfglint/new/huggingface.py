@@ -40,10 +40,10 @@ def trainer(job: Job, folder: str = "") -> Generated:
 
 def matching_set(job: Job, folder: str = "") -> Generated:
     """Trainer, DeepSpeed and accelerate files for one launch."""
-    if job.zero is None:
-        job = job.but(zero=ZERO)
+    why = "" if job.zero is not None else "accelerate's own default"
+    job = job.but(zero=ZERO) if why else job
     file, chosen = trainer_file(job, folder)
-    files = [file, deepspeed.of_a_trainer(job), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
+    files = [file, deepspeed.of_a_trainer(job, why), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
     command = f"{accelerate.launcher(job, folder)} your_script.py {inside(folder, NAME)}"
     return Generated(files, chosen.split, notes(job, chosen, command))
 

@@ -190,7 +190,7 @@ class TestTerminal:
         assert [line.split()[:4] for line in out.splitlines() if line.split()[:1] == ["16"]] == [["16", "4", "4", "16"]]
         read = yaml.safe_load((folder / "train.yaml").read_text())
         assert (read["per_device_train_batch_size"], read["gradient_accumulation_steps"], read["learning_rate"]) == (4, 8, 2e-5)
-        assert all("--" in question or "KIND" in question or "y/n" in question for question in asked)
+        assert all("--" in question or "KIND" in question or "Write it" in question for question in asked)
 
     def test_neox_asks_for_the_model(self, new, folder, terminal):
         terminal("8", "pythia-70m", "1000", "", "", "", "64", "8", "n", "128", "", "")
