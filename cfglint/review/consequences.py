@@ -42,7 +42,15 @@ OWN_SENTENCE = frozenset(
         "total steps",
         "warm-up steps",
         "learning rate",
+        "decay steps",
+        "schedule's total",
+        "schedule's warm-up",
     )
+)
+SCHEDULES = (  # lines of a schedule that has steps of its own
+    ("decay", "decay steps", "decay"),
+    ("schedule", "schedule's total", "schedule"),
+    ("schedule_warmup", "schedule's warm-up", "schedule's warm-up"),
 )
 UNTOLD = {  # what the absence of a line stands for
     "optimizer offload": "off",
@@ -264,29 +272,26 @@ def peaks(side: Side) -> dict[str, tuple[float, str]]:
 
 
 def length(old: Side, new: Side) -> list[Consequence]:
-    """Steps, samples and warm-up."""
+    """Steps, samples, and the parts of the run that warm-up and decay take."""
     before, after = old.number("total_steps"), new.number("total_steps")
     told = changed("total_steps", "total steps", before, after)
-    if not told:
-        told = changed("steps_per_epoch", "steps an epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
-    if before is None and after is None:
-        return told + estimated(old, new)
-    return [*told, *samples(old, new), *warmup(old, new)]
+    told = told or changed("steps_per_epoch", "steps an epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
+    told += estimated(old, new) if before is None and after is None else samples(old, new)
+    return [*told, *warmup(old, new), *schedule(old, new)]
 
 
 def estimated(old: Side, new: Side) -> list[Consequence]:
     """What becomes of a number of steps that is not known, for the same data."""
-    told = changed("warmup_steps", "warm-up steps", old.number("warmup_steps"), new.number("warmup_steps"))
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
     if not epochs[0] or not epochs[1] or not times or old.run.facts.num_examples != new.run.facts.num_examples:
-        return told
+        return []
     factor = epochs[1] / epochs[0] / times
     if isclose(factor, 1):
-        return told
+        return []
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else f"the same {epochs[1]:g} epochs"
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
-    told.append(Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}"))
+    told = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}")]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
         text = f"warm-up stays {steps[1]:,} steps, {about(1 / factor)} as a share of the run"
@@ -309,19 +314,31 @@ def samples(old: Side, new: Side) -> list[Consequence]:
 
 
 def warmup(old: Side, new: Side) -> list[Consequence]:
-    """The warm-up, as a share of the run where that changed."""
-    shares: list[float] = []
-    parts: list[str] = []
-    for side in (old, new):
-        total, steps = side.number("total_steps"), side.number("warmup_steps")
-        if not total or total < 0 or steps is None:
-            return changed("warmup_steps", "warm-up steps", old.number("warmup_steps"), new.number("warmup_steps"))
-        shares.append(100 * steps / total)
-        parts.append(f"{steps:,} of {total:,}")
+    """The part of the run in which the learning rate rises."""
+    return part("warmup", "warm-up", old, new, (old.number("warmup_steps"), new.number("warmup_steps")))
+
+
+def schedule(old: Side, new: Side) -> list[Consequence]:
+    """The parts of the run that a schedule with steps of its own takes."""
+    told: list[Consequence] = []
+    for about_what, label, name in SCHEDULES:
+        before, after = old.line(label), new.line(label)
+        if isinstance(before, int) and isinstance(after, int):
+            told += part(about_what, name, old, new, (before, after))
+    return told
+
+
+def part(about: str, name: str, old: Side, new: Side, steps: tuple[int | None, int | None]) -> list[Consequence]:
+    """Steps as a share of the run, where that changed; the steps alone where the length of the run is not known."""
+    before, after = steps
+    totals = old.number("total_steps"), new.number("total_steps")
+    if before is None or after is None or not totals[0] or not totals[1] or totals[0] < 0 or totals[1] < 0:
+        return changed(f"{about}_steps", f"{name} steps", before, after)
+    shares = 100 * before / totals[0], 100 * after / totals[1]
     if isclose(*shares, rel_tol=NOTEWORTHY):
         return []
-    text = f"warm-up {shares[0]:.2g} % -> {shares[1]:.2g} % of the run ({parts[0]} steps -> {parts[1]})"
-    return [Consequence("warmup_share", text, *shares)]
+    spelled_out = f"{before:,} of {totals[0]:,} steps -> {after:,} of {totals[1]:,}"
+    return [Consequence(f"{about}_share", f"{name} {percent(shares[0])} -> {percent(shares[1])} of the run ({spelled_out})", *shares)]
 
 
 # ---- the learning rate and the rest
@@ -386,6 +403,11 @@ def ratio(before: float, after: float) -> str:
     if isclose(1 / times, round(1 / times), rel_tol=ABOUT):
         return f"1/{round(1 / times)} of it"
     return f"{100 * (times - 1):+.3g} %"
+
+
+def percent(share: float) -> str:
+    """`6.6 %`, `12 %`."""
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
 
 
 def about(times: float) -> str:

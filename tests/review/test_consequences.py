@@ -147,7 +147,10 @@ def test_a_schedule(told):
     after = engine(
         schedule=('"total_num_steps": 1000', '"total_num_steps": 2000'), warm=('"warmup_num_steps": 100', '"warmup_num_steps": 200')
     )
-    assert told(engine(), after, gpus=8) == ["schedule's total 1,000 -> 2,000", "schedule's warm-up 100 -> 200"]
+    assert told(engine(), after, gpus=8) == [
+        "schedule steps 1,000 -> 2,000 (doubled)",
+        "schedule's warm-up steps 100 -> 200 (doubled)",
+    ]
     assert "schedule WarmupDecayLR -> WarmupCosineLR" in told(engine(), engine(kind=("WarmupDecayLR", "WarmupCosineLR")))
 
 
@@ -188,6 +191,21 @@ def test_neox(told):
         "tokens a step 524,288 -> 262,144 (halved)",
         "samples in all 256,000 -> 128,000 (halved)",
     ]
+
+
+def test_a_decay_that_does_not_follow_the_run(told):
+    sentences = told(NEOX, NEOX.replace("train_iters: 1000", "train_iters: 2000"), gpus=8, kind="neox")
+    assert sentences[:3] == [
+        "total steps 1,000 -> 2,000 (doubled)",
+        "warm-up 1 % -> 0.5 % of the run (10 of 1,000 steps -> 10 of 2,000)",
+        "decay 100 % -> 50 % of the run (1,000 of 1,000 steps -> 1,000 of 2,000)",
+    ]
+
+
+def test_numbers_without_end(told):
+    """YAML has infinities; transformers takes none for a number of steps."""
+    after = f"{TRAINER}save_steps: .inf\neval_strategy: steps\neval_steps: .inf\nnum_train_epochs: .inf\n"
+    assert told(TRAINER, after, gpus=8, num_examples=1000)[0].startswith("does not start any more on 8 GPUs")
 
 
 def test_model_parallelism_takes_gpus_from_the_data(told):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite
+
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.account import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Account
 from cfglint.frameworks.base import AUTO, Setting
@@ -103,7 +105,7 @@ def occasions(config: TrainerConfig, told: Account, run: Steps) -> None:
         ("checkpoints", "checkpoints", args["save_strategy"], "save_strategy", args["save_steps"]),
     ):
         setting = config.setting(key, value=strategy)
-        if strategy == STEPS and isinstance(every, (int, float)) and every > 0:
+        if strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, told, name, every, run)
             told.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {every}", needs=needs(config))
         elif strategy == EPOCH:
@@ -134,7 +136,7 @@ def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:
     limit, epochs = config.arguments["max_steps"], config.arguments["num_train_epochs"]
     if isinstance(limit, int) and limit > 0:
         return -(-limit // run.updates) if run.updates else None
-    return -int(-epochs // 1) if isinstance(epochs, (int, float)) else None
+    return -int(-epochs // 1) if isinstance(epochs, (int, float)) and isfinite(epochs) else None
 
 
 def rate(config: TrainerConfig, told: Account) -> None:
