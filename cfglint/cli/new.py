@@ -29,7 +29,7 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `new`; each but the last ones is a fact, and a question on a terminal."""
+    """The options of `new`; all but the last ones are facts."""
     parser.add_argument("kind", nargs="?", choices=(*KINDS, RUN), metavar="KIND", help=f"{', '.join(KINDS)}; or run, a set that agrees")
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs of a machine (default 8)")

@@ -59,9 +59,9 @@ def batch(job: Job, cap: Choice) -> Chosen:
     micro = job.micro_batch or job.max_micro_batch
     problem = Problem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
     replicas = problem.data_parallel
-    if replicas is None or job.global_batch is None:
-        if replicas is None:
-            raise Unreachable(told(solve(problem)))
+    if replicas is None:
+        raise Unreachable(told(solve(problem)))
+    if job.global_batch is None:
         return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
     problem = problem.but(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
     if job.micro_batch is not None:
