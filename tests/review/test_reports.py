@@ -1,0 +1,103 @@
+"""Comparisons in every format, with texts that nobody thought of, and more of them than fit."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from cfglint.report import FORMATS, changes
+from cfglint.report.markdown import MARK
+
+markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py comes with rich; without it nothing renders the comment")
+RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
+OURS = {"table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "pre", "h3", "p", "strong"}
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n"
+HOSTILE = [
+    "x::error file=other.py,line=1::taken over",
+    "</details></summary><script>alert(1)</script>",
+    "\x1b[31mred",
+    "a | b \\| c \\",
+    "`` ` ``` ```` @octocat #1 https://example.org",
+    "```\n</details>\n# heading",
+    "[link](1) ![image](https://example.org/x.png) *bold*",
+    "100%0A::warning::x",
+    "right\u202eleft \u2028",
+]
+
+
+@pytest.fixture(params=HOSTILE, ids=[f"hostile{number}" for number in range(len(HOSTILE))])
+def hostile(request, compare):
+    """A change in which a text stands wherever a file can put one."""
+    text, name = request.param, f"{request.param.replace('/', '_')}.yaml"
+    before = {name: f"{TRAINER}run_name: {json.dumps(text)}\n"}
+    after = {name: f"{TRAINER.replace('4', '8')}run_name: {json.dumps(text + 'x')}\n{json.dumps(text)}: 1\n"}
+    return compare(before, after, gpus=8, kind="huggingface", strict_keys=True, declared=True)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_hostile_text_in_every_format(hostile, form):
+    made = changes.render(form, [hostile])
+    assert "\x1b" not in made
+    if form == "github":
+        assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in made.splitlines())
+    elif form in ("json", "sarif", "gitlab"):
+        json.loads(made)
+
+
+def test_hostile_text_becomes_no_markup(hostile):
+    rendered = RENDERER.render(changes.render("markdown", [hostile]))
+    assert set(re.findall(r"</?([a-zA-Z][\w-]*)", rendered)) <= OURS
+    assert rendered.count("<details>") == rendered.count("</details>") == 1
+    assert rendered.count("<tr>") == 2
+    outside = re.sub(r"<(pre|code)\b.*?</\1>", "", rendered, flags=re.DOTALL).replace("<summary>", "")
+    assert "@octocat" not in outside.replace("&quot;", "")
+    assert "https" not in outside
+
+
+def test_the_worst_comes_first_and_the_same_is_left_out(compare):
+    quiet = compare(TRAINER, f"# x\n{TRAINER}")
+    changed = compare({"b.yaml": TRAINER}, {"b.yaml": TRAINER.replace("4", "8")}, gpus=8)
+    broken = compare({"c.yaml": TRAINER}, {"c.yaml": TRAINER.replace("4", "0")}, gpus=8)
+    text = changes.render("markdown", [quiet, changed, broken])
+    lines = text.splitlines()
+    assert lines[:2] == [MARK, "### cfglint: 2 of 3 runs changed in meaning, new: 1 error"]
+    assert lines[5].startswith("| `c.yaml` | yes -> **no** (init) |")
+    assert lines[6] == "| `b.yaml` | yes | 32 -> 64 |  |  |  |"
+    assert "train.yaml" not in text
+    assert "<summary><code>b.yaml</code>: global batch 32 -&gt; 64 (doubled); learning rate unchanged; micro batch 4 -&gt; 8" in text
+
+
+def test_nothing_to_tell(compare):
+    assert changes.render("markdown", [compare(TRAINER, TRAINER)]) == f"{MARK}\n### cfglint: no change in meaning in 1 run\n\n"
+    assert changes.render("markdown", []) == f"{MARK}\n### cfglint: no change in meaning in 0 runs\n\n"
+
+
+def test_fits_into_a_comment_however_many_runs(compare):
+    one = compare({f"{'x' * 40}.yaml": TRAINER}, {f"{'x' * 40}.yaml": TRAINER.replace("4", "0")}, gpus=8)
+    text = changes.render("markdown", [one] * 300)
+    assert 40_000 < len(text.encode()) < 65_536
+    assert text.count("<details>") == text.count("</details>") > 20
+    assert "240 more runs are not in the table." in text
+    assert re.search(r"\d+ more lines do not fit into a comment", text)
+
+
+def test_fits_into_a_comment_however_long_a_run(compare):
+    many = "".join(f"key{number}: {number}\n" for number in range(5000))
+    text = changes.render("markdown", [compare(TRAINER, TRAINER + many)])
+    assert 60_000 < len(text.encode()) < 65_536
+    assert text.count("<details>") == text.count("</details>") == 1
+
+
+def test_colour_changes_nothing_but_colour(compare):
+    found = [compare(TRAINER, TRAINER.replace("4", "0"), gpus=8), compare(None, TRAINER)]
+    plain, coloured = (changes.render("text", found, colour=colour) for colour in (False, True))
+    assert plain != coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_annotations_of_new_and_gone_runs(compare):
+    assert changes.render("github", [compare(TRAINER, None)]) == ""
+    (line,) = changes.render("github", [compare(None, TRAINER)]).splitlines()
+    assert line.startswith("::notice file=train.yaml,line=1,title=new run::new run: starts")
