@@ -227,3 +227,8 @@ def test_stages_to_try_are_for_the_autotuner_in_a_file_that_nobody_declared(runs
     assert list(errors(run)) == ["NEO090"]
     undeclared = Run(run.documents, run.kinds, run.facts.but(whole=False, declared=False))
     assert "NEO090" in warnings(undeclared)
+
+
+@pytest.mark.parametrize(("norm", "found"), [("layernorm", {"KEY302"}), ("rmsnorm", set()), ("non_parametric_layernorm", set())])
+def test_biases_that_a_norm_does_not_have_need_no_switch(runs, norm, found):
+    assert warnings(runs.of(norm=norm, use_bias_in_norms=False)) == found

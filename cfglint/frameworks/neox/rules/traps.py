@@ -64,6 +64,7 @@ FP16_KEYS = frozenset(
     fp16_master_weights_and_grads
     """.split()  # noqa: SIM905
 )
+NORMS_WITHOUT_BIAS = ("rmsnorm", "te_rmsnorm", "scalenorm", "non_parametric_layernorm")  # megatron/model/norms.py
 NUMBERED = frozenset("0123456789+-.eE")
 
 
@@ -224,7 +225,7 @@ def argument_without_reader(config: NeoXConfig) -> Iterator[Finding]:
     """
     for name in config.values:
         field = fields().get(name, {})
-        if "x-unused" not in field or name in COMPUTED:
+        if "x-unused" not in field or name in COMPUTED or has_its_way(config, name):
             continue
         value = config.values[name]
         if value is not None and value != field.get("default"):
@@ -233,6 +234,11 @@ def argument_without_reader(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(
                 setting, f"`{name}` has no effect, nothing reads it{inside}", fix=remove(setting, f"take `{name}` out"), on_key=True
             )
+
+
+def has_its_way(config: NeoXConfig, name: str) -> bool:
+    """Whether things are as an unread argument says anyway: norms without biases, where the norm has none."""
+    return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
 @neox_rule(
