@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.account import Account
-    from cfglint.frameworks.base import Batch, Facts
+    from cfglint.frameworks.base import Batch, Facts, Version
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
     from cfglint.source.document import Document, Problem
 
@@ -56,8 +56,14 @@ class DeepSpeedConfig(Config):
             self.read()
         if isinstance(self.root, dict):
             self.values = self.root
+        self._version = super().version
         self._sections: dict[str, Section] = {}
         self._optimizer: Optimizer | type | None = Unset
+
+    @property
+    def version(self) -> Version:
+        """The targeted release of DeepSpeed."""
+        return self._version
 
     def read(self) -> None:
         """Read the file as DeepSpeed's own loader does, or as a trainer's json does where nobody said who reads it.
