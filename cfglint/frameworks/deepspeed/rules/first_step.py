@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.diagnostic import ERROR, WARNING
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.rule import WARN, Finding, rule
@@ -124,9 +124,8 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule(
     "DSP083",
     "optimizer-number-is-text",
-    ERROR,
+    WARNING,
     kinds=DEEPSPEED,
-    fails_at="first-step",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/lr"},
@@ -134,7 +133,8 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
 def optimizer_number_is_text(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A number of one of DeepSpeed's own optimizers is text, null or a list.
 
-    These classes do not look at their arguments; the kernel that takes the first step does.
+    These classes do not look at their arguments; the compiled kernel that takes the first step does. A
+    warning and not an error, because that kernel was read and not run.
 
     Run-time error: `TypeError: multi_tensor_adam(): incompatible function arguments.` (fused), or
     `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
@@ -149,12 +149,10 @@ def optimizer_number_is_text(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in NUMBERS:
         value = optimizer.arguments.get(key, 0.0)
         if not isinstance(value, (int, float)) and not (value == "auto" and config.open) and key in (optimizer.accepted() or ()):
-            on_cpu = "CPU" in optimizer.class_name
-            call = "create_adam()" if on_cpu else "multi_tensor_adam()"
+            call = "create_adam()" if "CPU" in optimizer.class_name else "multi_tensor_adam()"
             yield Finding(
                 config.setting("optimizer", "params", key),
                 f"{key} is {value!r}, not a number",
                 exception=f"TypeError: {call}: incompatible function arguments.",
-                fails_at="init" if on_cpu else "first-step",
                 fix=unquoted(config, "optimizer", "params", key),
             )
