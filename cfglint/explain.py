@@ -177,14 +177,21 @@ def context(account: Account) -> Context:
     return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole)
 
 
+def pictured(account: Account) -> Outcome:
+    """The outcome of an account's run with its context."""
+    outcome = account.run.outcome()
+    outcome.context = context(account)
+    return outcome
+
+
 def explained(run: Run) -> Outcome:
     """The outcome of a run with its context; what breaks the account is told like every bug of ours."""
-    outcome = run.outcome()
     try:
-        outcome.context = context(Account(run))
+        return pictured(Account(run))
     except Exception as wrong:
+        outcome = run.outcome()
         outcome.diagnostics.append(internal("explaining the run", wrong, run.documents[0]))
-    return outcome
+        return outcome
 
 
 def entry(item: Item) -> dict[str, Any]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfglint.baseline import Baseline
     from cfglint.cli.arguments import Namespace, Parser
     from cfglint.diagnostic import Outcome
+    from cfglint.run import Run
 
 
 def add_arguments(parser: Parser) -> None:
@@ -46,7 +47,7 @@ def run(arguments: Namespace) -> int:
         project = load_configuration(arguments)
         selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
         accepted = baseline_of(arguments, project)
-        outcomes = [(index, each.outcome()) for index, each in runs_of(arguments, project, tally)]
+        outcomes = [(index, outcome_of(each, arguments)) for index, each in runs_of(arguments, project, tally)]
         outcomes.sort(key=lambda pair: pair[0])
         found = [outcome for _, outcome in outcomes]
         silence(found, selection)
@@ -61,6 +62,15 @@ def run(arguments: Namespace) -> int:
     if tally.unreadable or not written:
         return 2
     return selection.status(found)
+
+
+def outcome_of(each: Run, arguments: Namespace) -> Outcome:
+    """What a run came to, with what pictures are drawn from where a page was asked for."""
+    if "html" not in arguments.format:
+        return each.outcome()
+    from cfglint.explain import explained
+
+    return explained(each)
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:

@@ -7,8 +7,9 @@ import sys
 from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run, positive
 from cfglint.gather import UnknownKind
 from cfglint.planning import Pace, plan, table
-from cfglint.repair import Unknown
+from cfglint.repair import Unknown, today
 from cfglint.report import plans
+from cfglint.run import Run
 from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: today's)")
     parser.add_argument("--time-per-step", type=float, metavar="SECONDS", help="measured seconds for one optimizer step")
     parser.add_argument("--tokens-per-second", type=float, metavar="T", help="measured tokens a second, all GPUs together")
-    parser.add_argument("--format", choices=("text", "json", "markdown", "csv"), default="text")
+    parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
 
 
@@ -56,12 +57,23 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKind, Unknown, EditRefused) as wrong:
         return fail(str(wrong))
     told = table(found, pace)
-    sys.stdout.write(plans.render(arguments.format, told, terminal=sys.stdout.isatty()))
+    sys.stdout.write(_report(arguments.format, told, each))
     if arguments.plot:
         written = _draw(told, arguments.plot)
         if written:
             return fail(written)
     return 0 if any(each.solution.feasible for each in found) else 1
+
+
+def _report(form: str, told: dict[str, Any], run: Run) -> str:
+    """The plans in a format; a page shows the run of today, too."""
+    if form != "html":
+        return plans.render(form, told, terminal=sys.stdout.isatty())
+    from cfglint.explain import explained
+    from cfglint.report import html
+
+    now = Run(run.documents, run.kinds, run.facts.but(gpus=today(run, run.facts)))
+    return html.plan(told, explained(now))
 
 
 def _draw(told: dict[str, Any], path: str) -> str | None:

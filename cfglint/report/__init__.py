@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.diagnostic import Outcome
 
-FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit")
+FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
 
 def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:

@@ -6,7 +6,7 @@ import os
 import textwrap
 
 from cfglint.diagnostic import WARNING
-from cfglint.explain import origin, table
+from cfglint.explain import origin, pictured, table
 from cfglint.frameworks import framework
 from cfglint.frameworks.account import FILLED, GROUPS
 from cfglint.reconcile import ENDLESS
@@ -41,9 +41,13 @@ LOG_LABELS = (
 
 
 def render(account: Account, form: str) -> str:
-    """The account of a run in a format, `text` or `json`."""
+    """The account of a run in a format: `text`, `json` or `html`."""
     if form == "json":
         return as_json(table(account))
+    if form == "html":
+        from cfglint.report import html
+
+        return html.explain(pictured(account))
     return "".join(f"{line}\n" for line in lines(account))
 
 
@@ -150,6 +154,10 @@ def render_log(path: str, found: list[Explanation], form: str) -> str:
     """What a log's banners tell, in a format."""
     if form == "json":
         return as_json({"banners": [banner_entry(each) for each in found]})
+    if form == "html":
+        from cfglint.report import html
+
+        return html.log(path, found)
     told: list[str] = []
     for each in found:
         told += ([""] if told else []) + banner_lines(path, each)

@@ -26,6 +26,10 @@ def render(form: str, comparisons: list[Comparison], colour: bool = False) -> st
         from cfglint.report import comment
 
         return comment.render(comparisons)
+    if form == "html":
+        from cfglint.report import html
+
+        return html.changes(comparisons)
     from cfglint.report import render as render_findings
 
     findings = render_findings(form, only_new(comparisons))

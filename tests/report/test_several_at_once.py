@@ -70,7 +70,7 @@ def test_a_repeated_run_starts_afresh(check):
     assert json.loads(out)["diagnostics"][0]["code"] == "TYP001"
 
 
-@pytest.mark.parametrize("form", ["xml", "html", ""])
+@pytest.mark.parametrize("form", ["xml", "htm", ""])
 def test_an_unknown_format_is_exit_2(check, form):
     with pytest.raises(SystemExit) as stopped:
         check("--format", form)

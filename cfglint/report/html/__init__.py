@@ -1,0 +1,272 @@
+"""One self-contained page of what cfglint knows: pictures of runs, findings in their source, plans and changes.
+
+The engine of the templates is imported with this package and by nothing else.
+"""
+
+from __future__ import annotations
+
+from cfglint.reconcile import ENDLESS
+from cfglint.report.account import FRAMEWORKS, LOG_LABELS, sentence
+from cfglint.report.changes import NOTHING, place, title
+from cfglint.report.html import chart, pictures, views
+from cfglint.report.html.numbers import Numbers
+from cfglint.report.html.page import fragment, page
+from cfglint.report.plans import COLUMNS, amount, remark, row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.diagnostic import Outcome
+    from cfglint.reconcile import Explanation
+    from cfglint.review.compare import Comparison
+
+MOST_PLANS = 8  # that are shown as pictures
+
+
+# ---- check
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """The page of `check`."""
+    shown = views.runs(outcomes)
+    findings = [each for run in shown for each in run.findings]
+    return page(
+        "check.html",
+        findings,
+        [each.anchor for each in shown],
+        command="check",
+        headline=verdict(shown),
+        status=status(shown),
+        lead=summary(shown, findings),
+        runs=shown,
+    )
+
+
+def verdict(runs: list[views.Run]) -> str:
+    """The most important thing to know of all runs."""
+    if not runs:
+        return "Nothing to check"
+    failing = sum(not each.starts for each in runs)
+    if len(runs) == 1:
+        return runs[0].verdict
+    if failing:
+        return f"{failing} of {len(runs)} runs would not start"
+    return f"Nothing keeps the {len(runs)} runs from starting"
+
+
+def status(runs: list[views.Run]) -> str:
+    """The shape beside the headline."""
+    return "yes" if all(each.starts for each in runs) else "error"
+
+
+def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:
+    """Findings, files and versions."""
+    found = ", ".join(views.many(number, severity) for severity, number in views.tally(findings))
+    files = pictures.many(sum(len(each.files) for each in runs), "file")
+    targets = list(dict.fromkeys(target for each in runs for target in each.targets))
+    return f"{found or 'Nothing found'} in {files}; for {', '.join(targets)}." if runs else ""
+
+
+# ---- explain
+
+
+def explain(outcome: Outcome) -> str:
+    """The page of `explain`."""
+    run = views.run(outcome, "run-1")
+    context = outcome.context
+    told = views.settings(outcome, run.sources)
+    return page(
+        "explain.html",
+        run.findings,
+        [run.anchor],
+        command="explain",
+        headline=run.verdict,
+        status=status([run]),
+        lead=missing(told),
+        run=run,
+        settings=told,
+        assumed=context.assumed if context else [],
+    )
+
+
+def missing(settings: list[views.Setting]) -> str:
+    """What would tell the numbers that are not known."""
+    unknown = [each for each in settings if each.needs]
+    flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
+    if not unknown:
+        return "Every number is known."
+    return f"{pictures.many(len(unknown), 'number')} not known: tell with {' and '.join(flags)}."
+
+
+def log(path: str, found: list[Explanation]) -> str:
+    """The page of `explain` for the banners of a training log."""
+    banners = [banner(each, f"banner-{number}") for number, each in enumerate(found, 1)]
+    differing = sum(len(each.differences) for each in found)
+    headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"What {path} tells"
+    return page(
+        "log.html",
+        [],
+        [],
+        command="explain",
+        headline=headline,
+        status="warning" if differing else "",
+        lead=f"{pictures.many(len(banners), 'training banner')} in {path}.",
+        banners=banners,
+    )
+
+
+def banner(found: Explanation, anchor: str) -> dict[str, Any]:
+    """One banner."""
+    told = found.banner
+    resolved = {name: told[name] for name in ("accumulation", "global_batch", "total_steps")}
+    resolved |= {"micro_batch": found.micro_batch, "data_parallel": found.data_parallel, "steps_per_epoch": found.steps_per_epoch}
+    numbers = Numbers(resolved, None)
+    rows = [
+        (label, "endless" if told[key] == ENDLESS else f"{told[key]:,}", "the log") for label, key in LOG_LABELS if told[key] is not None
+    ]
+    if found.data_parallel is not None:
+        rows.append(("data parallel", f"{found.data_parallel:,}", "global batch / (micro batch x accumulation)"))
+    rows += found.details
+    if found.consistent_with:
+        rows.append(
+            ("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "the arithmetic of its releases")
+        )
+    return {
+        "anchor": anchor,
+        "title": f"Line {told.line}: {FRAMEWORKS[told.framework]}",
+        "note": sentence(found.note),
+        "numbers": numbers,
+        "pictures": pictures.draw(numbers),
+        "differences": found.differences,
+        "rows": rows,
+    }
+
+
+# ---- plan
+
+
+def plan(told: dict[str, Any], outcome: Outcome | None = None) -> str:
+    """The page of `plan`: `told` is `cfglint.planning.table`, the outcome that of the run today."""
+    plans = told["plans"]
+    cells = [row(each) for each in plans]
+    columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
+    today = views.run(outcome, "today", [], listed=False) if outcome else None
+    return page(
+        "plan.html",
+        [],
+        [],
+        command="plan",
+        headline=plan_headline(plans),
+        status="yes" if any(each["feasible"] for each in plans) else "error",
+        lead=today.title if today else "",
+        chart=chart.draw(plans, "The splits that work for each number of GPUs, as in the table below"),
+        lengths=chart.lengths(plans)[0],
+        columns=[COLUMNS[place] for place in columns],
+        rows=[[line[place] for place in columns] for line in cells],
+        pace=told["pace"],
+        before=told["before"],
+        advice=[{**each, "advised": amount(each["advised"])} for each in told["advice"]],
+        today=today,
+        planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
+    )
+
+
+def plan_headline(plans: list[dict[str, Any]]) -> str:
+    """What can be reached."""
+    batches = ", ".join(f"{batch:,}" for batch in dict.fromkeys(each["global_batch"] for each in plans))
+    able = [f"{each['gpus']:,}" for each in plans if each["feasible"]]
+    if not able:
+        return f"A global batch of {batches} cannot be reached on any of these GPU counts"
+    on = " and ".join(filter(None, [", ".join(able[:-1]), able[-1]]))
+    return f"A global batch of {batches} works on {on} GPUs"
+
+
+def planned(each: dict[str, Any], outcome: Outcome | None) -> dict[str, Any]:
+    """One plan as pictures."""
+    resolved = {key: each["chosen"][key] for key in ("micro_batch", "accumulation", "data_parallel", "global_batch")}
+    resolved |= {key: each[key] for key in ("steps_per_epoch", "total_steps")}
+    if outcome:
+        axes = ("tensor_parallel", "pipeline_parallel", "context_parallel", "sequence_parallel")
+        resolved |= {key: outcome.resolved[key] for key in axes}
+    numbers = Numbers(resolved, each["gpus"])
+    return {"gpus": each["gpus"], "numbers": numbers, "pictures": pictures.draw(numbers)}
+
+
+# ---- diff and review
+
+
+def changes(comparisons: list[Comparison]) -> str:
+    """The page of `diff` and `review`."""
+    altered = [change(each, f"run-{number}") for number, each in enumerate((each for each in comparisons if not each.empty), 1)]
+    findings = [found for each in altered for found in (*each["new"], *each["gone"])]
+    return page(
+        "changes.html",
+        findings,
+        [each["anchor"] for each in altered],
+        command="diff",
+        headline=changes_headline(comparisons, altered),
+        status="error" if broken(altered) else "",
+        lead=f"{pictures.many(len(comparisons), 'run')} compared.",
+        changes=altered,
+    )
+
+
+def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]]) -> str:
+    """The worst of what changed."""
+    if not altered:
+        return sentence(NOTHING).rstrip(".")
+    stopped = broken(altered)
+    if len(comparisons) == 1:
+        return "The run would not start any more" if stopped else "The run changed in meaning"
+    if stopped:
+        return f"{pictures.many(stopped, 'run')} would not start any more"
+    return f"{len(altered)} of {len(comparisons)} runs changed in meaning"
+
+
+def broken(altered: list[dict[str, Any]]) -> int:
+    """The runs that start before the change, or are new, and do not start after it."""
+    sides = [(each["before"], each["after"]) for each in altered]
+    return sum(after is not None and not after.starts and (before is None or before.starts) for before, after in sides)
+
+
+def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
+    """One run before and after."""
+    before, after = (
+        views.run(side, f"{anchor}-{name}", found, listed=False) if side else None
+        for name, side, found in (("before", comparison.before, comparison.gone), ("after", comparison.after, comparison.new))
+    )
+    if before and after:
+        after.numbers.before = before.numbers.resolved
+    return {
+        "anchor": anchor,
+        "title": title(comparison),
+        "sentences": [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.consequences],
+        "before": before,
+        "after": after,
+        "settings": [
+            {"key": each.key, "before": each.before.text, "after": each.after.text, "place": place(each, comparison), "notes": each.notes}
+            for each in comparison.settings
+        ],
+        "new": after.findings if after else [],
+        "gone": before.findings if before else [],
+    }
+
+
+# ---- notebooks
+
+
+def notebook(outcomes: list[Outcome]) -> str:
+    """The pictures and findings of runs as a part of another page."""
+    shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
+    findings = [each for run in shown for each in run.findings]
+    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
+
+
+def notebook_plan(told: dict[str, Any]) -> str:
+    """The chart of plans as a part of another page."""
+    plans = told["plans"]
+    drawn = chart.draw(plans, plan_headline(plans))
+    return fragment(
+        headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
+    )

@@ -1,0 +1,111 @@
+"""The GPUs of a run as a drawing: a cell each, in boxes that hold one replica of the model."""
+
+from __future__ import annotations
+
+from cfglint.report.html import svg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+WIDTH = 336
+TALLEST = 132  # of the drawing of known GPUs
+CELLS = ((22, 5), (14, 4), (10, 3), (7, 2), (4, 1))  # (side of a GPU, room between two), largest first
+GHOSTS = 4  # dashed boxes that stand for replicas whose number is not known
+ROOM_FOR_TEXT = 64
+
+
+class Grid:
+    """Boxes of `columns` x `rows` GPUs on the drawing: how large a cell is, and how many boxes fit beside and below each other."""
+
+    def __init__(self, columns: int, rows: int, cell: int, gap: int) -> None:
+        self.columns = columns
+        self.rows = rows
+        self.cell = cell
+        self.gap = gap
+        self.boxed = columns * rows > 1
+        self.pad = gap if self.boxed else 0
+        self.width = columns * (cell + gap) - gap + 2 * self.pad
+        self.height = rows * (cell + gap) - gap + 2 * self.pad
+        self.across = max((WIDTH - 2 + gap) // (self.width + gap), 0)
+        self.down = max((TALLEST - 2 + gap) // (self.height + gap), 0)
+        if self.across >= 8:
+            self.across -= self.across % 8  # nodes have eight GPUs, and people count in powers of two
+
+    @property
+    def room(self) -> int:
+        """The boxes that fit."""
+        return self.across * self.down
+
+    def corner(self, place: int) -> tuple[int, int]:
+        """The upper left corner of a box."""
+        row, column = divmod(place, self.across)
+        return 1 + column * (self.width + self.gap), 1 + row * (self.height + self.gap)
+
+    def extent(self, count: int) -> int:
+        """The height of so many boxes."""
+        return 2 - self.gap + -(-count // self.across) * (self.height + self.gap)
+
+    def cells(self, places: range) -> str:
+        """The path of the GPUs in some boxes, a dashed line for each row of them."""
+        length = self.width - 2 * self.pad
+        return svg.dashes(
+            (x + self.pad, y + self.pad + self.cell / 2 + row * (self.cell + self.gap), length)
+            for x, y in map(self.corner, places)
+            for row in range(self.rows)
+        )
+
+
+def draw(replicas: int | None, columns: int, rows: int, label: str) -> Markup:
+    """Replicas of `columns` x `rows` GPUs, the first one marked; None for a number that is not known.
+
+    More than fit are abbreviated, with a count of those that are left out.
+    """
+    count = replicas if replicas is not None else 1 + GHOSTS
+    grid = fitting(columns, rows, count)
+    if grid is None:
+        return too_large(columns * rows, replicas, label)
+    shown = count if count <= grid.room else grid.across * max(grid.down - 1, 1) - (grid.down == 1)
+    solid = range(1, shown if replicas is not None else 1)
+    parts = [dashed(grid, "m1", range(1)), dashed(grid, "m", solid)]
+    if grid.boxed:
+        parts += [outline(grid, "o1", range(1)), outline(grid, "o", solid)]
+    height = grid.extent(shown)
+    if replicas is None:
+        parts.append(outline(grid, "ghost", range(1, shown)))
+        parts += [svg.text(x + grid.width / 2, y + grid.height / 2 + 4, "?") for x, y in map(grid.corner, range(1, shown))]
+    elif shown < count:
+        height += 16
+        parts.append(svg.text(1, height - 3, f"and {count - shown:,} more like these", class_="left"))
+    return svg.picture(WIDTH, height, label, *parts)
+
+
+def fitting(columns: int, rows: int, count: int) -> Grid | None:
+    """The grid with the largest cells that hold everything; else one with cells that can be told apart."""
+    grids = [Grid(columns, rows, cell, gap) for cell, gap in CELLS]
+    for grid in grids[:4]:
+        if grid.room >= count:
+            return grid
+    return next((grid for grid in grids[2:] if grid.room > 1), None)
+
+
+def dashed(grid: Grid, name: str, places: range) -> Markup | str:
+    """The GPUs of some boxes."""
+    if not places:
+        return ""
+    dash = f"{grid.cell} {grid.gap}"
+    return svg.element("path", class_=name, stroke_width=grid.cell, stroke_dasharray=dash, d=grid.cells(places))
+
+
+def outline(grid: Grid, name: str, places: range) -> Markup | str:
+    """The frames of some boxes."""
+    if not places:
+        return ""
+    return svg.element("path", class_=name, d=svg.boxes(map(grid.corner, places), grid.width, grid.height))
+
+
+def too_large(model: int, replicas: int | None, label: str) -> Markup:
+    """A replica of more GPUs than can be drawn, in words in a frame."""
+    frame = svg.element("path", class_="o1", d=svg.boxes([(1, 1)], WIDTH - 2, ROOM_FOR_TEXT - 2))
+    times = "" if replicas == 1 else f", {'?' if replicas is None else f'{replicas:,}'} times"
+    return svg.picture(WIDTH, ROOM_FOR_TEXT, label, frame, svg.text(WIDTH / 2, ROOM_FOR_TEXT / 2 + 4, f"{model:,} GPUs{times}"))

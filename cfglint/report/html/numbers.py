@@ -1,0 +1,142 @@
+"""The numbers of a run as its pictures show them: what is known, what is not, and which flag would tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from cfglint.frameworks.account import GPUS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.diagnostic import Context, Outcome
+
+AXES = (
+    ("tensor parallel", "tensor_parallel"),
+    ("context parallel", "context_parallel"),
+    ("sequence parallel", "sequence_parallel"),
+    ("pipeline", "pipeline_parallel"),
+)
+ROWS = (  # the table behind the pictures
+    ("GPUs", "gpus"),
+    *AXES,
+    ("data parallel", "data_parallel"),
+    ("micro batch", "micro_batch"),
+    ("accumulation", "accumulation"),
+    ("global batch", "global_batch"),
+    ("samples a step", "consumed_batch"),
+    ("tokens a sample", "seq_length"),
+    ("tokens a step", "tokens_per_step"),
+    ("steps an epoch", "steps_per_epoch"),
+    ("total steps", "total_steps"),
+    ("warm-up steps", "warmup_steps"),
+)
+
+
+@dataclass
+class Number:
+    """A number under its name; None with the flag that would tell it, where there is one. `was`: what it was before a change."""
+
+    label: str
+    value: int | None
+    needs: str = ""
+    was: str = ""
+
+
+@dataclass
+class Numbers:
+    """The numbers of a run, and the lines of its account by their names; `before` are those of the run before a change."""
+
+    resolved: dict[str, int | None]
+    gpus: int | None
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    marks: dict[str, list[int]] = field(default_factory=dict)
+    before: dict[str, int | None] = field(default_factory=dict)
+
+    def number(self, label: str, key: str) -> Number:
+        """A number that the run resolves to."""
+        value = self.gpus if key == "gpus" else self.resolved.get(key)
+        needs = self.needs(label)
+        if value is None and not needs and self.gpus is None and key in ("gpus", "data_parallel", "global_batch"):
+            needs = GPUS
+        before = self.before.get(key)
+        was = f"{before:,}" if before is not None and before != value else ""
+        return Number(label, value, "" if value is not None else needs, was)
+
+    def needs(self, label: str) -> str:
+        """The flags that would tell a line."""
+        return str(self.settings.get(label, {}).get("needs") or "")
+
+    def told(self, label: str) -> Any:
+        """The value of a line; None where there is no such line."""
+        return self.settings.get(label, {}).get("value")
+
+    @property
+    def model_axes(self) -> list[tuple[str, int]]:
+        """What a replica of the model is split by, and into how many parts."""
+        return [(label, size) for label, key in AXES if (size := self.resolved.get(key) or 1) > 1]
+
+    @property
+    def replica(self) -> int:
+        """GPUs that hold one replica of the model."""
+        return prod(size for _, size in self.model_axes)
+
+    @property
+    def replicas(self) -> int | None:
+        """Replicas of the model; None when the GPUs are not known or do not divide."""
+        if self.gpus is not None:
+            return self.gpus // self.replica if self.gpus % self.replica == 0 else None
+        return self.resolved.get("data_parallel")
+
+    @property
+    def terms(self) -> list[Number]:
+        """What multiplies to the global batch."""
+        names = (("micro batch", "micro_batch"), ("accumulation", "accumulation"), ("data parallel", "data_parallel"))
+        return [self.number(label, key) for label, key in names]
+
+    @property
+    def total(self) -> Number:
+        """The global batch that the framework computes, or that a file says."""
+        return self.number("global batch", "global_batch")
+
+    @property
+    def product(self) -> int | None:
+        """What the terms come to; None when one is not known."""
+        values = [term.value for term in self.terms]
+        return None if None in values else prod(value for value in values if value is not None)
+
+    @property
+    def at_odds(self) -> bool:
+        """Whether the global batch is known to be another than the product of the terms."""
+        return self.product is not None and self.total.value not in (None, self.product)
+
+    @property
+    def consumed(self) -> int | None:
+        """The samples of one optimizer step, where they are not the global batch."""
+        consumed = self.resolved.get("consumed_batch")
+        return consumed if consumed != self.total.value else None
+
+    @property
+    def table(self) -> list[Number]:
+        """Every number that says something: sizes of 1 are left out."""
+        numbers = [self.number(label, key) for label, key in ROWS]
+        plain = {label for label, _ in AXES}
+        shown = [each for each in numbers if each.value is not None or each.needs]
+        return [each for each in shown if not (each.label in plain and each.value == 1) and not self._repeats(each)]
+
+    def _repeats(self, each: Number) -> bool:
+        return each.label == "samples a step" and self.consumed is None
+
+
+def numbers(outcome: Outcome) -> Numbers:
+    """The numbers of an outcome, with what its context adds."""
+    context: Context | None = outcome.context
+    if context is None:
+        return Numbers(outcome.resolved, outcome.gpus)
+    settings: dict[str, dict[str, Any]] = {}
+    for each in context.settings:
+        settings.setdefault(each["name"], each)
+    launched = settings.get("GPUs", {}).get("value")
+    return Numbers(outcome.resolved, launched if isinstance(launched, int) else outcome.gpus, settings, context.marks)

@@ -1,0 +1,98 @@
+"""Pages from templates: what goes into them is escaped, and harmless to a terminal and a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from cfglint import __version__
+from cfglint.report.html.rules import pages
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.report.html.views import Finding
+
+TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+FILTERED = ("code", "file", "kind")  # what findings can be filtered by, beside their severity
+HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def page(template: str, findings: list[Finding], anchors: list[str], **values: Any) -> str:
+    """A whole page: `findings` are those that it shows, `anchors` those of its runs."""
+    given = {
+        "findings": findings,
+        "rules": pages(each.code for each in findings),
+        "data": embedded(index(findings, anchors)),
+        "style": part("style.css"),
+        "script": part("script.js"),
+        "version": __version__,
+    }
+    return environment().get_template(template).render({**given, **values})
+
+
+def fragment(**values: Any) -> str:
+    """A part of a page, for notebooks: pictures and findings with their style, without a script."""
+    return environment().get_template("fragment.html").render(style=part("style.css"), **values)
+
+
+def environment() -> Environment:
+    """The templates with escaping on."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=clean,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(count=count, lines=lines, path=path)
+    return made
+
+
+def clean(value: Any) -> Any:
+    """A text without what would act on a browser's layout: control characters and lone surrogates as escapes."""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def count(value: int | None) -> str:
+    """A number with separators; `?` for one that is not known."""
+    return "?" if value is None else f"{value:,}"
+
+
+def path(text: str) -> Markup:
+    """A path or a key that breaks between its parts where it is too long for a line."""
+    parts = shown(text).replace("/", "/\0").replace("_", "_\0").replace(".", ".\0").split("\0")
+    return Markup("<wbr>").join(part for part in parts if part)
+
+
+def lines(text: str) -> Markup:
+    """A text of several lines as it stands."""
+    return Markup("\n").join(Markup("{}").format(shown(line)) for line in text.splitlines())
+
+
+def part(name: str) -> Markup:
+    """A file of the templates that goes into a page as it is."""
+    with open(os.path.join(TEMPLATES, name), encoding="utf-8") as file:
+        return Markup(file.read())
+
+
+def index(findings: list[Finding], anchors: list[str]) -> dict[str, Any]:
+    """What the page's script works from: its runs, its findings, and the values that they are filtered by."""
+    entries = [
+        {"id": each.anchor, "run": next((run for run in anchors if each.anchor.startswith(f"{run}-")), ""), "severity": each.severity}
+        | {name: getattr(each, name) for name in FILTERED}
+        for each in findings
+    ]
+    choices = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
+    return {"runs": anchors, "findings": entries, **choices}
+
+
+def embedded(values: dict[str, Any]) -> Markup:
+    """Values as JSON that cannot end the element it stands in."""
+    return Markup(json.dumps(values, separators=(",", ":")).translate(HARMLESS))

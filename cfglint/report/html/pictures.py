@@ -1,0 +1,161 @@
+"""The pictures of a run, each with the words that say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cfglint.frameworks.account import GPUS
+from cfglint.report.html import layout, step, timeline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markupsafe import Markup
+
+    from cfglint.report.html.numbers import Numbers
+
+
+@dataclass
+class Picture:
+    """A drawing and its caption."""
+
+    drawing: Markup
+    caption: str
+
+
+@dataclass
+class Lane:
+    """A line of the time line: what it is, its drawing, and what it comes to in words."""
+
+    label: str
+    drawing: Markup
+    words: str
+
+
+@dataclass
+class Pictures:
+    """A run as pictures; `lanes` are the time line, empty where nothing of it is known."""
+
+    gpus: Picture
+    step: Picture
+    lanes: list[Lane]
+    total: int | None
+
+
+def draw(numbers: Numbers) -> Pictures:
+    """All pictures of a run."""
+    return Pictures(gpu_picture(numbers), step_picture(numbers), lanes(numbers), usable(numbers.resolved.get("total_steps")))
+
+
+def usable(value: int | None) -> int | None:
+    """A count that can be drawn; what a refused file says may be 0 or less."""
+    return value if value is not None and value > 0 else None
+
+
+def many(count: int, thing: str) -> str:
+    """`1 pass`, `8 passes`."""
+    plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else plural}"
+
+
+# ---- GPUs
+
+
+def gpu_picture(numbers: Numbers) -> Picture:
+    """The GPUs in their replicas."""
+    columns = numbers.replica // max(numbers.resolved.get("pipeline_parallel") or 1, 1)
+    rows = numbers.replica // columns
+    caption = gpu_caption(numbers)
+    if numbers.gpus is not None and numbers.replicas is None:
+        return Picture(layout.draw(usable(numbers.gpus), 1, 1, caption), caption)
+    return Picture(layout.draw(usable(numbers.replicas), columns, rows, caption), caption)
+
+
+def gpu_caption(numbers: Numbers) -> str:
+    """The GPUs in words."""
+    split = " \u00d7 ".join(f"{label} {size}" for label, size in numbers.model_axes)
+    replica = f"{many(numbers.replica, 'GPU')} ({split})" if split else "1 GPU"
+    if numbers.gpus is None:
+        known = f"One replica of the model takes {replica}. " if split else ""
+        return f"{known}How many replicas there are is not known: tell with {GPUS}."
+    if numbers.replicas is None:
+        return f"{many(numbers.gpus, 'GPU')} cannot be split into replicas of {replica}."
+    if numbers.replicas == 1:
+        return f"{many(numbers.gpus, 'GPU')}, one replica of the model{f': {split}' if split else ''}."
+    return f"{numbers.gpus:,} GPUs: {numbers.replicas:,} data-parallel replicas of {replica} each."
+
+
+# ---- one step
+
+
+def step_picture(numbers: Numbers) -> Picture:
+    """What one replica does in an optimizer step."""
+    micro, accumulation = (usable(numbers.resolved.get(key)) for key in ("micro_batch", "accumulation"))
+    caption = step_caption(numbers, micro, accumulation)
+    return Picture(step.draw(micro, accumulation, caption), caption)
+
+
+def step_caption(numbers: Numbers, micro: int | None, accumulation: int | None) -> str:
+    """The step in words."""
+    passes = "an unknown number of passes" if accumulation is None else many(accumulation, "pass")
+    samples = "an unknown number of samples" if micro is None else many(micro, "sample")
+    each = f"{passes} of {samples}"
+    if micro is not None and accumulation is not None and accumulation > 1:
+        each += f" = {micro * accumulation:,} samples"
+    who = "The replica" if numbers.replicas == 1 else "Each replica"
+    then = "then one update." if numbers.replicas == 1 else "then all replicas average their gradients and update once."
+    return f"{who} in one optimizer step: {each}, {then}"
+
+
+# ---- the time line
+
+
+def lanes(numbers: Numbers) -> list[Lane]:
+    """The run from first to last step; what is known of it where its length is not."""
+    total = usable(numbers.resolved.get("total_steps"))
+    if total is None:
+        needs = numbers.needs("total steps")
+        return [Lane("length", timeline.unknown(), f"not known: tell with {needs}")] if needs else []
+    recurring = [label for label in ("evaluations", "checkpoints") if numbers.told(label) is not None]
+    marks = [marks_lane(label, numbers.told(label), numbers.marks.get(label), total) for label in recurring]
+    return [rate_lane(numbers, total), *epoch_lane(numbers, total), *marks]
+
+
+def rate_lane(numbers: Numbers, total: int) -> Lane:
+    """Warm-up and decay."""
+    warmup = numbers.resolved.get("warmup_steps")
+    schedule, decay = numbers.told("schedule"), numbers.told("decay steps")
+    peak, lowest = numbers.told("learning rate"), numbers.told("lowest rate")
+    floor = lowest / peak if all(isinstance(each, (int, float)) and each > 0 for each in (peak, lowest)) else 0.0
+    name = str(schedule) if schedule is not None else None
+    drawing = timeline.rate(
+        total, warmup or 0, name if warmup is not None else None, decay if isinstance(decay, int) else None, min(floor, 1.0)
+    )
+    words = warming(warmup) + (f", then {name}" if name else "") + (f"; highest {peak}" if peak is not None else "")
+    return Lane("learning rate", drawing, words)
+
+
+def warming(steps: int | None) -> str:
+    """The warm-up in words."""
+    if steps is None:
+        return "warm-up not known"
+    return f"{many(steps, 'step')} of warm-up" if steps > 0 else "no warm-up"
+
+
+def epoch_lane(numbers: Numbers, total: int) -> list[Lane]:
+    """The ends of the epochs, where there is more than one."""
+    length = usable(numbers.resolved.get("steps_per_epoch"))
+    if length is None:
+        return []
+    ends = range(length, total + 1, length)
+    shown = f"{total / length:,.1f}".removesuffix(".0")
+    return [Lane("epochs", timeline.ticks(total, ends), f"{shown}, {many(length, 'step')} each")]
+
+
+def marks_lane(label: str, count: int, steps: Sequence[int] | None, total: int) -> Lane:
+    """Steps that recur."""
+    words = "none" if count == 0 else f"{count:,}"
+    if steps and len(steps) > 1 and steps[1] - steps[0] == steps[0]:
+        words += f", every {steps[0]:,} steps"
+    return Lane(label, timeline.ticks(total, [] if count == 0 else steps), words)

@@ -1,0 +1,62 @@
+"""The manual pages of rules as HTML: paragraphs, lists of indented lines as they stand, code in backticks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from cfglint.report.manual import examples, summary
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.rule import Rule
+
+
+@dataclass
+class RulePage:
+    """The page of a rule."""
+
+    code: str
+    name: str
+    summary: Markup
+    body: Markup
+    examples: list[tuple[str, str]]
+
+
+def pages(codes: Iterable[str]) -> list[RulePage]:
+    """The pages of the rules that have these codes, in their order; a code of no rule has none."""
+    from cfglint.rules.catalogue import every_rule
+
+    wanted = set(codes)
+    return [page(rule) for rule in every_rule() if rule.code in wanted] if wanted else []
+
+
+def page(rule: Rule) -> RulePage:
+    """The page of a rule."""
+    body = rule.page.partition("\n")[2]
+    return RulePage(rule.code, rule.name, inline(summary(rule)), Markup().join(map(block, blocks(body))), examples(rule))
+
+
+def blocks(text: str) -> list[str]:
+    """Paragraphs and indented blocks, which blank lines part."""
+    return [part.strip("\n") for part in text.split("\n\n") if part.strip()]
+
+
+def block(text: str) -> Markup:
+    """A paragraph, or an indented block as it stands."""
+    if all(line.startswith("    ") for line in text.splitlines()):
+        kept = "\n".join(shown(line[4:]) for line in text.splitlines())
+        return Markup("<pre>{}</pre>").format(kept)
+    return Markup("<p>{}</p>").format(inline(" ".join(text.split())))
+
+
+def inline(text: str) -> Markup:
+    """A sentence with the words in backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))

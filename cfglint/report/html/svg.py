@@ -1,0 +1,49 @@
+"""Elements of SVG as text, escaped; paths and numbers as short as they can be."""
+
+from __future__ import annotations
+
+from markupsafe import Markup, escape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Number = float | int
+
+
+def number(value: Number) -> str:
+    """A coordinate with at most one decimal."""
+    text = f"{value:.1f}"
+    return text.removesuffix(".0")
+
+
+def element(name: str, *children: str, **attributes: Number | str) -> Markup:
+    """An element; `class_` is `class`, other underscores are hyphens. Children that are not Markup are escaped."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value if isinstance(value, str) else number(value))}"'
+        for key, value in attributes.items()
+    )
+    inner = "".join(map(escape, children))
+    return Markup(f"<{name}{given}>{inner}</{name}>" if inner else f"<{name}{given}/>")
+
+
+def picture(width: Number, height: Number, label: str, *children: str, **attributes: Number | str) -> Markup:
+    """A drawing that scales with its room and is one image, under a label, to a screen reader."""
+    box = f"0 0 {number(width)} {number(height)}"
+    return element("svg", *children, viewBox=box, width=width, height=height, role="img", aria_label=label, **attributes)
+
+
+def dashes(rows: Iterable[tuple[Number, Number, Number]]) -> str:
+    """The path of horizontal lines (x, y, length), for strokes that are dashed into cells."""
+    return "".join(f"M{number(x)} {number(y)}h{number(length)}" for x, y, length in rows)
+
+
+def boxes(corners: Iterable[tuple[Number, Number]], width: Number, height: Number) -> str:
+    """The path of equal rectangles by their upper left corners."""
+    shape = f"h{number(width)}v{number(height)}h-{number(width)}z"
+    return "".join(f"M{number(x)} {number(y)}{shape}" for x, y in corners)
+
+
+def text(x: Number, y: Number, words: str, **attributes: Number | str) -> Markup:
+    """Words whose middle is at x, their baseline at y."""
+    return element("text", words, x=x, y=y, **attributes)

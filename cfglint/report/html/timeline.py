@@ -1,0 +1,98 @@
+"""A run from its first step to its last: learning rate, epochs, evaluations and checkpoints as lanes of one scale."""
+
+from __future__ import annotations
+
+from math import cos, pi
+
+from cfglint.report.html import svg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markupsafe import Markup
+
+SCALE = 1000  # units for the whole run
+HIGH = 24  # units for the highest learning rate
+LOW = 10
+MOST_TICKS = 50  # of more, a band is drawn
+LINEAR = "linear"
+COSINE = "cosine"
+CONSTANT = "constant"
+SHAPES = {  # of the schedules whose course is known from warm-up, decay and lowest rate alone
+    "linear": LINEAR,
+    "WarmupDecayLR": LINEAR,
+    "cosine": COSINE,
+    "WarmupCosineLR": COSINE,
+    "constant": CONSTANT,
+    "constant_with_warmup": CONSTANT,
+    "WarmupLR": CONSTANT,
+}
+POINTS = 16  # of a curve
+
+
+def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:
+    """The course of the learning rate: up over the warm-up, then as the schedule goes; `floor` is a share of the peak.
+
+    A schedule of unknown course is dashed behind its warm-up.
+    """
+    end = max(decay or total, 1)
+    warmup = min(max(warmup, 0), total)
+    shape = SHAPES.get(schedule or "")
+    down = falling(shape, warmup, end, floor)
+    steps = [warmup + (total - warmup) * place / POINTS for place in range(POINTS + 1)]
+    course = [(0.0, 0.0 if warmup else down(0)), *((step, down(step)) for step in steps)]
+    line = "L".join(f"{svg.number(SCALE * step / total)} {svg.number(HIGH + 1 - HIGH * height)}" for step, height in course)
+    if shape is None:
+        rise, rest = line.split("L")[:2], line.split("L")[1:]
+        return lane(HIGH + 2, stroke("rate", "M" + "L".join(rise)), stroke("rate unsure", "M" + "L".join(rest)))
+    area = svg.element("path", class_="area", d=f"M{line}V{HIGH + 1}H0z")
+    return lane(HIGH + 2, area, stroke("rate", f"M{line}"))
+
+
+def falling(shape: str | None, warmup: float, end: int, floor: float) -> Callable[[float], float]:
+    """The share of the peak at a step behind the warm-up."""
+
+    def at(step: float) -> float:
+        done = min((step - warmup) / max(end - warmup, 1), 1.0)
+        if shape == LINEAR:
+            return floor + (1 - floor) * (1 - done)
+        if shape == COSINE:
+            return floor + (1 - floor) * (1 + cos(pi * done)) / 2
+        return 1.0
+
+    return at
+
+
+def ticks(total: int, steps: Sequence[int] | None) -> Markup:
+    """A stroke at each step; a band where there are too many to tell apart, or where they are not known one by one."""
+    if steps is None or len(steps) > MOST_TICKS:
+        return lane(LOW, svg.element("path", class_="band", d=f"M0 1h{SCALE}v{LOW - 2}H0z"))
+    if not steps:
+        return lane(LOW)
+    return lane(LOW, stroke("tick", "".join(f"M{svg.number(SCALE * step / total)} 1v{LOW - 2}" for step in steps)))
+
+
+def unknown() -> Markup:
+    """A lane of unknown length."""
+    return lane(LOW, stroke("rate unsure", f"M0 {LOW // 2}H{SCALE}"))
+
+
+def stroke(name: str, path: str) -> Markup:
+    """A line that keeps its width when the lane is stretched."""
+    return svg.element("path", class_=name, d=path, vector_effect="non-scaling-stroke")
+
+
+def lane(height: int, *children: str) -> Markup:
+    """One lane, as wide as its room; the words beside it say what it shows."""
+    baseline = svg.element("path", class_="base", d=f"M0 {height - 0.5:g}H{SCALE}", vector_effect="non-scaling-stroke")
+    return svg.element(
+        "svg",
+        baseline,
+        *children,
+        class_="lane",
+        viewBox=f"0 0 {SCALE} {height}",
+        height=height,
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )

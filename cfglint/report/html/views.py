@@ -1,0 +1,253 @@
+"""Outcomes, plans and comparisons as what templates show; nothing here knows markup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.frameworks import framework
+from cfglint.report.html import excerpt, pictures
+from cfglint.report.html.numbers import Numbers, numbers
+from cfglint.report.text import MOMENTS, framework_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.diagnostic import Context, Diagnostic, Fix, Outcome, Place
+    from cfglint.report.html.excerpt import Listed, Marked
+    from cfglint.report.html.pictures import Pictures
+
+SEVERITIES = (ERROR, WARNING, INFO)
+MOST_SOURCE = 40_000  # characters of files that a page shows whole; of more, what findings are about
+
+
+@dataclass
+class Related:
+    """Another place that a finding is about."""
+
+    words: str
+    file: str
+    line: int
+    excerpt: list[Marked]
+    anchor: str
+
+
+@dataclass
+class Mend:
+    """A fix: what it does, the command that does it, and what it changes."""
+
+    title: str
+    command: str
+    diff: list[tuple[str, str]]
+
+
+@dataclass
+class Finding:
+    """A finding under its anchor."""
+
+    anchor: str
+    severity: str
+    code: str
+    name: str
+    message: str
+    file: str
+    line: int
+    column: int
+    kind: str
+    excerpt: list[Marked]
+    related: list[Related]
+    stops: str
+    exception: str
+    fix: Mend | None
+
+
+@dataclass
+class Source:
+    """A file of a run, and its lines."""
+
+    file: str
+    anchor: str
+    lines: list[Listed]
+
+
+@dataclass
+class Run:
+    """A run under its anchor."""
+
+    anchor: str
+    files: list[str]
+    framework: str
+    kind: str
+    targets: list[str]
+    gpus: int | None
+    starts: bool
+    verdict: str
+    numbers: Numbers
+    pictures: Pictures
+    findings: list[Finding]
+    sources: list[Source] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The files."""
+        return ", ".join(self.files)
+
+    @property
+    def counts(self) -> list[tuple[str, str]]:
+        """The number of findings of each severity as `1 error`, worst first."""
+        return [(severity, many(number, severity)) for severity, number in tally(self.findings)]
+
+    @property
+    def urgency(self) -> tuple[int, ...]:
+        """Sorts runs: those that would not start, then by the number of findings of each severity."""
+        return (self.starts, *(-sum(each.severity == severity for each in self.findings) for severity in SEVERITIES))
+
+
+def tally(findings: list[Finding]) -> list[tuple[str, int]]:
+    """(severity, number) for those that there are, worst first."""
+    counted = [(severity, sum(each.severity == severity for each in findings)) for severity in SEVERITIES]
+    return [(severity, number) for severity, number in counted if number]
+
+
+def many(number: int, severity: str) -> str:
+    """`1 error`, `2 warnings`, `3 info`."""
+    return f"{number} {severity}" if number == 1 or severity == INFO else f"{number} {severity}s"
+
+
+def runs(outcomes: list[Outcome]) -> list[Run]:
+    """The outcomes of a page, the worst first; anchors number them as they were given."""
+    whole = sum(len(text) for each in outcomes if each.context for text in each.context.texts.values()) <= MOST_SOURCE
+    return sorted((run(each, f"run-{place}", whole=whole) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
+
+
+def run(outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, whole: bool = True, listed: bool = True) -> Run:
+    """One outcome; `only` are the findings that are shown where that is not all of them."""
+    shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
+    source = sources(outcome, anchor, shown, whole) if listed else []
+    anchors = {each.file: each.anchor for each in source}
+    told = numbers(outcome)
+    return Run(
+        anchor,
+        outcome.files,
+        framework(outcome.kinds[0]).title,
+        outcome.kinds[0],
+        [f"{package} {version}" for package, version in outcome.target.items()],
+        told.gpus,
+        outcome.verdict == "accept",
+        verdict(outcome),
+        told,
+        pictures.draw(told),
+        [finding(each, outcome, f"{anchor}-{place}", anchors) for place, each in enumerate(shown, 1)],
+        source,
+    )
+
+
+def verdict(outcome: Outcome) -> str:
+    """Whether the framework would start, in a sentence."""
+    if outcome.verdict != "accept":
+        moment = MOMENTS.get(outcome.fails_at or "", "")
+        return f"Would not start: it stops {moment}" if moment else "Would not start"
+    return "Would start" if outcome.context is None or outcome.context.whole else "Nothing in these files keeps it from starting"
+
+
+def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, anchors: dict[str, str]) -> Finding:
+    """One finding with everything that is to be seen of it."""
+    place = diagnostic.place
+    texts = outcome.context.texts if outcome.context else {}
+    lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
+    seen = excerpt.around(place, [other for other, _ in diagnostic.related], lines)
+    stops = ""
+    if diagnostic.exception and diagnostic.severity == ERROR:
+        stops = f"{framework_of(diagnostic, outcome)} stops {MOMENTS.get(diagnostic.fails_at or '', '')}:"
+    return Finding(
+        anchor,
+        diagnostic.severity,
+        diagnostic.code,
+        diagnostic.name,
+        diagnostic.message,
+        place.file,
+        place.line,
+        place.column,
+        kind_of(place, outcome),
+        seen,
+        [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
+        stops,
+        diagnostic.exception or "",
+        mend(diagnostic.fix, texts) if diagnostic.fix else None,
+    )
+
+
+def kind_of(place: Place, outcome: Outcome) -> str:
+    """The framework whose file a place is in."""
+    kind = outcome.kinds[outcome.files.index(place.file)] if place.file in outcome.files else outcome.kinds[0]
+    return framework(kind).title
+
+
+def related(place: Place, words: str, anchors: dict[str, str], seen: list[Marked]) -> Related:
+    """Another place, with the anchor of its line where the page lists its file; its line, unless it is `seen` already."""
+    line = None if any(each.number == place.line for each in seen) else excerpt.marked(place)
+    anchor = f"{anchors[place.file]}-{place.line}" if place.file in anchors else ""
+    return Related(words, place.file, place.line, [line] if line else [], anchor)
+
+
+def mend(fix: Fix, texts: dict[str, str]) -> Mend:
+    """A fix with its diff."""
+    return Mend(fix.title, "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes", excerpt.diff(fix, texts))
+
+
+def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], whole: bool) -> list[Source]:
+    """The files of a run with the lines that findings are about marked, and those that are linked anchored."""
+    context: Context | None = outcome.context
+    if context is None:
+        return []
+    told: list[Source] = []
+    for place, file in enumerate(outcome.files, 1):
+        severities = worst(shown, file)
+        linked = [other.line for each in shown for other, _ in each.related if other.file == file]
+        linked += [each["line"] for each in context.settings if whole and each["file"] == file and each["line"]]
+        lines = excerpt.listing(context.texts.get(file, ""), severities, linked, whole)
+        if lines:
+            told.append(Source(file, f"{anchor}-f{place}", lines))
+    return told
+
+
+def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
+    """The worst severity of a file's lines."""
+    found: dict[int, str] = {}
+    for severity in reversed(SEVERITIES):
+        found.update((each.place.line, severity) for each in shown if each.place.file == file and each.severity == severity)
+    return found
+
+
+# ---- settings of an account
+
+
+@dataclass
+class Setting:
+    """A line of the account of a run."""
+
+    label: str
+    value: str
+    needs: str
+    because: str
+    file: str
+    line: int | None
+    anchor: str
+
+
+def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
+    """The account of a run, each value with where it comes from."""
+    anchors = {each.file: each.anchor for each in listed}
+    return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
+
+
+def setting(entry: dict[str, Any], anchors: dict[str, str]) -> Setting:
+    """One line; what is not known says what would tell it."""
+    from cfglint.report.account import spelled
+
+    file, line = entry["file"] or "", entry["line"]
+    anchor = f"{anchors[file]}-{line}" if file in anchors else ""
+    if entry["needs"]:
+        return Setting(entry["name"], "?", entry["needs"], "", "", None, "")
+    return Setting(entry["name"], spelled(entry["value"]), "", entry["because"], file, line, anchor)
