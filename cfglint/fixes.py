@@ -1,10 +1,11 @@
-"""Fixes that rules offer, built from settings."""
+"""Fixes that rules offer, built from settings.
+
+Light to import, for a rule imports it before it knows whether there is anything to fix.
+"""
 
 from __future__ import annotations
 
 from cfglint.diagnostic import FileEdit, Fix
-from cfglint.source import edit
-from cfglint.source.edit import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,33 +13,44 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config, Setting
     from cfglint.source.document import Document
+    from cfglint.source.edit import Change
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
     """Write another value in the place of a written one; None where the text does not allow it."""
     if setting.document is None or setting.node is None:
         return None
-    return _fix(setting.document, [Change(edit.REPLACE, setting.path, text=edit.spell(value, setting.document, setting.node))], title, safe)
+    from cfglint.source import edit
+
+    return _fix(
+        setting.document, [edit.Change(edit.REPLACE, setting.path, text=edit.spell(value, setting.document, setting.node))], title, safe
+    )
 
 
 def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
     """Take a key and its value out."""
     if setting.document is None or setting.key_node is None:
         return None
-    return _fix(setting.document, [Change(edit.DELETE, setting.path)], title, safe)
+    from cfglint.source import edit
+
+    return _fix(setting.document, [edit.Change(edit.DELETE, setting.path)], title, safe)
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
     """Give a key another name, in its place."""
     if setting.document is None or setting.key_node is None:
         return None
-    return _fix(setting.document, [Change(edit.RENAME, setting.path, key)], title, safe)
+    from cfglint.source import edit
+
+    return _fix(setting.document, [edit.Change(edit.RENAME, setting.path, key)], title, safe)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
     """Add a key to a mapping that is there."""
+    from cfglint.source import edit
+
     document = config.document_of(path[0])
-    return _fix(document, [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(value, document))], title, safe)
+    return _fix(document, [edit.Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(value, document))], title, safe)
 
 
 def several(fixes: list[Fix | None], title: str, safe: bool) -> Fix | None:
@@ -50,6 +62,8 @@ def several(fixes: list[Fix | None], title: str, safe: bool) -> Fix | None:
 
 
 def _fix(document: Document, changes: list[Change], title: str, safe: bool) -> Fix | None:
+    from cfglint.source import edit
+
     try:
         edits = edit.edits(document, changes)
     except edit.EditRefused:
