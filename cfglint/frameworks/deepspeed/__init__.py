@@ -121,10 +121,8 @@ class DeepSpeed(Framework):
 
     def load_rules(self) -> None:
         """Register DeepSpeed's rules."""
-        from importlib import import_module
-
         for name in RULE_MODULES.split():
-            import_module(f"cfglint.frameworks.deepspeed.rules.{name}")
+            __import__(f"cfglint.frameworks.deepspeed.rules.{name}")
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """hjson, which takes comments, missing quotes and a missing last brace, and refuses duplicate keys."""
