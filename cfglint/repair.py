@@ -180,7 +180,10 @@ def _rewrite(found: Repair, facts: Facts) -> None:
                 for term in chosen
             ]
             return
-    raise edit.EditRefused("no change of the batch keys makes the framework compute this target", 0)
+    batch = Run(found.run.documents, found.run.kinds, facts).batch
+    imposed = batch.layout.gpus if batch else None
+    because = f": the files impose a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
+    raise edit.EditRefused(f"no change of the batch keys makes the framework compute this target{because}", 0)
 
 
 def _terms(found: Repair, facts: Facts) -> Iterator[Term]:

@@ -6,12 +6,15 @@ import os
 
 import pytest
 
+from cfglint import rule as rule_module
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering
 from cfglint.house import House
 from cfglint.mend import mend
+from cfglint.repair import rewritten
 from cfglint.rules.catalogue import every_rule
+from cfglint.run import Run
 
 NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
 RULES = every_rule()
@@ -77,6 +80,16 @@ def test_fix_makes_the_stated_text(rule, tmp_path):
     assert list(mended.texts.values()) == [rule.fixed]
 
 
+def test_safe_fixes_settle_and_make_nothing_worse(rule, tmp_path):
+    run = run_of(rule, rule.bad, str(tmp_path)) if rule.bad else None
+    texts = mend(run).texts if run else {}
+    if not texts:
+        return
+    after = Run(rewritten(run, texts), run.kinds, run.facts)
+    assert mend(after).texts == {}
+    assert {each.code for each in after.diagnostics if each.severity == "error"} <= {each.code for each in run.diagnostics}
+
+
 def test_page_says_what_a_reader_needs(rule):
     page = rule.page
     first = page.partition("\n")[0]
@@ -88,7 +101,7 @@ def test_page_says_what_a_reader_needs(rule):
 
 
 def test_codes_and_names_are_unique():
-    codes = [rule.code for rule in RULES]
-    names = [rule.name for rule in RULES]
+    codes = [rule.code for rule in rule_module.RULES]
+    names = [rule.name for rule in rule_module.RULES]
     assert len(set(codes)) == len(codes)
     assert len(set(names)) == len(names)
