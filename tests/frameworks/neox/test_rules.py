@@ -232,3 +232,8 @@ def test_stages_to_try_are_for_the_autotuner_in_a_file_that_nobody_declared(runs
 @pytest.mark.parametrize(("norm", "found"), [("layernorm", {"KEY302"}), ("rmsnorm", set()), ("non_parametric_layernorm", set())])
 def test_biases_that_a_norm_does_not_have_need_no_switch(runs, norm, found):
     assert warnings(runs.of(norm=norm, use_bias_in_norms=False)) == found
+
+
+def test_zero_names_both_kinds_of_parallelism_that_it_refuses(runs):
+    run = runs.of(zero_optimization={"stage": 2}, pipe_parallel_size=1, model_parallel_size=2)
+    assert [each.key for each in run.diagnostics if each.code == "NEO060"] == ["/pipe_parallel_size", "/model_parallel_size"]

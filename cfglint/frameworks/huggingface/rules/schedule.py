@@ -83,7 +83,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
     "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
 }
-FAR_MORE = 4  # times the training batch, from which the default evaluation batch is worth a word
+FAR_MORE = 4  # times the training batch, from which an evaluation batch is worth a word: without gradients it takes less memory
 SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
@@ -465,7 +465,7 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/per_device_eval_batch_size"},
 )
 def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
-    """An evaluation takes more samples at a time than training does.
+    """An evaluation takes four times the samples at a time that training does, or more.
 
     Memory that is enough for training may not be for it, hours into the run: the logits of a large vocabulary
     are kept for all samples. Left out, `per_device_eval_batch_size` is 8.
@@ -478,7 +478,7 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
     train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]
     if args.eval_strategy not in ("steps", "epoch") or not number(train) or not number(evaluation) or train <= 0:
         return
-    if evaluation >= FAR_MORE * train or (evaluation > train and "per_device_eval_batch_size" in args):
+    if evaluation >= FAR_MORE * train:
         related = (of(config, "per_device_train_batch_size"),)
         message = f"an evaluation takes {evaluation} samples at a time, training {train}"
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related)

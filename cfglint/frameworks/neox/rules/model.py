@@ -82,7 +82,7 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         text = "SystemExit: ZeRO stage 2/3 and pipeline paralleism are not supported simultaneously"
         message = f"ZeRO stage {stage} does not go with pipeline parallelism"
         yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text)
-    elif number(tensor) and tensor is not None and tensor > 1:
+    if pipe <= 1 and number(tensor) and tensor is not None and tensor > 1:
         text = "SystemExit: ZeRO stage 2/3 and model paralleism are not currently supported simultaneously"
         message = f"ZeRO stage {stage} does not go with model parallelism"
         yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text)
