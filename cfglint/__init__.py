@@ -1,3 +1,19 @@
 """What would the real framework do with these config files on this many GPUs?"""
 
+from __future__ import annotations
+
 __version__ = "0.1.0"
+__all__ = ["check", "diff", "fix", "plan"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.library import check, diff, fix, plan
+
+
+def __getattr__(name: str) -> object:
+    """The functions of `cfglint.library`, imported when one is asked for: the command needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cfglint import library
+
+    return getattr(library, name)

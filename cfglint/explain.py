@@ -6,7 +6,7 @@ from math import prod
 
 from cfglint.diagnostic import Context
 from cfglint.frameworks.account import BATCH, GPUS, GROUPS, LAUNCH, Item
-from cfglint.frameworks.base import DEFAULT, DERIVED, Setting
+from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 from cfglint.rules.engine import internal
 from cfglint.run import integer
 

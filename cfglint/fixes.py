@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Config, Setting
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document
     from cfglint.source.edit import Change
 

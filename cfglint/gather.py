@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import framework, recognise, relative
+from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import UNCLEAR
 from cfglint.run import Run
 from cfglint.source import files
@@ -223,7 +224,7 @@ class UnknownKind(Exception):
     """The kind of a file of a run cannot be told, and none was given."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind deepspeed|huggingface|neox")
+        super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind {'|'.join(known_kinds())}")
         self.path = path
 
 

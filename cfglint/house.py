@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 
-from cfglint.configuration import ConfigurationError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.configuration import Configuration
     from cfglint.source.document import Path
 
 EVERY_KIND = ""
 OWN_WORDS = "x-message"  # a keyword of ours: what to say instead of the validator's words
 LONGEST = 300  # characters of a validator's message, which quotes whole values
 DEEPEST = 200
+
+
+class HouseError(Exception):
+    """A house schema that cannot be used; the text says where and why."""
 
 
 class Violation:
@@ -33,7 +34,7 @@ class Violation:
 class House:
     """The schemas of a house by kind; the one under `""` holds for every kind.
 
-    ConfigurationError for a schema that breaks the rules of its own dialect or refers to what is not there.
+    HouseError for a schema that breaks the rules of its own dialect or refers to what is not there.
     Nothing is ever fetched: references stay inside the file, or name a published meta-schema.
     """
 
@@ -49,11 +50,9 @@ class House:
                     yield from violations(error)
 
 
-def load(project: Configuration) -> House | None:
-    """The house of a project; None when it has no house schema. ConfigurationError when one cannot be used."""
-    if not project.house_schema:
-        return None
-    paths = {kind: os.path.join(project.folder, file) for kind, file in project.house_schema.items()}
+def load(files: dict[str, str], folder: str) -> House:
+    """The house whose schemas lie in the files, by kind, relative to a folder. HouseError when one cannot be used."""
+    paths = {kind: os.path.join(folder, file) for kind, file in files.items()}
     return House({kind: read(path) for kind, path in paths.items()}, paths)
 
 
@@ -65,9 +64,9 @@ def read(path: str) -> Any:
         with open(path, encoding="utf-8-sig") as file:
             return json.load(file)
     except OSError as wrong:
-        raise ConfigurationError(f"house schema {path}: {wrong.strerror or wrong}") from wrong
+        raise HouseError(f"house schema {path}: {wrong.strerror or wrong}") from wrong
     except (ValueError, RecursionError) as wrong:
-        raise ConfigurationError(f"house schema {path}: not JSON: {wrong}") from wrong
+        raise HouseError(f"house schema {path}: not JSON: {wrong}") from wrong
 
 
 def validator(schema: Any, path: str) -> Any:
@@ -79,7 +78,7 @@ def validator(schema: Any, path: str) -> Any:
     from referencing.exceptions import Unresolvable
 
     if not isinstance(schema, dict):
-        raise ConfigurationError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
+        raise HouseError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
     dialect = validator_for(schema, default=Draft202012Validator)
     try:
         dialect.check_schema(schema)
@@ -88,11 +87,11 @@ def validator(schema: Any, path: str) -> Any:
         ready.is_valid({})
     except SchemaError as wrong:
         where = "/".join(str(step) for step in wrong.absolute_path) or "its top"
-        raise ConfigurationError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong
+        raise HouseError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong
     except Unresolvable as wrong:
-        raise ConfigurationError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
+        raise HouseError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
     except RecursionError as wrong:
-        raise ConfigurationError(f"{path}: a reference leads to itself without end") from wrong
+        raise HouseError(f"{path}: a reference leads to itself without end") from wrong
     return ready
 
 

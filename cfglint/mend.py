@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.repair import Changed
 from cfglint.run import Run
 from cfglint.source import edit
 from cfglint.source.parse import parse
@@ -10,6 +9,7 @@ from cfglint.source.parse import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.diagnostic import Diagnostic, Fix
+    from cfglint.repair import Changed
     from cfglint.source.document import Document
     from cfglint.source.edit import Change
 

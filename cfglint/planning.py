@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.solver import Solution
-    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.setting import Setting
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch import equation, solver
-from cfglint.frameworks.base import Setting
+from cfglint.frameworks.setting import Setting
 from cfglint.run import Run, integer
 from cfglint.source import edit
 from cfglint.source.edit import Change
@@ -21,10 +21,28 @@ if TYPE_CHECKING:
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
 
 TUNED = frozenset(
-    (
-        "learning_rate lr min_lr warmup_min_lr warmup_max_lr cycle_min_lr cycle_max_lr warmup warmup_steps warmup_ratio warmup_num_steps"
-        " total_num_steps max_steps train_iters lr_decay_iters save_steps eval_steps logging_steps eval_interval checkpoint_factor"
-    ).split()
+    [
+        "learning_rate",
+        "lr",
+        "min_lr",
+        "warmup_min_lr",
+        "warmup_max_lr",
+        "cycle_min_lr",
+        "cycle_max_lr",
+        "warmup",
+        "warmup_steps",
+        "warmup_ratio",
+        "warmup_num_steps",
+        "total_num_steps",
+        "max_steps",
+        "train_iters",
+        "lr_decay_iters",
+        "save_steps",
+        "eval_steps",
+        "logging_steps",
+        "eval_interval",
+        "checkpoint_factor",
+    ]
 )
 
 

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cfglint.diagnostic import Fix
-    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.setting import Setting
 
     Check = Callable[..., Iterable["Finding"]]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, STAGES, Diagnostic, Outcome
 from cfglint.frameworks import framework
-from cfglint.frameworks.base import Batch, Config, Layout
 from cfglint.rules.engine import inspect, internal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import Batch, Config, Facts, Layout
     from cfglint.source.document import Document
     from cfglint.suppression import Ignore
 
@@ -171,7 +170,7 @@ def launched(documents: list[Document], kinds: list[str], facts: Facts) -> Facts
     if facts.gpus is not None:
         return facts
     for document, kind in zip(documents, kinds, strict=True):
-        told = framework(kind).launched_gpus(document, facts)
+        told = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
         if told is not None:
             return facts.but(gpus=told[0], gpus_from=told[1])
     return facts

@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from cfglint.cli import main
-from cfglint.configuration import ConfigurationError
-from cfglint.house import House
+from cfglint.house import House, HouseError
 
 POLICY = {
     "properties": {
@@ -166,7 +165,7 @@ def test_long_messages_are_cut():
 
 
 def test_a_schema_that_is_no_object():
-    with pytest.raises(ConfigurationError, match="is an object"):
+    with pytest.raises(HouseError, match="is an object"):
         House({"": 3})
 
 

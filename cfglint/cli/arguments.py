@@ -45,11 +45,11 @@ class Option:
         *,
         action: str | Act = "store",
         nargs: str | None = None,
-        type: Convert = str,  # noqa: A002
+        type: Convert = str,
         choices: tuple[str, ...] | list[str] | None = None,
         default: Any = None,
         metavar: str | None = None,
-        help: str = "",  # noqa: A002
+        help: str = "",
     ) -> None:
         self.name = name
         self.flag = action == "store_true"

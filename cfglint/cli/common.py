@@ -83,6 +83,14 @@ def positive(text: str) -> int:
     return number
 
 
+def above_zero(text: str) -> float:
+    """A number above 0, for an option."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(text)
+    return number
+
+
 def codes(text: str) -> list[str]:
     """`BAT001,KEY` as a list."""
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -96,7 +104,10 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
         if project.house_schema:
             from cfglint import house
 
-            project.house = house.load(project)
+            try:
+                project.house = house.load(project.house_schema, project.folder)
+            except house.HouseError as wrong:
+                raise UsageError(str(wrong)) from wrong
         return project
     except ConfigurationError as wrong:
         raise UsageError(str(wrong)) from wrong

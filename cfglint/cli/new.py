@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.common import UsageError, fail, load_configuration, positive, targets
+from cfglint.cli.common import UsageError, above_zero, fail, load_configuration, positive, targets
 from cfglint.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering, Shelf, UnknownKind, missing
@@ -77,14 +77,6 @@ def add_model(parser: Parser) -> None:
 def to_output(arguments: Namespace, text: str) -> None:
     """Take `-o` as `--output`."""
     arguments.output = text
-
-
-def above_zero(text: str) -> float:
-    """A number above 0, for an option."""
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise ValueError(text)
-    return number
 
 
 def not_negative(text: str) -> float:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     Answers = dict[str, Any]
 
 
-
 class Asked:
     """What was answered."""
 
@@ -56,7 +55,7 @@ def of_neox() -> Answers:
 
 def length(neox: bool) -> Answers:
     """How long, and how fast to learn."""
-    from cfglint.cli.new import above_zero
+    from cfglint.cli.common import above_zero
 
     facts: Answers = {}
     if neox:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.frameworks.base import DERIVED, Setting
+from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
-
-    from cfglint.frameworks.base import Config
 
 LAUNCH = "Launch"
 BATCH = "Batch"
@@ -47,9 +45,8 @@ class Item:
 class Account:
     """The lines of one config in their order, what is assumed of its launch, and the steps at which it evaluates and saves."""
 
-    def __init__(self, config: Config) -> None:
-        version = ".".join(map(str, config.version))
-        self.package = f"{config.package} {config.facts.target.get(config.package, config.newest) or version}"
+    def __init__(self, package: str) -> None:
+        self.package = package  # with its version: `transformers 5.23.0`
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import pointer
+from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.account import Account
-    from cfglint.house import House
     from cfglint.frameworks.overrides import Override
-    from cfglint.source.document import Document, Node, Path, Problem
+    from cfglint.house import House
+    from cfglint.source.document import Document, Path, Problem
     from cfglint.source.readers import Reader
 
     Version = tuple[int, ...]
 
-WRITTEN = "written"
-DEFAULT = "default"
-DERIVED = "derived"
-AUTO = "auto"
-OVERRIDE = "override"
 
 STRANGER = 0
 UNCLEAR = 1
@@ -105,55 +100,6 @@ def parse_version(text: str) -> Version:
             break
         numbers.append(int(digits))
     return tuple(numbers)
-
-
-class Setting:
-    """A value and where it comes from: written at a place, a default, derived, or filled by someone."""
-
-    __slots__ = ("because", "document", "key_node", "node", "origin", "path", "value")
-
-    def __init__(
-        self,
-        path: Path,
-        value: Any,
-        origin: str = DEFAULT,
-        document: Document | None = None,
-        node: Node | None = None,
-        key_node: Node | None = None,
-        because: str = "",
-    ) -> None:
-        self.path = path
-        self.value = value
-        self.origin = origin
-        self.document = document
-        self.node = node
-        self.key_node = key_node
-        self.because = because
-
-    @property
-    def name(self) -> str:
-        """The key as people say it: `zero_optimization.stage`."""
-        return ".".join(str(step) for step in self.path)
-
-    @property
-    def pointer(self) -> str:
-        """The key as a JSON pointer."""
-        return pointer(self.path)
-
-    @property
-    def written(self) -> bool:
-        """Whether a file says it."""
-        return self.origin == WRITTEN
-
-    @property
-    def place(self) -> str:
-        """`train.yaml:12`, or where else the value comes from."""
-        if self.document is not None and self.node is not None and self.written:
-            return f"{self.document.path}:{self.document.position(self.node.start)[0]}"
-        return self.because or self.origin
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.value} ({self.place})"
 
 
 class Layout:
@@ -245,6 +191,12 @@ class Config:
         return self.facts.version(self.package, self.newest)
 
     @property
+    def release(self) -> str:
+        """The package with its version, as people say it: `transformers 5.23.0`."""
+        version = self.facts.target.get(self.package, self.newest) or ".".join(map(str, self.version))
+        return f"{self.package} {version}"
+
+    @property
     def batch(self) -> Batch:
         """The batch as the framework resolves it."""
         if self._batch is None:
@@ -267,7 +219,7 @@ class Config:
         """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
         from cfglint.frameworks.account import Account
 
-        return Account(self)
+        return Account(self.release)
 
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
@@ -307,6 +259,19 @@ class Config:
             if node is not None:
                 return Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
+
+    def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        """The values with the overrides of the launch laid over them; `overridden` tells which those are."""
+        if not self.facts.overrides:
+            return values
+        from cfglint.frameworks.overrides import put
+
+        laid = dict(values)
+        for override in self.facts.overrides:
+            path = tuple(override.key.split("."))
+            put(laid, path, self.override_value(override))
+            self.overridden[path] = str(override)
+        return laid
 
     def override_value(self, override: Override) -> Any:
         """The value that an override on the launch line gives to its key."""

@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Config
-
 SET = "--set"
 ARGS = "--args"
 
@@ -24,18 +22,6 @@ class Override:
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))
-
-
-def lay_over(config: Config, values: dict[Any, Any]) -> dict[Any, Any]:
-    """The values with the overrides of the launch in them; `config.overridden` tells which those are."""
-    if not config.facts.overrides:
-        return values
-    laid = dict(values)
-    for override in config.facts.overrides:
-        path = tuple(override.key.split("."))
-        put(laid, path, config.override_value(override))
-        config.overridden[path] = str(override)
-    return laid
 
 
 def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import Config, Setting
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.setting import Setting
     from cfglint.run import Run
 
     Path = tuple[str, ...]

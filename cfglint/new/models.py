@@ -46,7 +46,7 @@ class Shape:
 
     __slots__ = ("family", "heads", "hidden", "intermediate", "kv_heads", "layers", "micro_batch", "rate", "seq_length", "source")
 
-    def __init__(  # noqa: PLR0917  # a row of the table below
+    def __init__(  # a row of the table below
         self,
         layers: int,
         hidden: int,

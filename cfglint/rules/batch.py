@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, INFO, WARNING
-from cfglint.frameworks.base import AUTO
+from cfglint.frameworks.setting import AUTO
 from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.diagnostic import Fix
-    from cfglint.frameworks.base import Batch, Config, Setting
+    from cfglint.frameworks.base import Batch, Config
+    from cfglint.frameworks.setting import Setting
 
 DEEPSPEED = "deepspeed"
 NEOX = "neox"
@@ -220,7 +221,8 @@ def bound_to_gpu_count(config: Config) -> Iterator[Finding]:
         gpus = data_parallel * model_size(config)
         yield Finding(
             batch.global_batch,
-            f"{total} = {micro} x {accumulation} x {data_parallel}: these numbers hold on {gpus} GPU{'s' * (gpus > 1)} and on no other count",
+            f"{total} = {micro} x {accumulation} x {data_parallel}: these numbers hold on "
+            f"{gpus} GPU{'s' * (gpus > 1)} and on no other count",
             related=(batch.micro_batch, batch.accumulation),
         )
 

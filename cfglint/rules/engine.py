@@ -8,7 +8,8 @@ from cfglint.rule import CONFIG, RULES, SKIP, WARN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config, Setting
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.setting import Setting
     from cfglint.rule import Finding, Rule
     from cfglint.run import Run
     from cfglint.source.document import Document, Node
@@ -30,7 +31,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of shared rules, which registers them."""
-    from cfglint.rules import batch, reading, spelling  # noqa: F401
+    from cfglint.rules import batch, reading, spelling
 
 
 def inspect(config: Config) -> list[Diagnostic]:

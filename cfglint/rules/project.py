@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import INFO, WARNING
-from cfglint.frameworks.base import WRITTEN, Setting
+from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rule import RULES, RUN, Finding, rule
 from cfglint.rules.engine import apply
 from cfglint.source.document import SCALAR, Node

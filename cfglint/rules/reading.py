@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
-from cfglint.frameworks.base import WRITTEN, Setting
+from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rule import Finding, rule
 from cfglint.source.document import MAPPING, Node
 
@@ -31,7 +31,15 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
 
-@rule("SRC002", "does-not-parse", ERROR, fails_at="load", bad="{output_dir: out\n", good="{output_dir: out}\n", example={"kind": "huggingface"})
+@rule(
+    "SRC002",
+    "does-not-parse",
+    ERROR,
+    fails_at="load",
+    bad="{output_dir: out\n",
+    good="{output_dir: out}\n",
+    example={"kind": "huggingface"},
+)
 def does_not_parse(config: Config) -> Iterator[Finding]:
     """The framework's reader cannot parse the file.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import WARNING
-from cfglint.frameworks.base import WRITTEN, Setting
+from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rule import Finding, rule
 from cfglint.source.document import SCALAR
 

@@ -9,6 +9,9 @@ from cfglint.cli import main
 TRAINER = "output_dir: out\nlearning_rate: 1e-5\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n"
 
 
+INTERPOLATED = TRAINER.replace("1e-5", "1.0e-5").replace("size: 4", "size: ${eval_steps}\neval_steps: 16")
+
+
 @pytest.fixture
 def resolved(tmp_path, capsys, monkeypatch):
     def check(name, text, *arguments):
@@ -54,13 +57,13 @@ def test_neox_takes_overrides_under_either_spelling(resolved):
 
 
 def test_interpolation_is_followed_where_no_reader_is_declared(resolved):
-    text = TRAINER.replace("1e-5", "1.0e-5").replace("per_device_train_batch_size: 4", "per_device_train_batch_size: ${eval_steps}\neval_steps: 16")
+    text = INTERPOLATED
     _, numbers, _ = resolved("t.yaml", text, "--gpus", "8")
     assert numbers["micro_batch"] == 16
 
 
 def test_interpolation_stays_text_for_the_declared_parser(resolved):
-    text = TRAINER.replace("1e-5", "1.0e-5").replace("per_device_train_batch_size: 4", "per_device_train_batch_size: ${eval_steps}\neval_steps: 16")
+    text = INTERPOLATED
     status, numbers, _ = resolved("t.yaml", text, "--gpus", "8", "--kind", "huggingface")
     assert status == 1
     assert numbers["micro_batch"] is None

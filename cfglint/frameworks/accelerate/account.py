@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def account(config: AccelerateConfig) -> Account:
     """The launcher's lines."""
-    told = Account(config)
+    told = Account(config.release)
     told.add(LAUNCH, "launched as", config.setting("distributed_type"))
     told.add(LAUNCH, "machines", config.setting("num_machines", value=1))
     if config.per_machine is not None:

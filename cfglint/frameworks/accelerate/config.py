@@ -6,7 +6,8 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 from __future__ import annotations
 
 from cfglint.frameworks.accelerate import FRAMEWORK, KIND, NEWEST
-from cfglint.frameworks.base import DERIVED, Batch, Config, Layout, Setting
+from cfglint.frameworks.base import Batch, Config, Layout
+from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class AccelerateConfig(Config):
         self.load_problems = [(documents[0], problem) for problem in reading.problems]
         self.root: Any = reading.value
         if isinstance(self.root, dict):
-            self.values = self.root
+            self.values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
 
     @property
     def local(self) -> bool:
@@ -136,6 +137,14 @@ class AccelerateConfig(Config):
             return 1
         value = self.section("parallelism_config").get(f"parallelism_config_{name}_size", 1)
         return value if type(value) is int else None
+
+    def others(self) -> list[Config]:
+        """The DeepSpeed file, whose `"auto"` a script will fill; a trainer in the run brings it in itself."""
+        if self.deepspeed_file is None:
+            return []
+        from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+        return [DeepSpeedConfig([self.deepspeed_file], self.facts.but(whole=False, declared=False, overrides=()))]
 
     def resolve_batch(self) -> Batch:
         """The launcher knows processes and no batch; that is the script's."""

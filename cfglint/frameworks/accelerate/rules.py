@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Setting
+    from cfglint.frameworks.setting import Setting
     from cfglint.schema import Schema
 
 KINDS = ("accelerate",)

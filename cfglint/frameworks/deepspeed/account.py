@@ -14,7 +14,7 @@ CLIPPING_SINCE = (0, 19, 3)  # a file without gradient_clipping clips at 1.0
 
 def account(config: DeepSpeedConfig) -> Account:
     """The engine's lines."""
-    told = Account(config)
+    told = Account(config.release)
     if isinstance(config.root, dict):
         rate(config, told)
         schedule(config, told)

@@ -7,7 +7,8 @@ Nothing checks the types first, so a string or a fraction goes as far as Python 
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

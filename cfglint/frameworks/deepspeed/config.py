@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import Config, Setting
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import NEWEST
 from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts, Version
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
+    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Problem
 
 STRICT_PRECISION = (0, 17, 1)
@@ -88,9 +89,7 @@ class DeepSpeedConfig(Config):
         self.readable = not reading.problems
         self.root = reading.value if self.readable else {}
         if self.facts.overrides and isinstance(self.root, dict):
-            from cfglint.frameworks.overrides import lay_over
-
-            self.root = lay_over(self, self.root)
+            self.root = self.launched_with(self.root)
 
     def moment(self, fails_at: str | None) -> str | None:
         """Under a trainer the file is checked when training begins, and the engine is built when the model is wrapped for it."""

@@ -6,8 +6,8 @@ from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.account import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Account
-from cfglint.frameworks.base import AUTO, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
+from cfglint.frameworks.setting import AUTO, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ EPOCH = "epoch"
 
 def account(config: TrainerConfig) -> Account:
     """The trainer's lines."""
-    told = Account(config)
+    told = Account(config.release)
     if config.whole:
         run = steps(config)
         length(config, told, run)

@@ -7,7 +7,8 @@ size is the number of processes, divided by what shares a batch from 4.53.0 on (
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

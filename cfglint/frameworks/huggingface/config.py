@@ -41,7 +41,7 @@ class TrainerConfig(Config):
         self.readable = not self.load_problems
         self.whole = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
-            self.values = self._launched_with(self.root)
+            self.values = self._completed(self.root)
         self.arguments = Arguments(self.values, self.version)
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
@@ -51,12 +51,9 @@ class TrainerConfig(Config):
         for name in self.files:
             self.section(name)
 
-    def _launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
+    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The file's values with the launch line's over them; `${...}` counts where the file may have a reader that knows it."""
-        if self.facts.overrides:
-            from cfglint.frameworks.overrides import lay_over
-
-            values = lay_over(self, values)
+        values = self.launched_with(values)
         if "${" in self.documents[0].text and not self.facts.declared:
             from cfglint.frameworks.overrides import interpolated, refers
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 
-from cfglint.frameworks.base import DEFAULT, WRITTEN, Setting
+from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

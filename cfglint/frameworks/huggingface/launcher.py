@@ -7,8 +7,8 @@ arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import DEFAULT, Setting
 from cfglint.frameworks.huggingface.deepspeed import AUTO, DeepSpeedLaunch
+from cfglint.frameworks.setting import DEFAULT, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

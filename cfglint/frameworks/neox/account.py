@@ -9,13 +9,13 @@ from cfglint.frameworks.neox.refusals import number, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.setting import Setting
 
 
 def account(config: NeoXConfig) -> Account:
     """The launcher's and the workers' lines."""
-    told = Account(config)
+    told = Account(config.release)
     for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
         told.add(LAUNCH, label, of(config, name))
     length(config, told)

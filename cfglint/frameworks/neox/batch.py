@@ -5,8 +5,9 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.neox.refusals import describe, hollow, number, raised, whole
+from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import DEFAULT, WRITTEN, Config, Setting
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import KIND, NEWEST
+from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 from cfglint.source.document import Problem
 from cfglint.source.readers import YAML11_FULL
 
@@ -46,10 +47,7 @@ class NeoXConfig(Config):
             self._take(document)
         if self.load_problems:
             self.facts = facts.but(whole=False)  # what an unreadable file would have given is not missing
-        if facts.overrides:
-            from cfglint.frameworks.overrides import lay_over
-
-            self.values = lay_over(self, self.values)
+        self.values = self.launched_with(self.values)
 
     def _take(self, document: Document) -> None:
         reading = YAML11_FULL.read(document)

@@ -233,7 +233,7 @@ def broken(altered: list[dict[str, Any]]) -> int:
 def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
     """One run before and after."""
     before, after = (
-        views.run(side, f"{anchor}-{name}", found, listed=False) if side else None
+        views.run(side, f"{anchor}-{name}", found, home=anchor, listed=False) if side else None
         for name, side, found in (("before", comparison.before, comparison.gone), ("after", comparison.after, comparison.new))
     )
     if before and after:
@@ -270,3 +270,11 @@ def notebook_plan(told: dict[str, Any]) -> str:
     return fragment(
         headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
     )
+
+
+def notebook_changes(comparisons: list[Comparison]) -> str:
+    """What changes, with the run before and after, as a part of another page."""
+    altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
+    sentences = [f"{head}{rest}" for each in altered for head, rest in each["sentences"]]
+    sides = [side for each in altered for side in (each["before"], each["after"]) if side]
+    return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

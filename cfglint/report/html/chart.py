@@ -39,7 +39,7 @@ def draw(plans: list[dict[str, Any]], label: str) -> Markup:
     name, values = lengths(plans)
     if name:
         parts += bars(name, values, height)
-    return svg.picture(width, height + (BARS + LABEL if name else LABEL / 2), label, *parts)
+    return svg.picture(width, height + (BARS + LABEL if name else LABEL / 2), *parts, label=label)
 
 
 def column(plan: dict[str, Any], sizes: list[int], x: float) -> list[str]:

@@ -80,7 +80,7 @@ def listing(text: str, severities: dict[int, str], anchored: Iterable[int], whol
     if lines and not lines[-1]:
         lines.pop()
     linked = set(anchored)
-    wanted = range(1, len(lines) + 1) if whole else sorted(near(linked | set(severities), len(lines)))
+    wanted = range(1, len(lines) + 1) if whole else sorted(near(linked, len(lines)))
     listed: list[Listed] = []
     last = 0
     for number in wanted:

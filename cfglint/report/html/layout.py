@@ -56,7 +56,7 @@ class Grid:
         )
 
 
-def draw(replicas: int | None, columns: int, rows: int, label: str) -> Markup:
+def draw(replicas: int | None, columns: int, rows: int) -> Markup:
     """Replicas of `columns` x `rows` GPUs, the first one marked; None for a number that is not known.
 
     More than fit are abbreviated, with a count of those that are left out.
@@ -64,7 +64,7 @@ def draw(replicas: int | None, columns: int, rows: int, label: str) -> Markup:
     count = replicas if replicas is not None else 1 + GHOSTS
     grid = fitting(columns, rows, count)
     if grid is None:
-        return too_large(columns * rows, replicas, label)
+        return too_large(columns * rows, replicas)
     shown = count if count <= grid.room else grid.across * max(grid.down - 1, 1) - (grid.down == 1)
     solid = range(1, shown if replicas is not None else 1)
     parts = [dashed(grid, "m1", range(1)), dashed(grid, "m", solid)]
@@ -77,7 +77,7 @@ def draw(replicas: int | None, columns: int, rows: int, label: str) -> Markup:
     elif shown < count:
         height += 16
         parts.append(svg.text(1, height - 3, f"and {count - shown:,} more like these", class_="left"))
-    return svg.picture(WIDTH, height, label, *parts)
+    return svg.picture(WIDTH, height, *parts)
 
 
 def fitting(columns: int, rows: int, count: int) -> Grid | None:
@@ -104,8 +104,8 @@ def outline(grid: Grid, name: str, places: range) -> Markup | str:
     return svg.element("path", class_=name, d=svg.boxes(map(grid.corner, places), grid.width, grid.height))
 
 
-def too_large(model: int, replicas: int | None, label: str) -> Markup:
+def too_large(model: int, replicas: int | None) -> Markup:
     """A replica of more GPUs than can be drawn, in words in a frame."""
     frame = svg.element("path", class_="o1", d=svg.boxes([(1, 1)], WIDTH - 2, ROOM_FOR_TEXT - 2))
     times = "" if replicas == 1 else f", {'?' if replicas is None else f'{replicas:,}'} times"
-    return svg.picture(WIDTH, ROOM_FOR_TEXT, label, frame, svg.text(WIDTH / 2, ROOM_FOR_TEXT / 2 + 4, f"{model:,} GPUs{times}"))
+    return svg.picture(WIDTH, ROOM_FOR_TEXT, frame, svg.text(WIDTH / 2, ROOM_FOR_TEXT / 2 + 4, f"{model:,} GPUs{times}"))

@@ -51,7 +51,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(count=count, lines=lines, path=path)
+    made.filters.update(count=count, key=key, lines=lines, path=path)
     return made
 
 
@@ -66,9 +66,19 @@ def count(value: int | None) -> str:
 
 
 def path(text: str) -> Markup:
-    """A path or a key that breaks between its parts where it is too long for a line."""
-    parts = shown(text).replace("/", "/\0").replace("_", "_\0").replace(".", ".\0").split("\0")
-    return Markup("<wbr>").join(part for part in parts if part)
+    """A path that breaks behind its slashes where it is too long for a line."""
+    return breakable(text, "/")
+
+
+def key(text: str) -> Markup:
+    """A key that breaks behind its underscores where it is too long for a line."""
+    return breakable(text, "_")
+
+
+def breakable(text: str, mark: str) -> Markup:
+    """A text that may be broken behind a mark."""
+    first, *rest = shown(text).split(mark)
+    return Markup(f"{mark}<wbr>").join([first, *rest])
 
 
 def lines(text: str) -> Markup:
@@ -83,14 +93,15 @@ def part(name: str) -> Markup:
 
 
 def index(findings: list[Finding], anchors: list[str]) -> dict[str, Any]:
-    """What the page's script works from: its runs, its findings, and the values that they are filtered by."""
+    """What the page's script works from: runs, findings, and the values that they are filtered by, findings naming both by place."""
+    values = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
+    runs = {each.anchor: anchors.index(each.run) for each in findings}
     entries = [
-        {"id": each.anchor, "run": next((run for run in anchors if each.anchor.startswith(f"{run}-")), ""), "severity": each.severity}
-        | {name: getattr(each, name) for name in FILTERED}
+        {"id": each.anchor, "run": runs[each.anchor], "severity": each.severity}
+        | {name: values[name].index(getattr(each, name)) for name in FILTERED}
         for each in findings
     ]
-    choices = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
-    return {"runs": anchors, "findings": entries, **choices}
+    return {"runs": anchors, "findings": entries}
 
 
 def embedded(values: dict[str, Any]) -> Markup:

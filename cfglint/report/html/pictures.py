@@ -68,8 +68,8 @@ def gpu_picture(numbers: Numbers) -> Picture:
     rows = numbers.replica // columns
     caption = gpu_caption(numbers)
     if numbers.gpus is not None and numbers.replicas is None:
-        return Picture(layout.draw(usable(numbers.gpus), 1, 1, caption), caption)
-    return Picture(layout.draw(usable(numbers.replicas), columns, rows, caption), caption)
+        return Picture(layout.draw(usable(numbers.gpus), 1, 1), caption)
+    return Picture(layout.draw(usable(numbers.replicas), columns, rows), caption)
 
 
 def gpu_caption(numbers: Numbers) -> str:
@@ -93,7 +93,7 @@ def step_picture(numbers: Numbers) -> Picture:
     """What one replica does in an optimizer step."""
     micro, accumulation = (usable(numbers.resolved.get(key)) for key in ("micro_batch", "accumulation"))
     caption = step_caption(numbers, micro, accumulation)
-    return Picture(step.draw(micro, accumulation, caption), caption)
+    return Picture(step.draw(micro, accumulation), caption)
 
 
 def step_caption(numbers: Numbers, micro: int | None, accumulation: int | None) -> str:

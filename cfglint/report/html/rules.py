@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from cfglint.rule import Rule
 
+MOST_WITH_EXAMPLES = 12  # rules of a page that are shown with their examples; the text of more is long enough
+
 
 @dataclass
 class RulePage:
@@ -32,13 +34,14 @@ def pages(codes: Iterable[str]) -> list[RulePage]:
     from cfglint.rules.catalogue import every_rule
 
     wanted = set(codes)
-    return [page(rule) for rule in every_rule() if rule.code in wanted] if wanted else []
+    with_examples = len(wanted) <= MOST_WITH_EXAMPLES
+    return [page(rule, with_examples) for rule in every_rule() if rule.code in wanted] if wanted else []
 
 
-def page(rule: Rule) -> RulePage:
+def page(rule: Rule, with_examples: bool = True) -> RulePage:
     """The page of a rule."""
-    body = rule.page.partition("\n")[2]
-    return RulePage(rule.code, rule.name, inline(summary(rule)), Markup().join(map(block, blocks(body))), examples(rule))
+    body = Markup().join(map(block, blocks(rule.page.partition("\n")[2])))
+    return RulePage(rule.code, rule.name, inline(summary(rule)), body, examples(rule) if with_examples else [])
 
 
 def blocks(text: str) -> list[str]:

@@ -19,21 +19,18 @@ MOST_SQUARES = 25  # samples of a pass that are drawn; of more, their number
 UPDATE = 58
 
 
-def draw(micro: int | None, accumulation: int | None, label: str) -> Markup:
+def draw(micro: int | None, accumulation: int | None) -> Markup:
     """A step of `accumulation` passes with `micro` samples each; None for what is not known."""
     numbers = passes(accumulation)
-    parts: list[str] = []
-    for place, each in enumerate(numbers):
-        x = 1 + place * PITCH
-        if each is None:
+    places = [1 + place * PITCH for place in range(len(numbers))]
+    drawn = [x for x, number in zip(places, numbers, strict=True) if number is not None]
+    parts = blocks(drawn, micro)
+    for x, number in zip(places, numbers, strict=True):
+        if number is not None:
+            parts.append(svg.text(x + BLOCK / 2, HEIGHT - 4, f"{number:,}"))
+        else:
             parts.append(svg.text(x + BLOCK / 2, BLOCK / 2 + 4, "?" if accumulation is None else "\u2026", class_="big"))
-            continue
-        parts += [*block(x, micro), svg.text(x + BLOCK / 2, HEIGHT - 4, f"{each:,}")]
-    after = 1 + len(numbers) * PITCH
-    parts.append(svg.element("path", class_="arrow", d=f"M{after - 2} {BLOCK / 2:g}h14m-5 -4l5 4l-5 4"))
-    parts.append(svg.element("rect", class_="update", x=after + 16, y=1, width=UPDATE, height=BLOCK, rx=4))
-    parts.append(svg.text(after + 16 + UPDATE / 2, BLOCK / 2 + 5, "update", class_="onup"))
-    return svg.picture(WIDTH, HEIGHT, label, *parts)
+    return svg.picture(WIDTH, HEIGHT, *parts, *update(1 + len(numbers) * PITCH))
 
 
 def passes(accumulation: int | None) -> list[int | None]:
@@ -45,18 +42,30 @@ def passes(accumulation: int | None) -> list[int | None]:
     return [*range(1, MOST_BLOCKS - 1), None, accumulation]
 
 
-def block(x: int, micro: int | None) -> list[str]:
-    """One pass at x."""
-    frame = svg.boxes([(x, 1)], BLOCK, BLOCK)
+def blocks(places: list[int], micro: int | None) -> list[Markup]:
+    """The passes at some places, each with its samples or their number."""
+    frames = svg.element("path", class_="ghost" if micro is None else "o1", d=svg.boxes([(x, 1) for x in places], BLOCK, BLOCK))
     if micro is None or micro > MOST_SQUARES:
         words = "?" if micro is None else f"{micro:,}"
-        name = "ghost" if micro is None else "o1"
-        return [svg.element("path", class_=name, d=frame), svg.text(x + BLOCK / 2, 26, words, class_="big")]
+        return [frames, *(svg.text(x + BLOCK / 2, BLOCK / 2 + 6, words, class_="big") for x in places)]
+    return [frames, squares(places, micro)]
+
+
+def squares(places: list[int], micro: int) -> Markup:
+    """The samples of the passes at some places."""
     side = max(ceil(sqrt(micro)), 2)
     pitch = (BLOCK - 6) / side
     gap = min(pitch / 4, 3)
-    rows = [range(row * side, min((row + 1) * side, micro)) for row in range(ceil(micro / side))]
-    lines = [(x + 3 + gap / 2, 4 + pitch * (row + 0.5), len(each) * pitch - gap) for row, each in enumerate(rows)]
+    rows = [min(side, micro - row * side) for row in range(ceil(micro / side))]
+    lines = [(x + 3 + gap / 2, 4 + pitch * (row + 0.5), count * pitch - gap) for x in places for row, count in enumerate(rows)]
     dash = f"{svg.number(pitch - gap)} {svg.number(gap)}"
-    squares = svg.element("path", class_="m1", stroke_width=pitch - gap, stroke_dasharray=dash, d=svg.dashes(lines))
-    return [svg.element("path", class_="o1", d=frame), squares]
+    return svg.element("path", class_="m1", stroke_width=pitch - gap, stroke_dasharray=dash, d=svg.dashes(lines))
+
+
+def update(x: int) -> list[Markup]:
+    """The update behind the passes."""
+    return [
+        svg.element("path", class_="arrow", d=f"M{x - 2} {BLOCK / 2:g}h14m-5-4l5 4l-5 4"),
+        svg.element("rect", class_="update", x=x + 16, y=1, width=UPDATE, height=BLOCK, rx=4),
+        svg.text(x + 16 + UPDATE / 2, BLOCK / 2 + 5, "update", class_="onup"),
+    ]

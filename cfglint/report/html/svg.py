@@ -27,10 +27,11 @@ def element(name: str, *children: str, **attributes: Number | str) -> Markup:
     return Markup(f"<{name}{given}>{inner}</{name}>" if inner else f"<{name}{given}/>")
 
 
-def picture(width: Number, height: Number, label: str, *children: str, **attributes: Number | str) -> Markup:
-    """A drawing that scales with its room and is one image, under a label, to a screen reader."""
+def picture(width: Number, height: Number, *children: str, label: str = "") -> Markup:
+    """A drawing that scales with its room: one image under its label, nothing to a screen reader where words beside it say the same."""
+    named = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
     box = f"0 0 {number(width)} {number(height)}"
-    return element("svg", *children, viewBox=box, width=width, height=height, role="img", aria_label=label, **attributes)
+    return element("svg", *children, viewBox=box, width=width, height=height, **named)
 
 
 def dashes(rows: Iterable[tuple[Number, Number, Number]]) -> str:

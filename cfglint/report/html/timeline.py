@@ -28,7 +28,7 @@ SHAPES = {  # of the schedules whose course is known from warm-up, decay and low
     "constant_with_warmup": CONSTANT,
     "WarmupLR": CONSTANT,
 }
-POINTS = 16  # of a curve
+POINTS = 12  # of a curve
 
 
 def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:
@@ -40,14 +40,14 @@ def rate(total: int, warmup: float, schedule: str | None, decay: int | None = No
     warmup = min(max(warmup, 0), total)
     shape = SHAPES.get(schedule or "")
     down = falling(shape, warmup, end, floor)
-    steps = [warmup + (total - warmup) * place / POINTS for place in range(POINTS + 1)]
-    course = [(0.0, 0.0 if warmup else down(0)), *((step, down(step)) for step in steps)]
-    line = "L".join(f"{svg.number(SCALE * step / total)} {svg.number(HIGH + 1 - HIGH * height)}" for step, height in course)
+    turns = {warmup, min(max(end, warmup), total), total}
+    if shape == COSINE:
+        turns |= {warmup + (total - warmup) * place / POINTS for place in range(POINTS)}
+    course = [(0.0, 0.0 if warmup else down(0)), *((step, down(step)) for step in sorted(turns))]
+    points = [f"{svg.number(SCALE * step / total)} {svg.number(HIGH + 1 - HIGH * height)}" for step, height in course]
     if shape is None:
-        rise, rest = line.split("L")[:2], line.split("L")[1:]
-        return lane(HIGH + 2, stroke("rate", "M" + "L".join(rise)), stroke("rate unsure", "M" + "L".join(rest)))
-    area = svg.element("path", class_="area", d=f"M{line}V{HIGH + 1}H0z")
-    return lane(HIGH + 2, area, stroke("rate", f"M{line}"))
+        return lane(HIGH + 2, stroke("rate", "M" + "L".join(points[:2])), stroke("rate unsure", "M" + "L".join(points[1:])))
+    return lane(HIGH + 2, stroke("rate", "M" + "L".join(points)))
 
 
 def falling(shape: str | None, warmup: float, end: int, floor: float) -> Callable[[float], float]:
@@ -79,20 +79,11 @@ def unknown() -> Markup:
 
 
 def stroke(name: str, path: str) -> Markup:
-    """A line that keeps its width when the lane is stretched."""
-    return svg.element("path", class_=name, d=path, vector_effect="non-scaling-stroke")
+    """A line; the style of pages keeps its width when the lane is stretched."""
+    return svg.element("path", class_=name, d=path)
 
 
 def lane(height: int, *children: str) -> Markup:
     """One lane, as wide as its room; the words beside it say what it shows."""
-    baseline = svg.element("path", class_="base", d=f"M0 {height - 0.5:g}H{SCALE}", vector_effect="non-scaling-stroke")
-    return svg.element(
-        "svg",
-        baseline,
-        *children,
-        class_="lane",
-        viewBox=f"0 0 {SCALE} {height}",
-        height=height,
-        preserveAspectRatio="none",
-        aria_hidden="true",
-    )
+    box = f"0 0 {SCALE} {height}"
+    return svg.element("svg", *children, class_="lane", viewBox=box, height=height, preserveAspectRatio="none", aria_hidden="true")

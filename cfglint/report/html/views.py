@@ -44,9 +44,10 @@ class Mend:
 
 @dataclass
 class Finding:
-    """A finding under its anchor."""
+    """A finding under its anchor; `run` is the anchor of its run."""
 
     anchor: str
+    run: str
     severity: str
     code: str
     name: str
@@ -78,7 +79,6 @@ class Run:
     anchor: str
     files: list[str]
     framework: str
-    kind: str
     targets: list[str]
     gpus: int | None
     starts: bool
@@ -121,8 +121,10 @@ def runs(outcomes: list[Outcome]) -> list[Run]:
     return sorted((run(each, f"run-{place}", whole=whole) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
 
 
-def run(outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, whole: bool = True, listed: bool = True) -> Run:
-    """One outcome; `only` are the findings that are shown where that is not all of them."""
+def run(
+    outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", whole: bool = True, listed: bool = True
+) -> Run:
+    """One outcome; `only` are the findings that are shown where that is not all of them, `home` the anchor of what they stand in."""
     shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
     source = sources(outcome, anchor, shown, whole) if listed else []
     anchors = {each.file: each.anchor for each in source}
@@ -131,14 +133,13 @@ def run(outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, 
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
-        outcome.kinds[0],
         [f"{package} {version}" for package, version in outcome.target.items()],
         told.gpus,
         outcome.verdict == "accept",
         verdict(outcome),
         told,
         pictures.draw(told),
-        [finding(each, outcome, f"{anchor}-{place}", anchors) for place, each in enumerate(shown, 1)],
+        [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
         source,
     )
 
@@ -151,7 +152,7 @@ def verdict(outcome: Outcome) -> str:
     return "Would start" if outcome.context is None or outcome.context.whole else "Nothing in these files keeps it from starting"
 
 
-def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, anchors: dict[str, str]) -> Finding:
+def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> Finding:
     """One finding with everything that is to be seen of it."""
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
@@ -162,6 +163,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, anchors: dict
         stops = f"{framework_of(diagnostic, outcome)} stops {MOMENTS.get(diagnostic.fails_at or '', '')}:"
     return Finding(
         anchor,
+        home,
         diagnostic.severity,
         diagnostic.code,
         diagnostic.name,
@@ -197,19 +199,21 @@ def mend(fix: Fix, texts: dict[str, str]) -> Mend:
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], whole: bool) -> list[Source]:
-    """The files of a run with the lines that findings are about marked, and those that are linked anchored."""
+    """The files of a run with the lines that findings are about marked, and those that are linked anchored.
+
+    Not `whole`: what findings link to, and the lines around it.
+    """
     context: Context | None = outcome.context
     if context is None:
         return []
     told: list[Source] = []
     for place, file in enumerate(outcome.files, 1):
-        severities = worst(shown, file)
         linked = [other.line for each in shown for other, _ in each.related if other.file == file]
         linked += [each["line"] for each in context.settings if whole and each["file"] == file and each["line"]]
-        lines = excerpt.listing(context.texts.get(file, ""), severities, linked, whole)
-        if lines:
+        if whole or linked:
+            lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, whole)
             told.append(Source(file, f"{anchor}-f{place}", lines))
-    return told
+    return [each for each in told if each.lines]
 
 
 def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:

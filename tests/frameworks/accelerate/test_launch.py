@@ -183,3 +183,22 @@ def test_fix_follows_in_the_launch_file(tmp_path, capsys):
     assert (tmp_path / "train.yaml").read_text(encoding="utf-8") == TRAINER.replace("steps: 8", "steps: 4")
     assert "num_processes: 16\n" in (tmp_path / "launch.yaml").read_text(encoding="utf-8")
     assert "  gradient_accumulation_steps: 4  # the trainer's\n" in (tmp_path / "launch.yaml").read_text(encoding="utf-8")
+
+
+def test_the_launch_line_wins_over_the_launch_file(tmp_path):
+    from cfglint.frameworks.overrides import Override
+
+    path = tmp_path / "launch.yaml"
+    path.write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n", encoding="utf-8")
+    found = Gathering(Facts(overrides=(Override("num_processes", ["4"]),))).one([str(path)])
+    assert (found.facts.gpus, found.facts.gpus_from) == (4, "--set num_processes 4")
+
+
+def test_a_deepspeed_file_is_judged_in_the_run_of_the_launch_file_that_names_it(tmp_path):
+    (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "zero_optimization": {"stage": 7}}', encoding="utf-8")
+    launch_text = "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
+    (tmp_path / "launch.yaml").write_text(launch_text, encoding="utf-8")
+    ((_, found),) = Gathering(Facts()).each([str(tmp_path)])
+    assert found.kinds == ["accelerate", "deepspeed"]
+    (error,) = [each for each in found.diagnostics if each.severity == "error"]
+    assert (error.key, error.place.file) == ("/zero_optimization/stage", str(tmp_path / "ds.json"))

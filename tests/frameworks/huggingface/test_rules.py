@@ -99,7 +99,7 @@ def test_scheduler_arguments(trainer, schedule, arguments, version, verdict):
         ("false", "{auto_wrap_policy: foo}", 8, "5.23.0", "accept"),
     ],
 )
-def test_fsdp(trainer, fsdp, section, gpus, version, verdict):  # noqa: PLR0917
+def test_fsdp(trainer, fsdp, section, gpus, version, verdict):
     assert trainer(f"output_dir: out\nfsdp: {fsdp}\nfsdp_config: {section}\n", gpus, version=version).verdict == verdict
 
 

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.diagnostic import Fix
-    from cfglint.frameworks.base import Setting, Version
+    from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
+    from cfglint.frameworks.setting import Setting
     from cfglint.schema import Candidate
 
 REFUSED = {
@@ -38,7 +39,7 @@ REFUSED_IN_ZERO = {
 }
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use for things of their own
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
-    profile project ratio seed team type verbose workspace writer""".split()  # noqa: SIM905
+    profile project ratio seed team type verbose workspace writer""".split()
 )
 
 

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.setting import Setting
 
 KINDS = ("huggingface",)
 OLD: dict[str, object] = {"target": {"transformers": "4.42.4"}}  # for examples of what only 4.x does

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.setting import Setting
 
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")

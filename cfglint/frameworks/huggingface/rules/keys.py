@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.diagnostic import Fix
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.setting import Setting
 
 SAFEST_LENGTH = 5  # of a name that one slip may turn into another one by chance
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")

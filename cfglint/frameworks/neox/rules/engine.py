@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.setting import Setting
 
 TYPES = ("fp32", "fp16", "bf16")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")

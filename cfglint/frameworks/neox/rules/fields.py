@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.diagnostic import Fix
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Path
 
 # Older names of arguments that have another one now.

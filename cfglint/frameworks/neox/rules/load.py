@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
-from cfglint.frameworks.base import WRITTEN, Setting
 from cfglint.frameworks.neox.config import basename
 from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rule import Finding
 
 TYPE_CHECKING = False

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.setting import Setting
 
 # Spellings of a precision that people mean by one of the two that work.
 PRECISIONS = {
@@ -62,7 +62,7 @@ FP16_KEYS = frozenset(
     """
     enabled type fp16 auto_cast loss_scale initial_scale_power loss_scale_window hysteresis consecutive_hysteresis min_loss_scale
     fp16_master_weights_and_grads
-    """.split()  # noqa: SIM905
+    """.split()
 )
 NORMS_WITHOUT_BIAS = ("rmsnorm", "te_rmsnorm", "scalenorm", "non_parametric_layernorm")  # megatron/model/norms.py
 NUMBERED = frozenset("0123456789+-.eE")

@@ -7,15 +7,15 @@
   function filter() {
     const severities = [...form.querySelectorAll("input:checked")].map((each) => each.value);
     const shown = data.findings.filter(
-      (each) => severities.includes(each.severity) && choices().every((select) => data[select.name][select.value - 1] === each[select.name]),
+      (each) => severities.includes(each.severity) && choices().every((select) => select.value - 1 === each[select.name]),
     );
     const ids = new Set(shown.map((each) => each.id));
     const runs = new Set(shown.map((each) => each.run));
     const all = shown.length === data.findings.length;
     data.findings.forEach((each) => (document.getElementById(each.id).hidden = !ids.has(each.id)));
-    data.runs.forEach((run) => {
-      document.getElementById(run).hidden = !all && !runs.has(run);
-      document.querySelectorAll(`[data-run="${run}"]`).forEach((row) => (row.hidden = !all && !runs.has(run)));
+    data.runs.forEach((run, place) => {
+      const gone = !all && !runs.has(place);
+      document.querySelectorAll(`#${run}, [data-run="${run}"]`).forEach((each) => (each.hidden = gone));
     });
     form.querySelector("output").textContent = `${shown.length} of ${data.findings.length} findings`;
   }

@@ -1,0 +1,66 @@
+"""A value that knows where it comes from."""
+
+from __future__ import annotations
+
+from cfglint.source.document import pointer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.document import Document, Node, Path
+
+WRITTEN = "written"
+DEFAULT = "default"
+DERIVED = "derived"
+AUTO = "auto"
+OVERRIDE = "override"
+
+
+class Setting:
+    """A value and where it comes from: written at a place, a default, derived, or filled by someone."""
+
+    __slots__ = ("because", "document", "key_node", "node", "origin", "path", "value")
+
+    def __init__(
+        self,
+        path: Path,
+        value: Any,
+        origin: str = DEFAULT,
+        document: Document | None = None,
+        node: Node | None = None,
+        key_node: Node | None = None,
+        because: str = "",
+    ) -> None:
+        self.path = path
+        self.value = value
+        self.origin = origin
+        self.document = document
+        self.node = node
+        self.key_node = key_node
+        self.because = because
+
+    @property
+    def name(self) -> str:
+        """The key as people say it: `zero_optimization.stage`."""
+        return ".".join(str(step) for step in self.path)
+
+    @property
+    def pointer(self) -> str:
+        """The key as a JSON pointer."""
+        return pointer(self.path)
+
+    @property
+    def written(self) -> bool:
+        """Whether a file says it."""
+        return self.origin == WRITTEN
+
+    @property
+    def place(self) -> str:
+        """`train.yaml:12`, or where else the value comes from."""
+        if self.document is not None and self.node is not None and self.written:
+            return f"{self.document.path}:{self.document.position(self.node.start)[0]}"
+        return self.because or self.origin
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value} ({self.place})"
