@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "benchmarks"
 PEERS = ("check-jsonschema", "yamllint", "pre-commit-hooks")
 BASELINE = "python -c pass"
-SILENT = open(os.devnull, "w")
+SILENT = open(os.devnull, "w")  # noqa: SIM115
 
 
 class Subject:
