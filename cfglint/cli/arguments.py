@@ -45,11 +45,11 @@ class Option:
         *,
         action: str | Act = "store",
         nargs: str | None = None,
-        type: Convert = str,
+        type: Convert = str,  # noqa: A002
         choices: tuple[str, ...] | list[str] | None = None,
         default: Any = None,
         metavar: str | None = None,
-        help: str = "",
+        help: str = "",  # noqa: A002
     ) -> None:
         self.name = name
         self.flag = action == "store_true"

@@ -31,7 +31,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of shared rules, which registers them."""
-    from cfglint.rules import batch, reading, spelling
+    from cfglint.rules import batch, reading, spelling  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:

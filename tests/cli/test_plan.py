@@ -95,8 +95,9 @@ def test_text_fits_a_terminal(folder, capsys):
 def test_markdown_and_csv(folder, capsys):
     arguments = ["plan", "train.yaml", "--gpus", "8,24", "--from-gpus", "8"]
     assert main([*arguments, "--format", "markdown"]) == 0
-    head, rule, first, second = capsys.readouterr().out.splitlines()
+    head, rule, first, second, *notes = capsys.readouterr().out.splitlines()
     assert head.count("|") == rule.count("|") == first.count("|") == second.count("|") == 11
+    assert notes[-1] == "- 8: 1 x 32, 2 x 16"
     assert main([*arguments, "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(row["GPUs"], row["micro"], row["accumulation"], row["global"]) for row in rows] == [

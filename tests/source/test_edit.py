@@ -212,7 +212,9 @@ def test_several_changes_are_made_together_and_told_in_offsets_of_the_old_text()
     ]
     document = parse("x", NEOX, "yaml")
     after = apply(document, changes)
-    assert after == """{
+    assert (
+        after
+        == """{
   # batch
   "train_batch_size": 64, # all GPUs
   "optimizer": {"params": {"lr": 0.0006, "eps": 1.0e-8}},
@@ -221,6 +223,7 @@ def test_several_changes_are_made_together_and_told_in_offsets_of_the_old_text()
    # the end
 }
 """
+    )
     found = edits(document, changes)
     assert spliced(NEOX, found) == after
     assert all(one.end < other.start for one, other in pairwise(found))

@@ -16,7 +16,7 @@ TEXTS = {
     "flow with comments": '{\n  # first\n  "a": 1, # one\n  "b": [x, y,],\n}\n',
     "anchors and merges": "a: &a {x: 1}\nb:\n  <<: *a\n  y: &y !!float 2\nc: *y\n",
     "block scalars": "a: |\n  x # no comment\n\nb: >-\n  y\n  z\n# end\nc: |+\n  k\n\n\n",
-    "quotes": "a: \"x \\\" # y\"\nb: 'it''s # it'\nc: \"two\n  lines\"\n",
+    "quotes": 'a: "x \\" # y"\nb: \'it\'\'s # it\'\nc: "two\n  lines"\n',
     "nulls": "a:\nb: ~\nc: # nothing\nd: {e: , f}\n",
     "documents": "--- # one\na: 1\n...\n--- \nb: 2\n",
     "emoji": "é: '😀' # ü\n😀: [😀, x]\n",

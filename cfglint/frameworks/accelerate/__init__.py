@@ -74,7 +74,7 @@ class Accelerate(Framework):
 
     def load_rules(self) -> None:
         """Register accelerate's rules."""
-        from cfglint.frameworks.accelerate import rules
+        from cfglint.frameworks.accelerate import rules  # noqa: F401
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """PyYAML's safe loader, or Python's json."""

@@ -162,7 +162,7 @@ class Trainer(Framework):
 
     def load_rules(self) -> None:
         """Register the rules."""
-        from cfglint.frameworks.huggingface import rules
+        from cfglint.frameworks.huggingface import rules  # noqa: F401
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """PyYAML's safe loader, or Python's json."""

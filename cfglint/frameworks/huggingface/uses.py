@@ -161,7 +161,7 @@ def epochs(value: Any, config: TrainerConfig) -> None:
 def learning_rate(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:58, optim/sgd.py; the order of the operands shows in the exception."""
     if makes_optimizer(config):
-        _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value
+        _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
 def beta(value: Any, config: TrainerConfig) -> None:
@@ -173,7 +173,7 @@ def beta(value: Any, config: TrainerConfig) -> None:
 def epsilon(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:60."""
     if makes_optimizer(config) and config.arguments.optimizer in ADAMS:
-        _ = 0.0 <= value
+        _ = 0.0 <= value  # noqa: SIM300
 
 
 def cache(value: Any, config: TrainerConfig) -> None:

@@ -34,14 +34,14 @@ MARKERS = frozenset(
     moe_expert_interval moe_router_type use_mup use_bnb_optimizer soft_prompt_tuning adlr_autoresume hostfile
     master_addr tensorboard_dir wandb_team wandb_host wandb_group comet_workspace comet_project use_wandb git_hash
     char_level_ppl eod_mask_loss
-    """.split()
+    """.split()  # noqa: SIM905
 )
 # Keys of relatives that share many of these names: Megatron's own spelling of sizes, a model's config.json, accelerate.
 STRANGERS = frozenset(
     """
     architectures model_type model_name_or_path base_model tensor_model_parallel_size pipeline_model_parallel_size
     compute_environment distributed_type per_device_train_batch_size trainer exp_manager megatron_cfg method
-    """.split()
+    """.split()  # noqa: SIM905
 )
 LEAST = 2  # markers
 SHARE = 0.3  # of the top-level keys
@@ -78,7 +78,7 @@ class NeoX(Framework):
         return NeoXConfig(documents, facts)
 
     def load_rules(self) -> None:
-        from cfglint.frameworks.neox.rules import construct, engine, fields, load, model, schedule, training, traps
+        from cfglint.frameworks.neox.rules import construct, engine, fields, load, model, schedule, training, traps  # noqa: F401
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         from cfglint.source.readers import YAML11_FULL

@@ -12,7 +12,7 @@ UNIONS = frozenset(
     """
     fused_kernels_build_path weight_server_port online_dataserver_ips online_dataserver_ports zero_stage
     checkpoint_factor comet_workspace comet_project comet_experiment_name comet_tags comet_others
-    """.split()
+    """.split()  # noqa: SIM905
 )
 PYTHON = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}
 

@@ -151,7 +151,7 @@ def plan(told: dict[str, Any], outcome: Outcome | None = None) -> str:
     plans = told["plans"]
     cells = [row(each) for each in plans]
     columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
-    today = views.run(outcome, "today", [], listed=False) if outcome else None
+    today = views.run(outcome, "run-today", [], listed=False) if outcome else None
     return page(
         "plan.html",
         [],

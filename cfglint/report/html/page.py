@@ -25,9 +25,13 @@ HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 def page(template: str, findings: list[Finding], anchors: list[str], **values: Any) -> str:
     """A whole page: `findings` are those that it shows, `anchors` those of its runs."""
+    rules = pages(each.code for each in findings)
+    explained = {each.code for each in rules}
+    for each in findings:
+        each.has_page = each.code in explained
     given = {
         "findings": findings,
-        "rules": pages(each.code for each in findings),
+        "rules": rules,
         "data": embedded(index(findings, anchors)),
         "style": part("style.css"),
         "script": part("script.js"),

@@ -61,6 +61,7 @@ class Finding:
     stops: str
     exception: str
     fix: Mend | None
+    has_page: bool = False  # whether the page of its rule is shown, too
 
 
 @dataclass

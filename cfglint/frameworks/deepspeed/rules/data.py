@@ -69,6 +69,8 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified`.
 
+    Fix: `curriculum_metrics`, or `"enabled": false` in the innermost section.
+
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93.
     """
     path = ("data_efficiency", "data_sampling", "curriculum_learning")
@@ -95,6 +97,8 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `AssertionError: Dynamic batching is enabled, so max_tokens must be specified`,
     `ValueError: invalid literal for int() with base 10: 'auto'`.
+
+    Fix: `max_tokens`, and whole numbers.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113.
     """
@@ -136,6 +140,8 @@ def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `KeyError: 'total_layer_num'`, `KeyError: 'random_ltd_schedule'`,
     `NotImplementedError` for `layer_token_lr_schedule.enabled`.
+
+    Fix: all keys of the schedule, as the exception names them, or `"enabled": false`.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78.
     """

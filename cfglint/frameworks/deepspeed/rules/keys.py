@@ -39,7 +39,7 @@ REFUSED_IN_ZERO = {
 }
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use for things of their own
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
-    profile project ratio seed team type verbose workspace writer""".split()
+    profile project ratio seed team type verbose workspace writer""".split()  # noqa: SIM905
 )
 
 

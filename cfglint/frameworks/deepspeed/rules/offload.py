@@ -35,6 +35,8 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `TypeError: expected str, bytes or os.PathLike object, not NoneType` (optimizer),
     `AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme` (parameters).
 
+    Fix: `"nvme_path"`, a folder on the node's own disk; or `"device": "cpu"`.
+
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229.
     """
     if config.stage != 3:
@@ -69,6 +71,8 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     """An offload ratio below 1 with another optimizer than DeepSpeed's CPU Adam.
 
     Run-time error: `AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam`.
+
+    Fix: `Adam` or `AdamW` without `torch_adam`, or leave `ratio` out.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:312-316.
     """
@@ -105,6 +109,8 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     the other kinds lack one or more of them.
 
     Run-time error: `KeyError: 'amsgrad'`.
+
+    Fix: `Adam` or `AdamW` without `torch_adam`, offloaded to the CPU; or `"super_offload": false`.
 
     Source: deepspeed 0.19.8 runtime/superoffload/superoffload_stage3.py:47-56.
     """

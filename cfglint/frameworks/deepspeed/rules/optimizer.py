@@ -40,6 +40,8 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `AssertionError: sgd is not a supported DeepSpeed Optimizer`; for `lr_scheduler` and
     `swa_utils`, which torch.optim has, `TypeError: 'module' object is not callable`.
 
+    Fix: one of these names as it is written here; AdamW in place of the 1-bit optimizers.
+
     Source: deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018.
     """
     optimizer = config.optimizer
@@ -173,6 +175,8 @@ def optimizer_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `RuntimeError: FusedAdam does not support the AMSGrad variant.`, `ValueError: Invalid
     learning rate: -0.1`, `TypeError: '<=' not supported between instances of 'float' and 'str'`.
+
+    Fix: a value in the range that the message names; a number without quotes.
 
     Source: deepspeed 0.19.8 ops/adam/fused_adam.py:74, ops/adam/cpu_adam.py:95; torch 2.13 optim.
     """

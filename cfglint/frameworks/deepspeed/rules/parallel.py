@@ -32,6 +32,8 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: verbose is not one of the valid logging levels.`
 
+    Fix: one of the five names, in lower case.
+
     Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584 (the key is read from 0.19.3 on).
     """
     value = config.values.get("log_level")
@@ -66,6 +68,8 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`, `ValueError:
     tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).`, and from torch's device
     mesh a bare `AssertionError` (more than the GPUs) or `IndexError: list index out of range`.
+
+    Fix: a whole number that divides the GPUs, the same in both places; 0 is off.
 
     Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.
     """
@@ -139,6 +143,8 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     (3 * 1 = 3) must divide the stage size`, `ValueError: score_func must be one of ('auto', 'softmax',
     'sigmoid')`, `ValueError: comm_max_tokens_per_rank must be a positive integer when
     comm_backend='deepep'` and others.
+
+    Fix: what the message says, or `"enabled": false`.
 
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258.
     """

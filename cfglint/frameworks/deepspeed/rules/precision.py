@@ -69,6 +69,8 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     or 3.`, `AssertionError: Bf16_master_weights_and_grads is only supported with ZeRO Stage 1, 2, or 3.`,
     `AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled.`
 
+    Fix: stage 1, 2 or 3, or take the switch out.
+
     Source: deepspeed 0.19.8 runtime/config.py:702-714.
     """
     if config.stage == 0:
@@ -118,6 +120,8 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     Current ZeRO-Offload:False`, `AssertionError: fp16_master_weights_and_gradients and
     bf16_master_weights_and_gradients are mutually exclusive.`
 
+    Fix: `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or take the switch out.
+
     Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
     runtime/zero/stage3.py:300.
     """
@@ -166,6 +170,8 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: 'auto' is not a valid DtypeEnum`, `NotImplementedError: unsupported mix of
     model_dtype=torch.bfloat16 and grad_accum_dtype=torch.float32`, `AssertionError: BF16Optimizer:
     Unsupported gradient accumulation data type: torch.float16`.
+
+    Fix: `fp32` or the model's own type, or leave the key out.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71.
     """

@@ -45,6 +45,8 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: DeepSpeed does not recognize LR scheduler warmuplr`.
 
+    Fix: one of these names as it is written here.
+
     Source: deepspeed 0.19.8 runtime/engine.py:1922-1932.
     """
     section = config.values.get("scheduler")
@@ -136,6 +138,9 @@ def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     WarmupDecayLR.__init__() missing 1 required positional argument: 'total_num_steps'`, `TypeError:
     WarmupCosineLR.__init__() got an unexpected keyword argument 'warmup_max_lr'`.
 
+    Fix: the parameters of the schedule that is named: `warmup_min_ratio` and `cos_min_ratio` for
+    WarmupCosineLR.
+
     Source: deepspeed 0.19.8 runtime/engine.py:1933-1935, runtime/lr_schedules.py.
     """
     scheduler = chosen(config)
@@ -188,6 +193,8 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     lr_range_test_step_size must be a positive integer, got 0`, `ValueError: cycle_first_step_size must be
     positive, got 0.0`, `TypeError: unsupported operand type(s) for -: 'str' and 'float'`, `TypeError: '<'
     not supported between instances of 'str' and 'int'`.
+
+    Fix: a number of steps above 0, for a share of the run reckoned out; rates without quotes.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:371, 520-560, 734-745, 826, 875-893.
     """
@@ -324,6 +331,8 @@ def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed logs: `total_num_steps 100 is less than warmup_num_steps 1000`.
 
+    Fix: `total_num_steps` of the whole run, or a shorter warm-up.
+
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:826, 893.
     """
     scheduler = chosen(config)
@@ -348,6 +357,8 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`warmup_type` is neither log nor linear: the warm-up is logarithmic.
 
     DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
+
+    Fix: `log` or `linear`.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:747, 885.
     """

@@ -98,6 +98,8 @@ def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `ValidationError: ... Input should be greater than 0`, `... Input should be less than or
     equal to 1`.
 
+    Fix: a number within the bounds that the message names, or leave the key out for its default.
+
     Source: deepspeed 0.19.8 runtime/zero/config.py:90-380, runtime/zero/offload_config.py:21-120.
     """
     yield from faults(config, RANGE)
@@ -120,6 +122,8 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: ... Input should be 0, 1, 2, 3 or 3` (the stage), `... Input should be
     'none', 'cpu' or 'nvme'`.
+
+    Fix: one of the values that the message lists.
 
     Source: deepspeed 0.19.8 runtime/zero/config.py:82-88, runtime/zero/offload_config.py:13-18.
     """
@@ -147,6 +151,9 @@ def section_contradicts_itself(config: DeepSpeedConfig) -> Iterator[Finding]:
     `... compute_grad_norm=false is supported only with ZeRO Stage 1 or 2`, `... fp16.loss_scale_window must
     be > 0 when dynamic loss scaling is enabled (loss_scale=0)`, `... select_strategy must be one of "auto",
     "step", or "epoch"`.
+
+    Fix: stage 3 for a `ratio` below 1, stage 1 or 2 for `compute_grad_norm: false`, a window and a floor
+    above 0; or leave the second key out for its default.
 
     Source: deepspeed 0.19.8 runtime/zero/config.py:388-399, runtime/precision_config.py:182-197,
     runtime/zenflow/zenflow_config.py:53-70.

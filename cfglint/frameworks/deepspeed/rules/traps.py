@@ -153,6 +153,8 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
 def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`super_offload` below stage 3, or without offload: it does nothing.
 
+    Fix: stage 3, or take the key out.
+
     Source: deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (asked for in the branch of stage 3 only).
     """
     section = config.zero["offload_optimizer"]
@@ -172,6 +174,8 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A switch that only stage 1 and 2 know, at stage 3.
+
+    Fix: take the key out.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2709-2795 (not passed to the optimizer of stage 3).
     """
@@ -195,6 +199,8 @@ def optimizer_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The name stands under `type`, not under `name`. At stage 0 the run then has no optimizer and nothing
     says so.
+
+    Fix: write the name under `type`.
 
     Source: deepspeed 0.19.8 runtime/config.py:288-300, 323-335.
     """
@@ -269,6 +275,8 @@ def old_zero_format(config: DeepSpeedConfig) -> Iterator[Finding]:
 def writes_fast_checkpoints(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`datastates_ckpt` is on unless it is `false`: null, 0 and {} turn it on.
 
+    Fix: false, or leave the key out.
+
     Source: deepspeed 0.19.8 datastates/config.py:20.
     """
     if "datastates_ckpt" in config.values and config.values["datastates_ckpt"] in (None, 0, "", {}, "false"):
@@ -297,6 +305,8 @@ def inner_switch_decides(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The outer switches are read and never used: curriculum learning and random layer dropping run when
     their own switch is on.
+
+    Fix: `"enabled": false` in the innermost section.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140; the engine asks the inner ones only
     (runtime/engine.py:1420, 1440).
@@ -384,6 +394,8 @@ def zenflow_sets_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     It does so after the batch has been checked, so that the three batch sizes no longer agree. With
     `"auto"` the accumulation becomes 0, and ZenFlow decides at run time.
 
+    Fix: the same number in both, or leave `update_interval` to "auto".
+
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69.
     """
     section, steps = config.zero["zenflow"], config.values.get("gradient_accumulation_steps")
@@ -410,6 +422,8 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The model is cast to half precision, and nothing guards its gradients. DeepSpeed does not object.
 
+    Fix: name an optimizer, or use `bf16`, which needs no loss scaling.
+
     Source: deepspeed 0.19.8 runtime/engine.py:681-693.
     """
     if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.whole:
@@ -433,6 +447,8 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`torch_adam` with an offloaded optimizer: torch's Adam on the CPU, several times slower than DeepSpeed's.
+
+    Fix: leave `torch_adam` out.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2380-2384.
     """
@@ -458,6 +474,8 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The decay is decoupled unless `adam_w_mode: false` says otherwise; `AdamW` is decoupled whatever it
     says.
+
+    Fix: write `AdamW` where that is meant, else `"adam_w_mode": false`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2486-2490.
     """

@@ -61,6 +61,8 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16',
     'fp32']. Got: float16`; for a value that is no text, `AttributeError: ... has no attribute 'lower'`.
 
+    Fix: fp16, bf16 or fp32, or leave the key out.
+
     Source: deepspeed 0.19.8 runtime/config.py:217-230.
     """
     for key in ("communication_data_type", "seq_parallel_communication_data_type"):
@@ -88,6 +90,8 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`gradient_allreduce_op` is neither mean nor sum.
 
     Run-time error: `ValueError: Invalid gradient_allreduce_op. Supported operations: ['mean', 'sum']`.
+
+    Fix: mean or sum.
 
     Source: deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on).
     """
@@ -120,6 +124,8 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of
     ERROR`, `DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of 'yes' is invalid`,
     `AssertionError: writer contains invalid value DISK for type`.
+
+    Fix: one of the values above.
 
     Source: deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65.
     """
@@ -188,6 +194,8 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `DeepSpeedConfigError: data_types.keep_in_fp32_modules must be "auto" or a list of name
     patterns`.
 
+    Fix: a list of names, or "auto".
+
     Source: deepspeed 0.19.8 runtime/config.py:563-568.
     """
     section = config.values.get("data_types")
@@ -217,6 +225,8 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `ValueError: 'bfloat' is not a valid DtypeEnum`, `ValueError: Invalid module names for
     torch autocast`, `TypeError: 'NoneType' object is not iterable`.
+
+    Fix: `bfloat16` or `float16`; names such as `torch.nn.Linear`.
 
     Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
@@ -302,6 +312,8 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `AssertionError: results_dir cannot be empty`, `AssertionError: exps_dir cannot be
     empty`.
 
+    Fix: name the folder, or leave the key out for its default.
+
     Source: deepspeed 0.19.8 autotuning/config.py:37-42, 86-92.
     """
     section = config.values.get("autotuning")
@@ -331,6 +343,8 @@ def optimizer_type_not_text(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `AttributeError: 'list' object has no attribute 'lower'`; for `params`, which is looked
     into once the config is read, `AttributeError: 'list' object has no attribute 'keys'`.
+
+    Fix: `{"type": "AdamW", "params": {"lr": 2e-5}}`.
 
     Source: deepspeed 0.19.8 runtime/config.py:519, 723.
     """

@@ -48,6 +48,8 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     not logged), `ValueError: If don't use auto select strategy, select_interval must be a number.`,
     `ValueError: Select interval must be greater or equal to update interval`.
 
+    Fix: leave the intervals out with the strategy "auto"; else numbers, `select_interval` the larger one.
+
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:34-64.
     """
     section = zenflow(config)
@@ -81,6 +83,8 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `ValueError: Zenflow must be used with cpu offload`, `AssertionError: offload selective
     optimizer should be used with overlap_comm`.
+
+    Fix: `"offload_optimizer": {"device": "cpu"}` and `"overlap_comm": true`.
 
     Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104.
     """
@@ -116,6 +120,8 @@ def zenflow_optimizer_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time errors: `TypeError: AdamW.__init__() got an unexpected keyword argument 'torch_adam'`,
     `TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType`.
+
+    Fix: only `lr`, `betas`, `eps`, `weight_decay` and `amsgrad` under `params`.
 
     Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81.
     """

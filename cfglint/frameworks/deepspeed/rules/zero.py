@@ -50,6 +50,8 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: gradient_allreduce_op='sum' is not supported with ZeRO stage 3` (or
     `ZenFlow`, or `DeepCompile`).
 
+    Fix: leave `gradient_allreduce_op` out, or use stage 2 or lower without ZenFlow and DeepCompile.
+
     Source: deepspeed 0.19.8 runtime/config.py:693-700.
     """
     if averages(config) or config.version < (0, 19, 6):
@@ -82,6 +84,8 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     `deepspeed.initialize`. A misspelt `optimizer`, or one without `type`, is as good as none.
 
     Run-time error: `AssertionError: zero stage 2 requires an optimizer`.
+
+    Fix: name one under `optimizer`, or pass one to `deepspeed.initialize`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2659.
     """
@@ -118,6 +122,8 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: You are using an untested ZeRO Optimizer. Please add
     <"zero_allow_untested_optimizer": true> in the configuration file to use it.`
+
+    Fix: `"zero_allow_untested_optimizer": true`, or one of the optimizers above.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45.
     """
@@ -188,6 +194,8 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
     `... does not support ZenFlow`, `... does not support optimizer offload`, `... does not support ZeRO
     Stage 1 with BF16 parameters and FP32 gradient accumulation`.
 
+    Fix: leave `compute_grad_norm` out, or turn off what needs the norm (`"gradient_clipping": 0`).
+
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:213-219, runtime/engine.py:2308.
     """
     if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
@@ -229,6 +237,8 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     scatter enabled`, `AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-3
     with reduce scatter enabled`.
 
+    Fix: take `prescale_gradients` and `gradient_predivide_factor` out, or set `"reduce_scatter": false`.
+
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396.
     """
     stage = config.stage
@@ -264,6 +274,8 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `AssertionError: allgather_bucket_size must be a multiple of
     nccl_start_alignment_factor, 2`.
 
+    Fix: an even number; 500000000 is the default.
+
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389.
     """
     size = config.zero["allgather_bucket_size"]
@@ -294,6 +306,9 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
     all2all process group cannot be used together`, `AssertionError: when enable all_to_all_reduce,
     reduce_scatter should also be enabled for data type checks.`
+
+    Fix: `"reduce_scatter": false` for Muon; for quantized gradients leave `reduce_scatter` on and use another
+    optimizer.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390.
     """
@@ -329,6 +344,8 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
 
     Run-time error: `AssertionError: 12 is not divisible by 8`.
 
+    Fix: the GPUs of one node, or another size that divides all GPUs.
+
     Source: deepspeed 0.19.8 utils/groups.py:71, 943.
     """
     size, world = config.zero["zero_hpz_partition_size"], config.world_size
@@ -353,6 +370,9 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `AssertionError: managed_gradient_accumulation=False supports ZeRO overlap_comm only
     with ZeRO stage 2`, `AssertionError: managed_gradient_accumulation=False is not supported with
     DeepCompile`.
+
+    Fix: leave `managed_gradient_accumulation` out, or set `"overlap_comm": false`; DeepCompile needs it left
+    on.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
     """
@@ -380,6 +400,8 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
     """`zero_quantized_weights` beside `torch_autocast`.
 
     Run-time error: `AssertionError: Cannot enable both torch autocast and zero quantized weights`.
+
+    Fix: keep one of the two; `bf16` in place of `torch_autocast` goes with quantized weights.
 
     Source: deepspeed 0.19.8 runtime/torch_autocast.py:32.
     """
@@ -409,6 +431,8 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
 
     Run-time error: `AttributeError: 'DeepSpeedEngine' object has no attribute
     '_set_zero_group_parallelism'`.
+
+    Fix: name an optimizer, or leave `zero_hpz_partition_size` out.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2717-2720.
     """

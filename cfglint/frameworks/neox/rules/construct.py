@@ -260,6 +260,8 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: OneBitAdam requires train_iters to be specified`.
 
+    Fix: `train_iters`, or another optimizer.
+
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
     """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
@@ -359,6 +361,8 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     `AssertionError: Zero stage 3 not compatible with Mamba`, `AssertionError: Zero stage 3 not compatible
     with RWKV`, `AssertionError: RWKV not currently compatible with model parallelism`.
 
+    Fix: take one of the two out.
+
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
     """
     attention = config.derived.attention
@@ -398,6 +402,9 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
     than it`, `AssertionError: Number of KV heads must be at least model_parallel_size for now!`,
     `AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window
     Attention`, `AssertionError: Sparse attention not compatible with GQA or MQA`, `ZeroDivisionError`.
+
+    Fix: a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
+    `flash` layers.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148.
     """
@@ -455,6 +462,8 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
     num_attention_heads`, `ValueError: NeoXArgs.validate_values() max_position_embeddings must be bigger or
     equal seq_length`, `ValueError: NeoXArgs.validate_values() num-unique-layers must be smaller or equal
     num_layers`, `ZeroDivisionError: integer modulo by zero`.
+
+    Fix: sizes that divide; `max_position_embeddings` at least `seq_length`.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311.
     """
@@ -537,6 +546,8 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: NeoXArgs.validate_values() lr is None`, `ValueError:
     NeoXArgs.validate_values() min_lr must be smaller or equal lr`.
 
+    Fix: write `lr` as a number above `min_lr`; `1e-4` is text to YAML 1.1, `1.0e-4` a number.
+
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276.
     """
     rate, least = config.derived.lr, config.argument("min_lr")
@@ -596,6 +607,8 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     `AssertionError: One or more of train/valid/test data_path are not provided`, `AssertionError: Must use
     train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a text for
     weights.
+
+    Fix: one of the two ways, whole.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.
     """
@@ -675,6 +688,8 @@ def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: include_str and exclude_str are mutually exclusive.`
 
+    Fix: keep one of the two.
+
     Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
     """
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
@@ -697,6 +712,8 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
     `items`, `get` or `update`, and never a key that is really given twice.
 
     Run-time error: `ValueError: Key items is already specified elsewhere.`
+
+    Fix: take the key out.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536.
     """

@@ -210,6 +210,8 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'`.
 
+    Fix: a number, 16 for a scale of 65536.
+
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202.
     """
     power = config.get("fp16", "initial_scale_power", default=16)
@@ -241,6 +243,8 @@ def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
     'enabled'`, `ElasticityConfigError: Elasticity config missing
     max_train_batch_size`, `TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'`,
     `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value`.
+
+    Fix: what the message says.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125,
     deepspeed/elasticity/config.py:60-75, deepspeed/runtime/config.py:560-580, 865.

@@ -105,6 +105,8 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time errors: `AssertionError: 6 is not divisible by 4`; `AssertionError` without a text for experts.
 
+    Fix: sizes that are multiples of `model_parallel_size`.
+
     Source: gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308,
     megatron/model/gmlp.py:116, megatron/model/moe.py:46.
     """
@@ -376,6 +378,8 @@ def pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
     Without a pipeline the layers are still cut into one stage, by the same code; there the finding is a
     warning, for no run was seen to die of it.
 
+    Fix: `type:transformer` cuts at transformer layers, `parameters` and `uniform` by their number.
+
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420.
     """
     pipe, method = config.derived.pipe, config.argument("pipe_partition_method")
@@ -437,6 +441,8 @@ def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm`,
     `ValueError: onnx_safe + bias_gelu_fusion not compatible`.
 
+    Fix: turn the fusion off.
+
     Source: gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47.
     """
     if config.argument("norm") == "non_parametric_layernorm" and config.argument("layernorm_fusion"):
@@ -471,6 +477,8 @@ def model_not_buildable(config: NeoXConfig) -> Iterator[Finding]:
     lower bound inconsistent with step sign`, `TypeError: arange(): argument 'end' (position 1) must be Number,
     not NoneType`, `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
 
+    Fix: a positive whole number.
+
     Source: gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340,
     positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77.
     """
@@ -498,6 +506,8 @@ def output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     counts with `no_weight_tying` only.
 
     Run-time text: `ERROR: Output layer parallelism over the hidden dim is currently broken`.
+
+    Fix: `output_layer_parallelism: column`.
 
     Source: gpt-neox (May 2026) megatron/model/transformer.py:216-236.
     """

@@ -152,6 +152,8 @@ def interval_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `ZeroDivisionError: integer division or modulo by zero`, `TypeError: unsupported operand
     type(s) for //: 'int' and 'NoneType'`.
 
+    Fix: a number of steps above 0.
+
     Source: gpt-neox (May 2026) megatron/data/data_utils.py:595, megatron/initialize.py:103,
     megatron/training.py:1597.
     """

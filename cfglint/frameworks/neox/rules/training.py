@@ -88,6 +88,8 @@ def seed_not_positive(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Seed (0) should be a positive integer.`
 
+    Fix: a whole number from 1 on.
+
     Source: gpt-neox (May 2026) megatron/initialize.py:216-225.
     """
     seed = config.argument("seed")
@@ -117,6 +119,8 @@ def training_length(config: NeoXConfig) -> Iterator[Finding]:
     currently unsupported with train_epochs`, `ValueError: Weighting by number of documents is currently
     unsupported with train_epochs`, `ValueError: non gpt2 datasets are not currently unsupported with
     train_epochs`.
+
+    Fix: `train_iters` alone.
 
     Source: gpt-neox (May 2026) megatron/data/data_utils.py:482-523.
     """
@@ -269,6 +273,8 @@ def optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: Invalid momentum: 2.0`, `ValueError: Invalid learning rate: -1`, `ValueError:
     Invalid beta: 1.0`, `RuntimeError: FusedAdam does not support the AMSGrad variant.`
 
+    Fix: a value in the range that the message names.
+
     Source: gpt-neox (May 2026) megatron/optimizers.py; DeeperSpeed 91d1c55 (0.16.5)
     deepspeed/ops/adam/fused_adam.py:70.
     """
@@ -293,6 +299,8 @@ def mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     """Maximal update parametrisation with an optimizer other than Adam and SGD.
 
     Run-time error: `AssertionError: If use_mup == True, you must specify either the adam or sgd optimizers.`
+
+    Fix: `Adam` or `SGD`, or `use_mup: false`.
 
     Source: gpt-neox (May 2026) megatron/training.py:997-1000.
     """
@@ -319,6 +327,8 @@ def scheduler_overridden_and_restored(config: NeoXConfig) -> Iterator[Finding]:
     """The learning-rate schedule is to be taken from the checkpoint and to be overridden.
 
     Run-time error: `AssertionError: both override and use-checkpoint are set.`
+
+    Fix: keep one of the two.
 
     Source: gpt-neox (May 2026) megatron/learning_rates.py:52-57.
     """
@@ -372,6 +382,8 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `AssertionError: checkpoint_factor must be a whole number when using linear
     checkpoint_scale`, `AssertionError` without a text.
 
+    Fix: 1000 saves every thousand steps on the linear scale; 2 doubles the distance on the logarithmic one.
+
     Source: gpt-neox (May 2026) megatron/training.py:1408-1428.
     """
     factor, scale = config.argument("checkpoint_factor"), config.argument("checkpoint_scale")
@@ -403,6 +415,8 @@ def preference_training(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `AssertionError: Pipeline parallel is currently unsupported when using any of kto, dpo,
     rm. Set pipe_parallel_size to 0`, `AssertionError: For KTO training, the train_micro_batch_size_per_gpu
     must be greater than 1.`
+
+    Fix: `pipe_parallel_size: 0`, and a micro batch of 2 or more for KTO.
 
     Source: gpt-neox (May 2026) megatron/training.py:416-419, 484-489.
     """
@@ -438,6 +452,8 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     Run-time error: `NotImplementedError: Gradient Noise Scale logging does not work with zero stage 2+, as the
     gradients are distributed across ranks.`
 
+    Fix: take `log_gradient_noise_scale` out, or train with stage 0.
+
     Source: gpt-neox (May 2026) megatron/utils.py:381-389.
     """
     stage = config.derived.worker_zero_stage
@@ -464,6 +480,8 @@ def sequence_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     Sequence parallelism cuts each sequence into as many parts as there are model-parallel ranks.
 
     Run-time error: `AssertionError` without a text.
+
+    Fix: a multiple of `model_parallel_size`.
 
     Source: gpt-neox (May 2026) megatron/mpu/mappings.py:193-205.
     """
