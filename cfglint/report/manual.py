@@ -30,7 +30,8 @@ def listing(rules: list[Rule], form: str = "text") -> str:
         import json
 
         return json.dumps([entry(rule) for rule in rules]) + "\n"
-    return "".join(f"{rule.code}  {rule.severity:<8}{rule.name:<36}{summary(rule)}\n" for rule in rules)
+    width = max((len(rule.name) for rule in rules), default=0) + 2
+    return "".join(f"{rule.code}  {rule.severity:<8}{rule.name:<{width}}{summary(rule)}\n" for rule in rules)
 
 
 def entry(rule: Rule) -> dict[str, object]:

@@ -387,6 +387,9 @@ def block_unused(config: AccelerateConfig) -> Iterator[Finding]:
 def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
     """The launcher copies what a block says and asks only for the keys that it knows: a slip does nothing.
 
+    At the top level an unknown key is refused; inside `deepspeed_config`, `fsdp_config` and
+    `parallelism_config` nobody looks, and the default holds.
+
     Fix: the key's right name.
 
     Source: accelerate 1.15.0 commands/launch.py:1264-1281.
@@ -780,6 +783,9 @@ def indivisible(started: int, sequence: int) -> tuple[str, str] | None:
 )
 def precision_overruled(config: AccelerateConfig) -> Iterator[Finding]:
     """The trainer's own `bf16` or `fp16` wins over the launcher's `mixed_precision`, without a word.
+
+    The launcher passes its choice on as `ACCELERATE_MIXED_PRECISION`; the trainer reads that and replaces it
+    where a flag of its own is on.
 
     Fix: say it in one place.
 

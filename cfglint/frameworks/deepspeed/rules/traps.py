@@ -55,7 +55,8 @@ OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A key that only stage 3 uses, at a lower stage.
 
-    It is read and checked, and goes nowhere: the optimizer of stage 1 and 2 is not given it.
+    `sub_group_size`, `leaf_module`, `zero_hpz_partition_size`, `zero_quantized_weights` and what begins with
+    `stage3_` is read and checked, and goes nowhere: the optimizer of stage 1 and 2 is not given it.
 
     Fix: stage 3 if the parameters are to be split, or take the key out.
 
@@ -173,7 +174,7 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/round_robin_gradients"},
 )
 def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A switch that only stage 1 and 2 know, at stage 3.
+    """`round_robin_gradients` or `parameter_alignment` at stage 3, which has neither.
 
     Fix: take the key out.
 

@@ -102,7 +102,7 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/num_steps"},
 )
 def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
-    """Accumulation is given to the trainer and to accelerate.
+    """Accumulation is given to the trainer and to accelerate (`gradient_accumulation_kwargs.num_steps`).
 
     With a `gradient_accumulation_steps` of 1, `num_steps` takes its place from 5.0 on.
 
@@ -331,6 +331,8 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
 )
 def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
     """An option of the data loader is for worker processes, and there are none, or fewer.
+
+    `dataloader_persistent_workers` and `dataloader_multiprocessing_context` are such options.
 
     Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
     multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:

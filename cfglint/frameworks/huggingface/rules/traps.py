@@ -57,6 +57,8 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
 def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
     """An empty `deepspeed` leaves DeepSpeed off.
 
+    `deepspeed: {}` and `deepspeed: ""` are false to Python, and the run goes on without ZeRO or offload.
+
     Fix: name a file, or leave the key out.
 
     Source: transformers 5.23.0 training_args.py:1704 (`if self.deepspeed`).
@@ -104,7 +106,9 @@ def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/gradient_checkpointing"},
 )
 def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
-    """The old and the new name of a setting are both given, with different values; the new one wins.
+    """`gradient_checkpointing` and `activation_checkpointing`, its new name, are both given and differ; the new one wins.
+
+    The same holds for their `_kwargs`.
 
     Fix: keep `activation_checkpointing` (from 5.23.0; older releases know only `gradient_checkpointing`).
 
@@ -128,7 +132,9 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/gradient_checkpointing_kwargs"},
 )
 def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
-    """Arguments for recomputing activations are given, and it is off.
+    """`gradient_checkpointing_kwargs` are given, and `gradient_checkpointing` is off.
+
+    Nothing is recomputed, and nothing says that the arguments wait for a switch.
 
     Fix: turn it on, or leave the arguments out.
 
@@ -177,7 +183,9 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/save_steps"},
 )
 def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
-    """A number of steps is given, and its strategy does not count steps.
+    """`save_steps`, `eval_steps` or `logging_steps` is given, and its strategy does not count steps.
+
+    With `save_strategy: epoch` a checkpoint comes at the end of each epoch, whatever `save_steps` says.
 
     Fix: set the strategy to steps, or leave the number out.
 
@@ -203,9 +211,9 @@ def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/non_blocking"},
 )
 def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
-    """Copies that do not block need pinned memory, and it is off.
+    """`accelerator_config.non_blocking` needs pinned memory, and `dataloader_pin_memory` is off.
 
-    The copy is then done in the ordinary way.
+    Batches are then copied to the GPU in the ordinary way, which waits.
 
     Fix: leave `dataloader_pin_memory` on.
 

@@ -1,0 +1,56 @@
+"""The manual of the rules: the book in `docs/rules.md`, and a page for every code on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.report import manual
+from cfglint.rules.catalogue import every_rule
+
+RULES = every_rule()
+
+every_page = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+
+
+def test_the_book_is_current(root, updating):
+    """After a change of a rule: CFGLINT_UPDATE=1 pytest tests/test_rules_doc.py."""
+    path = root / "docs" / "rules.md"
+    now = manual.book(RULES)
+    if updating:
+        path.write_text(now, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == now
+
+
+@every_page
+def test_a_page_has_what_people_search_and_what_they_do_then(rule):
+    assert rule.code[:3] in manual.FAMILIES
+    assert len(manual.summary(rule)) <= 120
+    paragraphs = [each.partition(":")[0] for each in rule.page.split("\n\n")]
+    assert paragraphs.count("Fix") == 1
+    assert paragraphs[-1] == "Source"
+    if rule.severity == "error" and rule.code != "SRC001":
+        assert {"Run-time error", "Run-time errors", "Run-time error (GPT-NeoX)", "Run-time text"} & set(paragraphs)
+
+
+@every_page
+def test_every_page_can_be_asked_for(rule, capsys):
+    for wanted in (rule.code, rule.code.lower(), rule.name):
+        assert main(["rule", wanted]) == 0
+        printed = capsys.readouterr().out
+        assert printed.startswith(f"{rule.code} {rule.name} ({rule.severity})\n\n{rule.page}\n")
+    assert main(["rule", rule.code, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["page"] == rule.page
+
+
+def test_the_list_has_a_line_for_each(capsys):
+    assert main(["rule"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines] == [[rule.code, rule.severity, rule.name] for rule in RULES]
+
+
+def test_an_unknown_code_names_those_of_its_family(capsys):
+    assert main(["rule", "BAT999"]) == 2
+    assert "BAT001, BAT002" in capsys.readouterr().err
