@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -45,6 +46,7 @@ def fragment(**values: Any) -> str:
     return environment().get_template("fragment.html").render(style=part("style.css"), **values)
 
 
+@cache
 def environment() -> Environment:
     """The templates with escaping on."""
     made = Environment(

@@ -1,0 +1,211 @@
+"""Pages: complete and self-contained, with everything linked, and nothing from a file as markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfglint.cli import main
+from cfglint.report import html, render
+from cfglint.report.html.page import embedded
+
+VOID = {"meta", "input", "br", "wbr"}
+CLOSED_BY_THE_NEXT = {"li", "th", "td", "tr", "tbody"}  # whose end tags HTML lets one leave out
+
+
+class Page(HTMLParser):
+    """A page as its elements, its ids and its links."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+        self.elements, self.ids, self.links, self.open, self.words = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        self.says = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.elements.append((tag, given))
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        while self.open[-1] != tag:
+            assert self.open[-1] in CLOSED_BY_THE_NEXT, (self.open[-1], tag, self.getpos())
+            self.open.pop()
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def named(self, tag):
+        """The attributes of all elements of a name."""
+        return [given for name, given in self.elements if name == tag]
+
+
+def sound(text):
+    """The page, after what has to hold for every page."""
+    page = Page(text)
+    assert text.startswith("<!doctype html>")
+    assert len(page.ids) == len(set(page.ids))
+    assert [link for link in page.links if link.startswith("#") and link[1:] not in page.ids] == []
+    assert [link for link in page.links if not link.startswith("#")] == []
+    assert not {"src", "srcset", "action", "poster", "data", "style", "onclick", "onload", "onerror"} & {
+        name for _, given in page.elements for name in given
+    }
+    assert not re.search(r"url\(|@import", re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1])
+    assert [len(page.named(tag)) for tag in ("h1", "main", "header", "footer", "title")][:2] == [1, 1]
+    headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in zip(headings, headings[1:], strict=False)), headings  # noqa: RUF007
+    json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    return page
+
+
+@pytest.fixture
+def printed(root, monkeypatch, capsys):
+    """Run a command in the checkout's examples: its page."""
+    monkeypatch.chdir(root / "examples")
+
+    def run(*arguments):
+        main([*arguments, "--format", "html"])
+        return capsys.readouterr().out
+
+    return run
+
+
+class TestCheck:
+    def test_a_refused_run(self, printed):
+        text = printed("check", "bad/batch-mismatch.json", "--gpus", "8")
+        page = sound(text)
+        assert "Would not start: it stops while it builds its configuration" in text
+        assert "<mark>1024</mark>" in text
+        assert '<span class="line out">-' in text
+        assert '<span class="line in">+' in text
+        assert "rule-BAT001" in page.ids
+        assert "128</b> product" in text
+
+    def test_related_places_are_linked_in_the_listing_of_their_file(self, printed):
+        page = sound(printed("check", "bad/batch-mismatch.json", "--gpus", "8"))
+        assert {"#run-1-f1-3", "#run-1-f1-4"} <= set(page.links)
+
+    def test_the_worst_run_comes_first_under_its_own_number(self, printed):
+        page = sound(printed("check", "good/deepspeed.json", "bad/batch-mismatch.json", "--gpus", "8"))
+        assert [given["id"] for given in page.named("article")] == ["run-2", "run-1"]
+        assert "1 of 2 runs would not start" in page.says
+
+    def test_all_examples(self, printed):
+        page = sound(printed("check", ".", "--gpus", "8", "--num-examples", "128770"))
+        assert {"severity", "code", "file", "kind"} == {given.get("name") for _, given in page.elements} & {
+            "severity",
+            "code",
+            "file",
+            "kind",
+        }
+
+    def test_nothing_to_check(self, printed, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert "Nothing to check" in sound(printed("check", ".")).says
+
+    def test_fifty_runs_are_small(self, printed, root, tmp_path, monkeypatch):
+        bad = (root / "examples" / "bad" / "batch-mismatch.json").read_text(encoding="utf-8")
+        good = (root / "examples" / "good" / "neox-125M.yml").read_text(encoding="utf-8")
+        for number in range(25):
+            (tmp_path / f"ds_config_{number}.json").write_text(bad, encoding="utf-8")
+            (tmp_path / f"neox_{number}.yml").write_text(good, encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        text = printed("check", ".", "--gpus", "8")
+        assert "25 of 50 runs would not start" in sound(text).says
+        assert len(text.encode()) < 300_000
+
+    def test_a_page_beside_other_formats(self, root, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(root / "examples")
+        main(["check", "bad/batch-mismatch.json", "--format", "json", "--format", "html", "--output", str(tmp_path / "page.html")])
+        assert json.loads(capsys.readouterr().out)["runs"]
+        sound((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
+class TestExplain:
+    def test_origins_lead_to_their_lines(self, printed):
+        page = sound(printed("explain", "good/trainer-zero3/train.yaml", "--gpus", "16", "--num-examples", "128770"))
+        assert "Every number is known." in page.says
+        assert {"#run-1-f1-3", "#run-1-f1-4", "#run-1-f2-4"} <= set(page.links)
+
+    def test_what_is_not_known_says_what_would_tell_it(self, printed):
+        text = printed("explain", "good/trainer.yaml")
+        sound(text)
+        assert "tell with --gpus N and --num-examples N." in text
+        assert '<span class="unknown ">' in text
+        assert 'class="ghost"' in text
+
+    def test_a_log(self, printed, tmp_path):
+        log = tmp_path / "train.log"
+        log.write_text(
+            "***** Running training *****\n  Num examples = 128,770\n  Num Epochs = 3\n  Instantaneous batch size per device = 8\n"
+            "  Total train batch size (w. parallel, distributed & accumulation) = 256\n  Gradient Accumulation steps = 8\n"
+            "  Total optimization steps = 1,509\n",
+            encoding="utf-8",
+        )
+        page = sound(printed("explain", str(log)))
+        assert "256" in page.says
+        assert "1,509" in page.says
+
+
+class TestPlan:
+    def test_splits_neighbours_and_pictures(self, printed):
+        text = printed("plan", "good/deepspeed.json", "--gpus", "8,12,16", "--from-gpus", "8")
+        page = sound(text)
+        assert "A global batch of 256 works on 8 and 16 GPUs" in page.says
+        assert "252 or 264" in text
+        assert {"gpus-8", "gpus-16"} <= set(page.ids)
+
+    def test_nothing_works(self, printed):
+        page = sound(printed("plan", "good/deepspeed.json", "--gpus", "12", "--from-gpus", "8"))
+        assert "A global batch of 256 cannot be reached on any of these GPU counts" in page.says
+
+
+class TestChanges:
+    def test_before_beside_after(self, printed, root, tmp_path):
+        new = tmp_path / "new.json"
+        old = (root / "examples" / "good" / "deepspeed.json").read_text(encoding="utf-8")
+        new.write_text(old.replace('"gradient_accumulation_steps": 8', '"gradient_accumulation_steps": 4'), encoding="utf-8")
+        text = printed("diff", "good/deepspeed.json", str(new), "--gpus", "8")
+        page = sound(text)
+        assert "The run would not start any more" in page.says
+        assert [heading for heading in ("Before", "After", "Settings", "New findings") if heading not in page.words] == []
+        assert "was 8" in page.says
+
+    def test_no_change(self, printed):
+        page = sound(printed("diff", "good/deepspeed.json", "good/deepspeed.json", "--gpus", "8"))
+        assert "No change in meaning" in page.says
+
+
+class TestHostileValues:
+    def test_nothing_becomes_markup(self, make, hostile):
+        harmless = [tag for tag, _ in Page(render("html", [make.hostile("x")])).elements]
+        tags = {tag for tag, _ in sound(render("html", [make.hostile(hostile)])).elements}
+        assert tags <= set(harmless)
+
+    def test_data_cannot_end_its_element(self):
+        text = "</script><!--<script>&\u2028"
+        data = embedded({"x": text})
+        assert not set("<>&") & set(data)
+        assert json.loads(data) == {"x": text}
+
+    @settings(max_examples=25, deadline=None)
+    @given(text=st.text(st.characters(), max_size=40))
+    def test_in_a_file(self, make, text):
+        outcome = make.outcome([make.diagnostic(text, source=f"key: {text}", related=text, fix=text)])
+        page = sound(html.render([outcome]))
+        assert len(page.named("script")) == 2
