@@ -8,6 +8,7 @@ from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.deepspeed import models
 from cfglint.frameworks.deepspeed.rules import keys as deepspeed_keys
 from cfglint.frameworks.huggingface import fields
+from cfglint.frameworks.neox import fields as neox_fields
 from cfglint.schema import load, numbers
 
 WITHOUT_EFFECT = {"trackio_space_id"}  # a default that no number of a run depends on
@@ -69,3 +70,34 @@ def test_deepspeed_removed_keys():
     told = {(key,): since for key, (since, _) in deepspeed_keys.REFUSED.items()}
     told |= {("zero_optimization", key): since for key, (since, _) in deepspeed_keys.REFUSED_IN_ZERO.items()}
     assert told == {path: parse_version(load("deepspeed").lookup(path).removed) for path in told}
+
+
+NEOX_TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}
+
+
+def neox_annotation(name, raw):
+    if raw.get("x-any"):
+        return "Any"
+    if "enum" in raw:
+        return "literal"
+    if name in neox_fields.MEMBERS:
+        return "union"
+    return NEOX_TYPES[next(each for each in raw["type"] if each != "null")]
+
+
+def test_neox_fields():
+    properties = load("neox").raw["properties"]
+    assert {name: (neox_annotation(name, raw), raw.get("default")) for name, raw in properties.items()} == neox_fields.FIELDS
+
+
+def test_neox_allowed_values():
+    properties = load("neox").raw["properties"]
+    told = {name: neox_fields.choices(name) for name in neox_fields.CHOICES}
+    assert told == {name: [each for each in raw["enum"] if each is not None] for name, raw in properties.items() if "enum" in raw}
+    for name in neox_fields.MEMBERS:
+        taken = [NEOX_TYPES[each] for each in properties[name]["type"] if each != "null"]
+        assert neox_fields.members(name) == (["int", "float"] if taken == ["float"] else taken)
+
+
+def test_neox_fields_without_reader():
+    assert {name for name, raw in load("neox").raw["properties"].items() if "x-unused" in raw} == neox_fields.UNUSED

@@ -6,6 +6,7 @@ import os
 
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import KIND, NEWEST
+from cfglint.frameworks.neox.fields import default
 from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 from cfglint.source.document import Problem
 from cfglint.source.readers import YAML11_FULL
@@ -42,7 +43,6 @@ class NeoXConfig(Config):
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
         self._derived: Derived | None = None
-        self._arguments: dict[str, Any] | None = None
         for document in documents:
             self._take(document)
         if self.load_problems:
@@ -79,11 +79,7 @@ class NeoXConfig(Config):
 
     def argument(self, name: str) -> Any:
         """The value of a field before anything is derived: as written, else its default."""
-        if self._arguments is None:
-            from cfglint.frameworks.neox.fields import defaults
-
-            self._arguments = {**defaults(), **self.values}
-        return self._arguments.get(name)
+        return self.values[name] if name in self.values else default(name)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         if not path or path[0] not in self.spelled or path in self.overridden:

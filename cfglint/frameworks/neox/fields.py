@@ -1,4 +1,9 @@
-"""The fields of NeoXArgs: their types, allowed values and defaults, from the schema of the kind."""
+"""The fields of NeoXArgs: their types, defaults and allowed values, as its type check knows them.
+
+`schemas/neox.json` says the same with a description of each; a test holds the two together. The schema is
+read only where that is needed, for it takes longer to load than all the rest of a check.
+Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py.
+"""
 
 from __future__ import annotations
 
@@ -6,79 +11,401 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# name: (annotation, default); `literal` and `union` stand for those of CHOICES and MEMBERS.
+FIELDS: dict[str, tuple[str, Any]] = {
+    "hostfile": ("str", None),
+    "include": ("str", None),
+    "exclude": ("str", None),
+    "num_nodes": ("int", -1),
+    "num_gpus": ("int", None),
+    "master_port": ("int", 29500),
+    "master_addr": ("str", None),
+    "launcher": ("literal", "pdsh"),
+    "force_multi": ("bool", False),
+    "autotuning_run": ("str", None),
+    "no_ssh_check": ("bool", False),
+    "comment": ("str", None),
+    "account": ("str", None),
+    "deepspeed": ("bool", True),
+    "train_batch_size": ("int", None),
+    "train_micro_batch_size_per_gpu": ("int", None),
+    "gradient_accumulation_steps": ("int", 1),
+    "optimizer": ("dict", None),
+    "scheduler": ("dict", None),
+    "fp32_allreduce": ("bool", False),
+    "prescale_gradients": ("bool", False),
+    "gradient_predivide_factor": ("float", 1.0),
+    "sparse_gradients": ("bool", False),
+    "fp16": ("dict", None),
+    "bf16": ("dict", None),
+    "amp": ("dict", None),
+    "gradient_clipping": ("float", 1.0),
+    "zero_optimization": ("dict", None),
+    "curriculum_learning": ("dict", None),
+    "curriculum_seqlen": ("int", 0),
+    "steps_per_print": ("int", 10),
+    "wall_clock_breakdown": ("bool", False),
+    "dump_state": ("bool", False),
+    "flops_profiler": ("dict", None),
+    "communication_data_type": ("bool", None),
+    "autotuning": ("dict", None),
+    "activation_checkpointing": ("dict", None),
+    "sparse_attention": ("dict", None),
+    "data_efficiency": ("dict", None),
+    "tensorboard": ("dict", None),
+    "wandb": ("dict", None),
+    "csv_monitor": ("dict", None),
+    "elasticity": ("dict", None),
+    "comms_logger": ("dict", None),
+    "compression_training": ("dict", None),
+    "checkpoint": ("dict", None),
+    "data_types": ("dict", None),
+    "deepspeed_extra_args": ("dict", None),
+    "precision": ("literal", None),
+    "num_layers": ("int", None),
+    "hidden_size": ("int", None),
+    "intermediate_size": ("int", None),
+    "mlp_multiple_of": ("int", 1),
+    "expansion_factor": ("float", None),
+    "num_attention_heads": ("int", None),
+    "num_kv_heads": ("int", None),
+    "seq_length": ("int", None),
+    "sliding_window_width": ("int", None),
+    "max_position_embeddings": ("int", None),
+    "norm": ("literal", "layernorm"),
+    "layernorm_fusion": ("bool", False),
+    "rmsnorm_fusion": ("bool", False),
+    "use_qk_layernorm": ("bool", False),
+    "layernorm_epsilon": ("float", 1e-05),
+    "rms_norm_epsilon": ("float", 1e-08),
+    "scalenorm_epsilon": ("float", 1e-08),
+    "pos_emb": ("literal", "learned"),
+    "rpe_num_buckets": ("int", 32),
+    "rpe_max_distance": ("int", 128),
+    "opt_pos_emb_offset": ("int", 0),
+    "no_weight_tying": ("bool", False),
+    "attention_config": ("list", None),
+    "sparsity_config": ("dict", None),
+    "num_unique_layers": ("int", None),
+    "param_sharing_style": ("str", "grouped"),
+    "make_vocab_size_divisible_by": ("int", 128),
+    "activation": ("literal", "gelu"),
+    "use_flashattn_swiglu": ("bool", False),
+    "scaled_upper_triang_masked_softmax_fusion": ("bool", False),
+    "scaled_masked_softmax_fusion": ("bool", False),
+    "bias_gelu_fusion": ("bool", False),
+    "bias_dropout_fusion": ("bool", False),
+    "rope_fusion": ("bool", False),
+    "fused_kernels_build_path": ("union", None),
+    "fp16_lm_cross_entropy": ("bool", False),
+    "init_method_std": ("float", 0.02),
+    "apply_query_key_layer_scaling": ("bool", False),
+    "use_cpu_initialization": ("bool", False),
+    "attention_softmax_in_fp32": ("bool", False),
+    "rotary_pct": ("float", 1.0),
+    "rotary_emb_base": ("int", 10000),
+    "rotary_save_freqs_buffer": ("bool", False),
+    "init_method": ("literal", "normal"),
+    "output_layer_init_method": ("literal", "scaled_normal"),
+    "gmlp_attn_dim": ("int", 64),
+    "gpt_j_residual": ("bool", False),
+    "gpt_j_tied": ("bool", False),
+    "use_bias_in_norms": ("bool", True),
+    "use_bias_in_attn_linear": ("bool", True),
+    "use_bias_in_mlp": ("bool", True),
+    "soft_prompt_tuning": ("dict", None),
+    "mamba_selective_scan_fusion": ("bool", False),
+    "mamba_causal_conv_fusion": ("bool", False),
+    "mamba_inner_func_fusion": ("bool", False),
+    "mamba_selective_fp32_params": ("bool", True),
+    "mamba_use_bias_in_conv": ("bool", True),
+    "mamba_use_bias_in_linears": ("bool", False),
+    "output_layer_parallelism": ("literal", "column"),
+    "serve_model_weights": ("bool", False),
+    "weight_server_port": ("union", 6000),
+    "online_dataserver_ips": ("union", "localhost"),
+    "online_dataserver_ports": ("union", 10000),
+    "te_columnparallel": ("bool", False),
+    "te_rowparallel": ("bool", False),
+    "te_layernorm_mlp": ("bool", False),
+    "te_mha": ("bool", False),
+    "te_fp8_format": ("literal", "hybrid"),
+    "te_fp8_wgrad": ("bool", True),
+    "te_fp8_amax_history_len": ("int", 1),
+    "te_fp8_amax_compute_algo": ("str", "most_recent"),
+    "te_fp8_margin": ("int", 0),
+    "te_fp8_mha": ("bool", False),
+    "dim_att": ("int", None),
+    "head_size": ("int", None),
+    "ffn_dim": ("int", None),
+    "moe_num_experts": ("int", 1),
+    "moe_expert_interval": ("int", 1),
+    "moe_top_k": ("int", 1),
+    "moe_router_type": ("literal", "sinkhorn"),
+    "moe_lbl_in_fp32": ("bool", False),
+    "moe_jitter_eps": ("float", None),
+    "lr_decay_style": ("literal", "linear"),
+    "lr_decay_iters": ("int", None),
+    "lr_decay_fraction": ("float", None),
+    "min_lr": ("float", 0.0),
+    "warmup": ("float", 0.01),
+    "override_lr_scheduler": ("bool", False),
+    "use_checkpoint_lr_scheduler": ("bool", False),
+    "optimizer_type": ("literal", "adam"),
+    "use_bnb_optimizer": ("bool", False),
+    "zero_stage": ("union", None),
+    "zero_reduce_scatter": ("bool", None),
+    "zero_contiguous_gradients": ("bool", None),
+    "zero_reduce_bucket_size": ("int", None),
+    "zero_allgather_bucket_size": ("int", None),
+    "lr": ("float", None),
+    "tokenizer_type": ("literal", "GPT2BPETokenizer"),
+    "padded_vocab_size": ("int", None),
+    "data_path": ("str", None),
+    "use_shared_fs": ("bool", True),
+    "train_data_paths": ("list", None),
+    "train_label_data_paths": ("list", None),
+    "train_reward_data_paths": ("list", None),
+    "test_data_paths": ("list", None),
+    "test_label_data_paths": ("list", None),
+    "test_reward_data_paths": ("list", None),
+    "valid_data_paths": ("list", None),
+    "valid_label_data_paths": ("list", None),
+    "valid_reward_data_paths": ("list", None),
+    "pos_train_data_paths": ("list", None),
+    "neg_train_data_paths": ("list", None),
+    "pos_train_label_data_paths": ("list", None),
+    "neg_train_label_data_paths": ("list", None),
+    "pos_valid_data_paths": ("list", None),
+    "neg_valid_data_paths": ("list", None),
+    "pos_valid_label_data_paths": ("list", None),
+    "neg_valid_label_data_paths": ("list", None),
+    "pos_test_data_paths": ("list", None),
+    "neg_test_data_paths": ("list", None),
+    "pos_test_label_data_paths": ("list", None),
+    "neg_test_label_data_paths": ("list", None),
+    "train_data_weights": ("list", None),
+    "valid_data_weights": ("list", None),
+    "test_data_weights": ("list", None),
+    "weight_by_num_documents": ("bool", False),
+    "weighted_sampler_alpha": ("float", 1.0),
+    "data_impl": ("literal", "infer"),
+    "pack_impl": ("literal", "packed"),
+    "dataset_impl": ("literal", "gpt2"),
+    "train_impl": ("literal", "normal"),
+    "dpo_fp32": ("bool", True),
+    "dpo_reference_free": ("bool", False),
+    "dpo_beta": ("float", 0.1),
+    "kto_fp32": ("bool", True),
+    "kto_desirable_weight": ("float", 1.0),
+    "kto_undesirable_weight": ("float", 1.0),
+    "z_loss": ("float", 0.0),
+    "kto_beta": ("float", 0.1),
+    "fp32_reinforce": ("bool", True),
+    "kl_impl": ("literal", "mse"),
+    "kl_div_beta": ("float", 0.1),
+    "reinforce_leave_one_out": ("bool", False),
+    "allow_chopped": ("bool", True),
+    "mmap_warmup": ("bool", False),
+    "save": ("str", None),
+    "s3_path": ("str", None),
+    "s3_chunk_size": ("int", 104857600),
+    "config_files": ("dict", None),
+    "load": ("str", None),
+    "checkpoint_validation_with_forward_pass": ("bool", False),
+    "checkpoint_scale": ("literal", "linear"),
+    "checkpoint_factor": ("union", None),
+    "extra_save_iters": ("list", None),
+    "no_save_optim": ("bool", False),
+    "no_save_rng": ("bool", False),
+    "no_load_optim": ("bool", False),
+    "no_load_rng": ("bool", False),
+    "finetune": ("bool", False),
+    "batch_size": ("int", None),
+    "train_iters": ("int", None),
+    "train_epochs": ("int", None),
+    "eval_iters": ("int", 100),
+    "keep_last_n_checkpoints": ("int", None),
+    "eval_interval": ("int", 1000),
+    "split": ("str", "969, 30, 1"),
+    "vocab_file": ("str", None),
+    "merge_file": ("str", None),
+    "num_workers": ("int", 2),
+    "exit_interval": ("int", None),
+    "attention_dropout": ("float", 0.0),
+    "hidden_dropout": ("float", 0.0),
+    "weight_decay": ("float", 0.1),
+    "checkpoint_activations": ("bool", False),
+    "checkpoint_num_layers": ("int", 1),
+    "deepspeed_activation_checkpointing": ("bool", True),
+    "contiguous_checkpointing": ("bool", False),
+    "checkpoint_in_cpu": ("bool", False),
+    "synchronize_each_layer": ("bool", False),
+    "profile_backward": ("bool", False),
+    "partition_activations": ("bool", False),
+    "clip_grad": ("float", 1.0),
+    "hysteresis": ("int", 2),
+    "dynamic_loss_scale": ("bool", None),
+    "loss_scale": ("float", None),
+    "loss_scale_window": ("float", 1000.0),
+    "min_scale": ("float", 1.0),
+    "char_level_ppl": ("bool", False),
+    "use_mup": ("bool", False),
+    "coord_check": ("bool", False),
+    "save_base_shapes": ("bool", False),
+    "base_shapes_file": ("str", None),
+    "mup_init_scale": ("float", 1.0),
+    "mup_attn_temp": ("float", 1.0),
+    "mup_output_temp": ("float", 1.0),
+    "mup_embedding_mult": ("float", 1.0),
+    "mup_rp_embedding_mult": ("float", 1.0),
+    "mup_width_scale": ("int", 2),
+    "pipe_parallel_size": ("int", 0),
+    "model_parallel_size": ("int", 1),
+    "pipe_partition_method": ("str", "type:transformer|mlp"),
+    "world_size": ("int", None),
+    "is_pipe_parallel": ("bool", False),
+    "sequence_parallel": ("bool", False),
+    "use_wandb": ("bool", None),
+    "wandb_group": ("str", None),
+    "wandb_run_name": ("str", None),
+    "wandb_team": ("str", None),
+    "wandb_project": ("str", "neox"),
+    "wandb_host": ("str", "https://api.wandb.ai"),
+    "wandb_init_all_ranks": ("bool", False),
+    "git_hash": ("str", None),
+    "log_dir": ("str", None),
+    "tensorboard_dir": ("str", None),
+    "use_comet": ("bool", None),
+    "comet_workspace": ("union", None),
+    "comet_project": ("union", None),
+    "comet_experiment_name": ("union", None),
+    "comet_tags": ("union", None),
+    "comet_others": ("union", None),
+    "comet_experiment": ("Any", None),
+    "peak_theoretical_tflops": ("float", None),
+    "log_interval": ("int", 100),
+    "log_grad_pct_zeros": ("bool", False),
+    "log_param_norm": ("bool", False),
+    "log_grad_norm": ("bool", False),
+    "log_optimizer_states": ("bool", False),
+    "log_gradient_noise_scale": ("bool", False),
+    "gradient_noise_scale_n_batches": ("int", 5),
+    "gradient_noise_scale_cpu_offload": ("bool", False),
+    "memory_profiling": ("bool", False),
+    "memory_profiling_path": ("str", None),
+    "profile": ("bool", False),
+    "profile_step_start": ("int", 10),
+    "profile_step_stop": ("int", 12),
+    "text_gen_type": ("str", None),
+    "precompute_model_name": ("str", None),
+    "temperature": ("float", 0.0),
+    "top_p": ("float", 0.0),
+    "top_k": ("int", 0),
+    "return_logits": ("bool", False),
+    "maximum_tokens": ("int", 64),
+    "prompt_end": ("str", "\n"),
+    "sample_input_file": ("str", None),
+    "sample_output_file": ("str", "samples.txt"),
+    "num_samples": ("int", 1),
+    "recompute": ("bool", False),
+    "eval_results_prefix": ("str", ""),
+    "eval_tasks": ("list", None),
+    "distributed_backend": ("str", "nccl"),
+    "local_rank": ("int", None),
+    "rank": ("int", None),
+    "lazy_mpu_init": ("bool", False),
+    "short_seq_prob": ("float", 0.1),
+    "eod_mask_loss": ("bool", False),
+    "adlr_autoresume": ("bool", False),
+    "adlr_autoresume_interval": ("int", 1000),
+    "seed": ("int", 1234),
+    "onnx_safe": ("bool", False),
+    "deepscale": ("bool", False),
+    "deepscale_config": ("str", None),
+    "deepspeed_mpi": ("bool", False),
+    "deepspeed_slurm": ("bool", False),
+    "user_script": ("str", None),
+    "iteration": ("int", None),
+    "do_train": ("bool", None),
+    "do_valid": ("bool", None),
+    "do_test": ("bool", None),
+    "global_num_gpus": ("int", None),
+}
+INITIALISERS = (
+    "normal scaled_normal orthogonal scaled_orthogonal xavier_uniform xavier_normal wang_init small_init single_residual_scaled_normal"
+)
+CHOICES = {
+    "launcher": "pdsh openmpi mvapich slurm",
+    "precision": "fp16 fp32 bfloat16",
+    "norm": "layernorm rmsnorm non_parametric_layernorm scalenorm te_rmsnorm te_layernorm",
+    "pos_emb": "learned rotary sinusoidal rpe alibi none",
+    "activation": "gelu geglu relu softsign swish mish silu reglu swiglu bilinear glu",
+    "init_method": INITIALISERS,
+    "output_layer_init_method": INITIALISERS,
+    "output_layer_parallelism": "column",
+    "te_fp8_format": "e4m3 hybrid",
+    "moe_router_type": "sinkhorn topk",
+    "lr_decay_style": "constant linear cosine exponential",
+    "optimizer_type": "adam onebitadam cpu_adam cpu_torch_adam sm3 madgrad_wd sgd lion",
+    "tokenizer_type": "GPT2BPETokenizer HFTokenizer HFGPT2Tokenizer SPMTokenizer CharLevelTokenizer TiktokenTokenizer",
+    "data_impl": "infer mmap cached",
+    "pack_impl": "packed pack_until_overflow unpacked",
+    "dataset_impl": "gpt2 pairwise online",
+    "train_impl": "normal dpo rm kto reinforce",
+    "kl_impl": "abs mse kl full",
+    "checkpoint_scale": "linear log",
+}
 # Fields annotated with Union or Optional: a wrong type is logged and refused, where a plain annotation dies in
 # the check itself (arguments.py:1385 against 1405).
-UNIONS = frozenset(
+MEMBERS = {
+    "fused_kernels_build_path": "str",
+    "weight_server_port": "int",
+    "online_dataserver_ips": "str",
+    "online_dataserver_ports": "int",
+    "zero_stage": "int",
+    "checkpoint_factor": "int float",
+    "comet_workspace": "str",
+    "comet_project": "str",
+    "comet_experiment_name": "str",
+    "comet_tags": "list",
+    "comet_others": "dict",
+}
+# Fields that no line of the code reads.
+UNUSED = frozenset(
     """
-    fused_kernels_build_path weight_server_port online_dataserver_ips online_dataserver_ports zero_stage
-    checkpoint_factor comet_workspace comet_project comet_experiment_name comet_tags comet_others
+    num_unique_layers param_sharing_style use_bias_in_norms weight_server_port te_fp8_margin moe_lbl_in_fp32
+    zero_reduce_scatter zero_contiguous_gradients zero_reduce_bucket_size zero_allgather_bucket_size no_save_optim
+    clip_grad hysteresis dynamic_loss_scale loss_scale loss_scale_window min_scale mup_attn_temp mup_output_temp
+    short_seq_prob adlr_autoresume_interval deepscale deepscale_config
     """.split()  # noqa: SIM905
 )
-PYTHON = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}
-
-_fields: dict[str, dict[str, Any]] = {}
-_defaults: dict[str, Any] = {}
-
-
-def fields() -> dict[str, dict[str, Any]]:
-    """Every field by its name, as the schema states it."""
-    if not _fields:
-        _fields.update(_load())
-    return _fields
-
-
-def _load() -> dict[str, dict[str, Any]]:
-    from cfglint.schema import load
-
-    properties: dict[str, dict[str, Any]] = load("neox").raw["properties"]
-    return properties
+CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"
 
 
 def known(name: str) -> bool:
     """Whether NeoXArgs has a field of that name."""
-    return name in fields()
+    return name in FIELDS
 
 
-def defaults() -> dict[str, Any]:
-    """The default of every field."""
-    if not _defaults:
-        _defaults.update((name, field.get("default")) for name, field in fields().items())
-    return _defaults
+def default(name: str) -> Any:
+    """The default of a field; None for a name that is no field."""
+    return FIELDS[name][1] if name in FIELDS else None
 
 
 def expected(name: str) -> str | None:
     """The annotated Python type of a plain field, `literal` or `union`; None for a name that is no field."""
-    if name not in _expected:
-        if not known(name):
-            return None
-        _expected[name] = annotated(name)
-    return _expected[name]
+    return FIELDS[name][0] if name in FIELDS else None
 
 
-def annotated(name: str) -> str:
-    """The same for a field, worked out from the schema."""
-    field = fields()[name]
-    if field.get("x-any"):
-        return "Any"
-    if "enum" in field:
-        return "literal"
-    if name in UNIONS:
-        return "union"
-    return PYTHON[next(each for each in field["type"] if each != "null")]
-
-
-_expected: dict[str, str] = {}
-
-
-def choices(name: str) -> list[Any]:
+def choices(name: str) -> list[str]:
     """The values that a literal field allows, null aside."""
-    return [each for each in fields()[name].get("enum", ()) if each is not None]
+    return CHOICES[name].split() if name in CHOICES else []
 
 
 def members(name: str) -> list[str]:
     """The Python types that pass for a union field."""
-    types = [each for each in fields()[name].get("type", ()) if each != "null"]
-    return ["int", "float"] if types == ["number"] else [PYTHON[each] for each in types]
+    return MEMBERS[name].split()
 
 
 def refusal(name: str, value: Any) -> str | None:
@@ -92,12 +419,8 @@ def refusal(name: str, value: Any) -> str | None:
     if value is None or wanted is None or kind == wanted or (kind == "int" and wanted == "float"):
         return None
     if wanted == "literal":
-        allowed = choices(name)
-        passes = value in allowed or (isinstance(value, str) and value.lower() in [each.lower() for each in allowed])
+        passes = isinstance(value, str) and value.lower() in [each.lower() for each in choices(name)]
         return None if passes else CANNOT
     if wanted == "union":
         return None if kind in members(name) else CANNOT
     return f"AttributeError: type object '{wanted}' has no attribute '__origin__'"
-
-
-CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.neox.fields import fields
+from cfglint.frameworks.neox.fields import FIELDS
 from cfglint.run import Run
 
 PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"
@@ -217,7 +217,7 @@ def test_sound_settings_have_no_warning(runs, given):
 @pytest.mark.parametrize("value", [None, True, 0, -1, 2.5, float("nan"), "text", [], [[1]], {}, {"a": {"b": 1}}], ids=repr)
 @pytest.mark.parametrize("part", range(12))
 def test_values_of_any_type_break_no_rule(runs, part, value):
-    given = dict.fromkeys(sorted(fields())[part::12], value)
+    given = dict.fromkeys(sorted(FIELDS)[part::12], value)
     broken = [each.message for each in runs.of(**given).diagnostics if each.code == "INT000"]
     assert broken == []
 

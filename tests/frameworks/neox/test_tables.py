@@ -6,7 +6,7 @@ import pytest
 
 from cfglint.frameworks.neox import MARKERS
 from cfglint.frameworks.neox.deeperspeed import refusals, wrong
-from cfglint.frameworks.neox.fields import UNIONS, fields
+from cfglint.frameworks.neox.fields import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
 from cfglint.frameworks.neox.rules import model, schedule, traps
 
@@ -15,7 +15,7 @@ from cfglint.frameworks.neox.rules import model, schedule, traps
     "names",
     [
         MARKERS,
-        UNIONS,
+        MEMBERS,
         model.CASED,
         schedule.DIVISORS,
         traps.FALLS_THROUGH,
@@ -27,11 +27,11 @@ from cfglint.frameworks.neox.rules import model, schedule, traps
     ],
 )
 def test_names_are_arguments(names):
-    assert set(names) <= set(fields())
+    assert set(names) <= set(FIELDS)
 
 
 def test_former_names_are_none():
-    assert not {*field_rules.RENAMED, *field_rules.GONE} & set(fields())
+    assert not {*field_rules.RENAMED, *field_rules.GONE} & set(FIELDS)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import WARNING
 from cfglint.frameworks.neox.derive import COPIES
-from cfglint.frameworks.neox.fields import choices, defaults, fields, known
+from cfglint.frameworks.neox.fields import UNUSED, choices, default, known
 from cfglint.frameworks.neox.refusals import describe, number
 from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
 from cfglint.rule import Finding
@@ -187,7 +187,7 @@ def _computed(config: NeoXConfig, name: str) -> Any:
     """What stands in a computed argument in the end, where the files say it."""
     derived = config.derived
     if name in COPIES:
-        return derived.zero.get(COPIES[name], defaults()[name])
+        return derived.zero.get(COPIES[name], default(name))
     values = {
         "lr": derived.lr,
         "optimizer_type": derived.optimizer_type,
@@ -221,14 +221,13 @@ def argument_without_reader(config: NeoXConfig) -> Iterator[Finding]:
 
     Fix: take it out.
 
-    Source: gpt-neox (May 2026), a search of the whole tree for the names; see `x-unused` in the schema.
+    Source: gpt-neox (May 2026), a search of the whole tree for the names.
     """
     for name in config.values:
-        field = fields().get(name, {})
-        if "x-unused" not in field or name in COMPUTED or has_its_way(config, name):
+        if name not in UNUSED or name in COMPUTED or has_its_way(config, name):
             continue
         value = config.values[name]
-        if value is not None and value != field.get("default"):
+        if value is not None and value != default(name):
             setting = config.setting(name)
             inside = ": it belongs into the `fp16` section" if name in FP16_KEYS or name == "min_scale" else ""
             yield Finding(
