@@ -109,3 +109,10 @@ class TestDiff:
 
     def test_no_change(self, file):
         assert not cfglint.diff(file, file, gpus=8)
+
+
+def test_the_documentation_is_true(root, monkeypatch):
+    monkeypatch.chdir(root)
+    text = (root / "docs" / "html.md").read_text(encoding="utf-8")
+    [code] = [block.partition("```")[0] for block in text.split("```python\n")[1:]]
+    exec(compile(code, "html.md", "exec"), {})

@@ -218,7 +218,8 @@ def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]
         return sentence(NOTHING).rstrip(".")
     stopped = broken(altered)
     if len(comparisons) == 1:
-        return "The run would not start any more" if stopped else "The run changed in meaning"
+        first = altered[0]["sentences"][0][0] if altered[0]["sentences"] else "other settings, the same numbers"
+        return "The run would not start any more" if stopped else sentence(first).rstrip(".")
     if stopped:
         return f"{pictures.many(stopped, 'run')} would not start any more"
     return f"{len(altered)} of {len(comparisons)} runs changed in meaning"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-LEFT = 104  # for the micro batches
+LEFT = 100  # for the micro batches
 COLUMN = 84
 ROW = 40
 SIDE = 30
@@ -25,13 +25,13 @@ def draw(plans: list[dict[str, Any]], label: str) -> Markup:
     height = TOP + ROW * max(len(sizes), 2)
     width = LEFT + COLUMN * len(plans)
     parts: list[str] = [
-        svg.text(LEFT - 20, TOP - 16, "GPUs", text_anchor="end"),
-        svg.text(LEFT - 20, TOP + 4, "micro batch", text_anchor="end"),
+        svg.text(LEFT - 16, TOP - 16, "GPUs", class_="end"),
+        svg.text(LEFT - 16, TOP + 4, "micro batch", class_="end"),
     ]
     for place, size in enumerate(sizes):
         y = TOP + ROW * (place + 0.5)
         parts.append(svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(y)}H{width}"))
-        parts.append(svg.text(LEFT - 20, y + 5, f"{size:,}", text_anchor="end"))
+        parts.append(svg.text(LEFT - 16, y + 5, f"{size:,}", class_="end"))
     for place, plan in enumerate(plans):
         x = LEFT + COLUMN * (place + 0.5)
         parts.append(svg.text(x, TOP - 16, f"{plan['gpus']:,}", class_="strong"))
@@ -79,7 +79,7 @@ def bars(name: str, values: list[float | None], top: float) -> list[str]:
     most = max(value for value in values if value is not None) or 1
     floor = top + BARS + LABEL / 2
     parts: list[str] = [
-        svg.text(LEFT - 20, floor, name, text_anchor="end"),
+        svg.text(LEFT - 16, floor, name, class_="end"),
         svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(floor)}h{COLUMN * len(values)}"),
     ]
     for place, value in enumerate(values):

@@ -57,7 +57,8 @@ def squares(places: list[int], micro: int) -> Markup:
     pitch = (BLOCK - 6) / side
     gap = min(pitch / 4, 3)
     rows = [min(side, micro - row * side) for row in range(ceil(micro / side))]
-    lines = [(x + 3 + gap / 2, 4 + pitch * (row + 0.5), count * pitch - gap) for x in places for row, count in enumerate(rows)]
+    left, top = 3 + pitch * (side - rows[0]) / 2, 4 + pitch * (side - len(rows)) / 2
+    lines = [(x + left + gap / 2, top + pitch * (row + 0.5), count * pitch - gap) for x in places for row, count in enumerate(rows)]
     dash = f"{svg.number(pitch - gap)} {svg.number(gap)}"
     return svg.element("path", class_="m1", stroke_width=pitch - gap, stroke_dasharray=dash, d=svg.dashes(lines))
 
