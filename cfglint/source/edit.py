@@ -81,8 +81,11 @@ def apply(document: Document, changes: list[Change]) -> str:
 
 
 def edits(document: Document, changes: list[Change]) -> list[Edit]:
-    """The edits of the document's text that make all changes, in order and without overlaps; raises EditRefused."""
-    pieces = run(document, changes)[1]
+    """The edits of the document's text that make all changes, in order and without overlaps; raises EditRefused.
+
+    A proposal, for a report: what the last change makes is compared with the tree only when it is applied.
+    """
+    pieces = run(document, changes, proposed=True)[1]
     result: list[Edit] = []
     position, pending = 0, ""
     for text, origin in pieces:
@@ -98,7 +101,7 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
     return result
 
 
-def run(document: Document, changes: list[Change]) -> tuple[str, list[tuple[str, int]]]:
+def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
     if document.problems:
         raise EditRefused("a file that cannot be read is not edited", document.problems[0].start)
@@ -109,7 +112,8 @@ def run(document: Document, changes: list[Change]) -> tuple[str, list[tuple[str,
         step = Step(document, change)
         for edit in sorted(step.edits, key=lambda edit: (edit.start, edit.end), reverse=True):
             splice(pieces, edit)
-        document = checked(document, step, "".join(text for text, _ in pieces))
+        if not (proposed and change is changes[-1]):
+            document = checked(document, step, "".join(text for text, _ in pieces))
     return document.text, pieces
 
 
