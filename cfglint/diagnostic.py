@@ -154,3 +154,15 @@ class Outcome:
         self.resolved = resolved
         self.diagnostics = diagnostics
         self.context: Context | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """The entry of `runs`, without the findings."""
+        return {
+            "files": self.files,
+            "kinds": self.kinds,
+            "target": self.target,
+            "gpus": self.gpus,
+            "verdict": self.verdict,
+            "fails_at": self.fails_at,
+            "resolved": self.resolved,
+        }

@@ -156,15 +156,8 @@ def origin(item: Item) -> str:
 
 def table(account: Account) -> dict[str, Any]:
     """The account as plain values: what `check` says of the run, and its settings."""
-    outcome = account.run.outcome()
     return {
-        "files": outcome.files,
-        "kinds": outcome.kinds,
-        "target": outcome.target,
-        "gpus": outcome.gpus,
-        "verdict": outcome.verdict,
-        "fails_at": outcome.fails_at,
-        "resolved": outcome.resolved,
+        **account.run.outcome().entry(),
         "settings": [entry(item) for item in account.items],
         "assumed": account.assumed,
     }

@@ -180,11 +180,6 @@ class Property:
         path = self.raw.get("x-renamed-to")
         return tuple(path.split(".")) if path else None
 
-    @property
-    def replaced_by(self) -> str | None:
-        """What to use instead where the value cannot simply move."""
-        return self.raw.get("x-replaced-by")
-
     def renamed_value(self, value: Any) -> Any:
         """What the value becomes under `renamed_to`; None when the key is to be dropped."""
         values = self.raw.get("x-renamed-values")
@@ -196,11 +191,6 @@ class Property:
     def deprecated(self) -> bool:
         """Whether the newest known version warns of the key or has removed it."""
         return bool(self.raw.get("deprecated"))
-
-    @property
-    def unused(self) -> str | None:
-        """Why setting the key does nothing, where that is so."""
-        return self.raw.get("x-unused")
 
     @property
     def alias_of(self) -> str | None:

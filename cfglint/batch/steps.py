@@ -211,11 +211,6 @@ def releases_giving(total: int, batches: int, accumulation: int, epochs: float) 
 # ---- GPT-NeoX (copy of May 2026)
 
 
-def packed_samples(tokens: int, seq_length: int) -> int:
-    """Samples that a stream of tokens packs into; the last token is only ever a target. megatron/data/gpt2_dataset.py:434."""
-    return (tokens - 1) // seq_length
-
-
 def neox_train_iters(samples: int, micro_batch: int, data_parallel: int, accumulation: int, epochs: int) -> int:
     """The iterations that `train_epochs` comes to.
 
@@ -223,11 +218,6 @@ def neox_train_iters(samples: int, micro_batch: int, data_parallel: int, accumul
     megatron/training.py:180-212, megatron/data/data_utils.py:31-50.
     """
     return samples // (micro_batch * data_parallel) * epochs // accumulation
-
-
-def neox_eval_samples(train_iters: int, eval_interval: int, eval_iters: int, global_batch: int) -> tuple[int, int]:
-    """Samples asked of the validation and of the test set. megatron/data/data_utils.py:592-602."""
-    return (train_iters // eval_interval + 1) * eval_iters * global_batch, eval_iters * global_batch
 
 
 def neox_decay_iters(train_iters: int, lr_decay_iters: int | None = None, lr_decay_fraction: float | None = None) -> int:
@@ -277,14 +267,6 @@ def deepspeed_warmup_steps(warmup_num_steps: int) -> int:
     deepspeed 0.19.8 runtime/lr_schedules.py:744, 878.
     """
     return max(2, warmup_num_steps)
-
-
-def deepspeed_decay_steps(total_num_steps: int, warmup_num_steps: int) -> int:
-    """Steps between the end of warm-up and the end of decay; 0 when the total is too short, which is only logged.
-
-    deepspeed 0.19.8 runtime/lr_schedules.py:826-839, 893-924.
-    """
-    return max(0, total_num_steps - deepspeed_warmup_steps(warmup_num_steps))
 
 
 # ---- Time

@@ -170,3 +170,10 @@ def made_for(job: Job) -> str:
 def precision(job: Job) -> tuple[str, str]:
     """(precision, why); bf16 where nobody said."""
     return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
+
+
+def rate(job: Job, default: float, why: str) -> tuple[float, str]:
+    """(learning rate, why); the framework's default where nobody said and all weights are trained."""
+    if job.learning_rate is not None:
+        return job.learning_rate, ""
+    return (LORA_RATE, WHY_LORA_RATE) if job.lora else (default, why)

@@ -21,6 +21,7 @@ ON_CPU = ("adamw", "lion")  # what DeepSpeed has for the CPU (ops/adam/cpu_adam.
 SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
 BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
 RATE = 1.0e-3
+WHY_RATE = "DeepSpeed's own default for Adam"
 PINNED_SINCE = (0, 19, 5)
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
@@ -94,7 +95,7 @@ def optimizer(keys: Keys, job: Job) -> None:
     if job.offload and name not in ON_CPU:
         raise Contradiction(f"--optimizer {name} --offload: DeepSpeed has no {name} for the CPU, only {', '.join(ON_CPU)}")
     keys.add("optimizer.type", OPTIMIZERS[name])
-    keys.add("optimizer.params.lr", *rate(job))
+    keys.add("optimizer.params.lr", *choices.rate(job, RATE, WHY_RATE))
     if name in BETAS and job.beta1 is not None and job.beta2 is not None:
         keys.add_known("optimizer.params.betas", [job.beta1, job.beta2], default=BETAS[name])
     if name == "adamw":
@@ -102,15 +103,6 @@ def optimizer(keys: Keys, job: Job) -> None:
     keys.add_known("optimizer.params.weight_decay", job.weight_decay, default=0.0)
     if name == "sgd" and job.zero:
         keys.add("zero_allow_untested_optimizer", True, "ZeRO refuses optimizers that DeepSpeed has not tried with it")
-
-
-def rate(job: Job) -> tuple[float, str]:
-    """(learning rate, why)."""
-    if job.learning_rate is not None:
-        return job.learning_rate, ""
-    if job.lora:
-        return choices.LORA_RATE, choices.WHY_LORA_RATE
-    return RATE, "DeepSpeed's own default for Adam"
 
 
 def schedule(keys: Keys, job: Job, total: int | None) -> None:
@@ -127,7 +119,11 @@ def schedule(keys: Keys, job: Job, total: int | None) -> None:
         keys.add("scheduler.params.total_num_steps", total)
     keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the least that DeepSpeed takes; its default is 1000")
     if shape != "cosine":
-        keys.add("scheduler.params.warmup_max_lr", rate(job)[0], "the optimizer's; the default is 0.001 whatever that says")
+        keys.add(
+            "scheduler.params.warmup_max_lr",
+            choices.rate(job, RATE, WHY_RATE)[0],
+            "the optimizer's; the default is 0.001 whatever that says",
+        )
     keys.add("scheduler.params.warmup_type", "linear", "the default is log, which is nearly up after a few steps")
 
 

@@ -19,6 +19,7 @@ NAME = "train.yaml"
 OUTPUT = "output"
 OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
 RATE = 5.0e-5
+WHY_RATE = "transformers' own default"
 EPOCHS = 3.0
 LOGGING = 10
 ZERO = 2
@@ -105,7 +106,7 @@ def rates(keys: Keys, job: Job, total: int | None) -> None:
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} --offload: only adamw has a DeepSpeed twin on the CPU that accelerate puts in its place")
     keys.add_known("optim", spelled)
-    keys.add("learning_rate", *rate(job))
+    keys.add("learning_rate", *choices.rate(job, RATE, WHY_RATE))
     schedule(keys, job)
     warmup(keys, job, total)
     keys.add_known("weight_decay", job.weight_decay, default=0.0)
@@ -129,15 +130,6 @@ def schedule(keys: Keys, job: Job) -> None:
         keys.add("lr_scheduler_type", "polynomial", "a straight line, as linear, but not down to 0")
         keys.add("lr_scheduler_kwargs.power", 1.0)
         keys.add("lr_scheduler_kwargs.lr_end", lowest)
-
-
-def rate(job: Job) -> tuple[float, str]:
-    """(learning rate, why)."""
-    if job.learning_rate is not None:
-        return job.learning_rate, ""
-    if job.lora:
-        return choices.LORA_RATE, choices.WHY_LORA_RATE
-    return RATE, "transformers' own default"
 
 
 def warmup(keys: Keys, job: Job, total: int | None) -> None:

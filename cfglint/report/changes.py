@@ -142,13 +142,12 @@ def as_json(comparisons: list[Comparison]) -> str:
 def entry(comparison: Comparison) -> dict[str, Any]:
     """A comparison as plain values."""
     from cfglint.report.json import entry as finding
-    from cfglint.report.json import run_entry
 
     return {
         "files": comparison.files,
         "renamed_from": comparison.renamed,
-        "before": run_entry(comparison.before) if comparison.before else None,
-        "after": run_entry(comparison.after) if comparison.after else None,
+        "before": comparison.before.entry() if comparison.before else None,
+        "after": comparison.after.entry() if comparison.after else None,
         "consequences": [
             {"about": each.about, "before": each.before, "after": each.after, "text": each.text} for each in comparison.consequences
         ],

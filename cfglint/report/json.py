@@ -17,23 +17,10 @@ def render(outcomes: list[Outcome]) -> str:
     """`{"cfglint", "runs", "diagnostics"}`; runs in the order of the arguments."""
     report = {
         "cfglint": __version__,
-        "runs": [run_entry(outcome) for outcome in outcomes],
+        "runs": [outcome.entry() for outcome in outcomes],
         "diagnostics": [entry(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed],
     }
     return json.dumps(report, ensure_ascii=True) + "\n"
-
-
-def run_entry(outcome: Outcome) -> dict[str, Any]:
-    """The entry of a run."""
-    return {
-        "files": outcome.files,
-        "kinds": outcome.kinds,
-        "target": outcome.target,
-        "gpus": outcome.gpus,
-        "verdict": outcome.verdict,
-        "fails_at": outcome.fails_at,
-        "resolved": outcome.resolved,
-    }
 
 
 def entry(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -88,7 +88,6 @@ class DeepSpeed(Framework):
     title = "DeepSpeed"
     package = "deepspeed"
     newest = NEWEST
-    extensions = (".json", ".jsonc", ".hjson")
     referable = True
 
     def recognise(self, document: Document) -> int:

@@ -128,7 +128,6 @@ class Trainer(Framework):
     title = "Hugging Face trainer"
     package = PACKAGE
     newest = NEWEST
-    extensions = (".yaml", ".yml", ".json")
 
     def recognise(self, document: Document) -> int:
         """By the names at the top; a relative's file is a stranger here."""

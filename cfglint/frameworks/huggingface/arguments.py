@@ -140,11 +140,6 @@ class Arguments:
         return "adafactor" if self.given.get("adafactor") else self["optim"]
 
     @property
-    def compiles(self) -> bool:
-        """Whether `torch.compile` is on; naming a backend or a mode turns it on."""
-        return bool(self["torch_compile"]) or self["torch_compile_backend"] is not None or self["torch_compile_mode"] is not None
-
-    @property
     def trackers(self) -> list[Any]:
         """`report_to` as a list; empty where it is none or every installed one, as null was in 4.x."""
         value = self["report_to"]

@@ -160,9 +160,10 @@ class DeepSpeedLaunch:
 
     # ---- the stages ------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Everything that happens between the file and the engine."""
-        for stage, step in (
+    @property
+    def stages(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """What happens between the file and the engine, each step with its stage."""
+        return (
             ("config", self._read),
             ("config", self._arguments),
             ("config", self._plugin),
@@ -170,7 +171,11 @@ class DeepSpeedLaunch:
             ("init", self._loader),
             ("init", self._finalize),
             ("init", self._prepare),
-        ):
+        )
+
+    def run(self) -> None:
+        """Take the steps, up to the first that is refused."""
+        for stage, step in self.stages:
             if not self._attempt(stage, step):
                 return
 

@@ -12,6 +12,7 @@ from cfglint.frameworks.setting import DEFAULT, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -45,18 +46,17 @@ class BlockLaunch(DeepSpeedLaunch):
         origin = setting.origin if setting.written else DEFAULT
         return Setting(keys, self.value(path), origin, setting.document, setting.node, setting.key_node)
 
-    def run(self) -> None:
-        """Everything that happens between the launch file and the engine: here accelerate comes before the trainer."""
-        for stage, step in (
+    @property
+    def stages(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """What happens between the launch file and the engine: here accelerate comes before the trainer."""
+        return (
             ("config", self._stage_and_offload),
             ("config", self._precision),
             ("init", self._arguments),
             ("init", self._loader),
             ("init", self._finalize),
             ("init", self._prepare),
-        ):
-            if not self._attempt(stage, step):
-                return
+        )
 
     @property
     def precision(self) -> str:

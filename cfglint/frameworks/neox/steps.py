@@ -5,6 +5,7 @@ Source: gpt-neox 2026-05 megatron/training.py:180-212, 1117-1126; megatron/data/
 
 from __future__ import annotations
 
+from cfglint.batch.steps import neox_decay_iters, neox_train_iters, neox_warmup_iters
 from cfglint.frameworks.neox.refusals import number, whole
 
 TYPE_CHECKING = False
@@ -30,30 +31,21 @@ def total_steps(config: NeoXConfig) -> int | None:
     if steps is not None:
         return steps if whole(steps) else None
     epochs: int = config.argument("train_epochs")
-    batches, accumulation = epoch_batches(config), accumulated(config)
-    return batches * epochs // accumulation if batches is not None and accumulation and whole(epochs) else None
+    return steps_of(config, epochs) if whole(epochs) else None
 
 
 def steps_per_epoch(config: NeoXConfig) -> int | None:
     """Whole optimizer steps in one pass over the data."""
-    batches, accumulation = epoch_batches(config), accumulated(config)
-    return batches // accumulation if batches is not None and accumulation else None
+    return steps_of(config, 1)
 
 
-def accumulated(config: NeoXConfig) -> int | None:
-    """Micro batches to a step, where that is a positive number."""
-    value: int = config.batch.accumulation.value
-    return value if whole(value) and value > 0 else None
-
-
-def epoch_batches(config: NeoXConfig) -> int | None:
-    """Micro batches over all ranks in one pass; a last one that is not full is dropped."""
+def steps_of(config: NeoXConfig, epochs: int) -> int | None:
+    """The steps of some passes over the data; None where a size of the batch is no positive number."""
     samples, batch = config.facts.num_examples, config.batch
-    micro: int = batch.micro_batch.value
-    ways: int = batch.data_parallel.value
-    if samples is None or not whole(micro) or not whole(ways) or micro < 1 or ways < 1:
+    micro, ways, accumulation = (term.value for term in (batch.micro_batch, batch.data_parallel, batch.accumulation))
+    if samples is None or not all(whole(size) and size > 0 for size in (micro, ways, accumulation)):
         return None
-    return samples // (micro * ways)
+    return neox_train_iters(samples, micro, ways, accumulation, epochs)
 
 
 def decay_steps(config: NeoXConfig) -> int | None:
@@ -61,12 +53,10 @@ def decay_steps(config: NeoXConfig) -> int | None:
     written, share = config.argument("lr_decay_iters"), config.argument("lr_decay_fraction")
     total = total_steps(config)
     if written is not None:
-        return max(1, written) if whole(written) else None
-    if total is None:
+        return neox_decay_iters(0, written) if whole(written) else None
+    if total is None or (share is not None and not number(share)):
         return None
-    if share is not None:
-        return max(1, int(total * share // 1)) if number(share) else None
-    return max(1, total)
+    return neox_decay_iters(total, lr_decay_fraction=share)
 
 
 def warmup_steps(config: NeoXConfig) -> int | None:
@@ -74,5 +64,5 @@ def warmup_steps(config: NeoXConfig) -> int | None:
     share, decay = config.argument("warmup"), decay_steps(config)
     if not number(share) or decay is None:
         return None
-    steps = share * decay
+    steps = neox_warmup_iters(share, decay)
     return int(steps) if steps % 1 == 0 else None

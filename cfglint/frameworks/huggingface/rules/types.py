@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
-INTERVAL_FIELDS = ("eval_strategy", "evaluation_strategy", "logging_strategy", "save_strategy")
 
 
 @rule(
