@@ -1,6 +1,6 @@
 """`python -m cfglint`."""
 
-from cfglint.cli import main
+from cfglint.cli import program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    program()

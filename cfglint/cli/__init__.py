@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 from cfglint import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 COMMANDS = {
     "check": "lint files or folders: what the framework would refuse, and what it would not do",
@@ -19,11 +25,32 @@ COMMANDS = {
 }
 
 BAD_ARGUMENTS = 2
+RARELY = (100_000, 20, 20)  # thresholds of the garbage collector
 
 
-def main(argv: list[str] | None = None) -> int:
+def program() -> NoReturn:
+    """The command in a process of its own, which ends with it.
+
+    A check leaves few cycles behind, so looking for them waits until there may be many; and at the end nothing
+    is taken apart that the system takes back at once. Together they are a sixth of the time for one file.
+    """
+    from cfglint.source import libyaml
+
+    libyaml.OWNED = True
+    gc.set_threshold(*RARELY)
+    status = main(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = BAD_ARGUMENTS
+    except OSError as wrong:  # a full disk
+        print(f"cfglint: standard output: {wrong.strerror}", file=sys.stderr)
+        status = BAD_ARGUMENTS
+    os._exit(status)
+
+
+def main(arguments: list[str]) -> int:
     """Run one command; its exit status: 0 nothing found, 1 findings, 2 cfglint could not do the job."""
-    arguments = sys.argv[1:] if argv is None else argv
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
         print(usage())
@@ -34,10 +61,6 @@ def main(argv: list[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"cfglint: no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return BAD_ARGUMENTS
-    if argv is None:
-        from cfglint.source import libyaml
-
-        libyaml.OWNED = True  # the process is ours alone
     from cfglint.cli.arguments import Parser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
@@ -46,7 +69,6 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return int(command.run(parser.parse_args(arguments[1:])))
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        sys.stderr.close()
         return BAD_ARGUMENTS
     except KeyboardInterrupt:
         return 130

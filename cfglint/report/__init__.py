@@ -12,6 +12,8 @@ FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "ht
 def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:
     """The report of runs in a format; `colour` is for text on a terminal."""
     if form == "text":
+        if all(each.suppressed for outcome in outcomes for each in outcome.diagnostics):
+            return ""
         from cfglint.report import text
 
         return text.render(outcomes, colour)

@@ -233,10 +233,10 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215.
     """
-    from cfglint.fixes import remove
-
     for old, new, _ in deprecated(config):
         if new and new in config.zero.given:
+            from cfglint.fixes import remove
+
             setting = config.at("zero_optimization", old)
             said = f"{old} is the old name of {new}, and both are given"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"

@@ -65,11 +65,11 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
     """
+    launch = config.deepspeed
+    if launch is None or not launch.mismatches:
+        return
     from cfglint.fixes import replace
 
-    launch = config.deepspeed
-    if launch is None:
-        return
     for each in launch.mismatches:
         setting = launch.setting(each.path)
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
