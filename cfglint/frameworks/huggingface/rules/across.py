@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
 from cfglint.rule import Finding, rule
@@ -269,7 +268,7 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     norm = config.arguments["max_grad_norm"]
     if launch is None or "gradient_clipping" in launch.written or not number(norm):
         return
-    version = parse_version(config.facts.target.get("deepspeed", DEEPSPEED_NEWEST))
+    version = config.facts.version("deepspeed", DEEPSPEED_NEWEST)
     actual = DEFAULT_CLIPPING if version >= CLIPS_BY_DEFAULT else 0
     if "max_grad_norm" in config.arguments and norm != actual:
         clips = f"DeepSpeed clips at {actual}" if actual else "DeepSpeed does not clip"
