@@ -261,7 +261,7 @@ class Candidate:
 class Schema:
     """A kind's schema. Paths are tuples of keys; list indices in them are skipped."""
 
-    __slots__ = ("_homes", "_levels", "_quick", "exact_types", "kind", "raw")
+    __slots__ = ("_homes", "_levels", "_nearest", "_quick", "exact_types", "kind", "raw")
 
     def __init__(self, kind: str, raw: Raw) -> None:
         self.kind = kind
@@ -270,6 +270,7 @@ class Schema:
         self._quick: dict[int, dict[str, frozenset[Any]]] = {}
         self._levels: dict[tuple[str, ...], tuple[Raw, str | None] | None] = {(): (raw, raw.get("x-checked-at"))}
         self._homes: dict[str, list[tuple[str, ...]]] | None = None
+        self._nearest: dict[tuple[tuple[str, ...], str], list[Candidate]] = {}
 
     # What there is
 
@@ -305,13 +306,19 @@ class Schema:
         """What may have been meant by an unknown key of a section, the likeliest first.
 
         First near names of the section itself, then the same name in other sections, then near names there.
+        The same slip stands in many files of a repository, so an answer is kept.
         """
         section = tuple(step for step in path if isinstance(step, str))
+        if (section, key) not in self._nearest:
+            self._nearest[section, key] = self._search(section, key)
+        return self._nearest[section, key][:count]
+
+    def _search(self, section: tuple[str, ...], key: str) -> list[Candidate]:
         found = near(key, [(*section, name) for name in self.keys(section)])
         found += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
         if not found and self._homes is not None:
             found = near(key, [homes[0] for homes in self._homes.values() if homes[0][:-1] != section])
-        return found[:count]
+        return found
 
     def _properties(self, path: Path) -> dict[str, Raw]:
         found = self._find(tuple(step for step in path if isinstance(step, str)))

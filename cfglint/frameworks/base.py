@@ -87,8 +87,18 @@ class Facts:
         return Facts(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
 
+_versions: dict[str, Version] = {}
+
+
 def parse_version(text: str) -> Version:
     """`4.42.4` or `2026-05` as a tuple of numbers that compares as versions do; suffixes are cut."""
+    if text not in _versions:
+        _versions[text] = tuple(leading_numbers(text))
+    return _versions[text]
+
+
+def leading_numbers(text: str) -> list[int]:
+    """The numbers of a version's parts, up to the first part that does not begin with one."""
     numbers: list[int] = []
     for part in text.replace("-", ".").split("."):
         digits = ""
@@ -99,7 +109,7 @@ def parse_version(text: str) -> Version:
         if not digits:
             break
         numbers.append(int(digits))
-    return tuple(numbers)
+    return numbers
 
 
 class Layout:
