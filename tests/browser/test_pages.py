@@ -41,9 +41,13 @@ LOG = """\
 def told(root, tmp_path_factory):
     """What the browser has to say of one page of each command."""
     folder = tmp_path_factory.mktemp("pages")
-    new = folder / "new.json"
-    old = (root / "examples" / "good" / "deepspeed.json").read_text(encoding="utf-8")
-    new.write_text(old.replace('"gradient_accumulation_steps": 8', '"gradient_accumulation_steps": 4'), encoding="utf-8")
+    sides = [folder / "old", folder / "new"]
+    for side, accumulation in zip(sides, (8, 4), strict=True):
+        side.mkdir()
+        for name in ("deepspeed.json", "trainer.yaml"):
+            text = (root / "examples" / "good" / name).read_text(encoding="utf-8")
+            changed = text.replace('steps": 8', f'steps": {accumulation}').replace("steps: 8", f"steps: {accumulation}")
+            (side / name).write_text(changed, encoding="utf-8")
     log = folder / "train.log"
     log.write_text(LOG, encoding="utf-8")
     before = os.getcwd()
@@ -55,7 +59,7 @@ def told(root, tmp_path_factory):
             "unknown": ["explain", "good/trainer.yaml"],
             "log": ["explain", str(log)],
             "plan": ["plan", "good/deepspeed.json", "--gpus", "4,8,12,16,24,32", "--from-gpus", "8", "--time-per-step", "2"],
-            "diff": ["diff", "good/deepspeed.json", str(new), "--gpus", "8"],
+            "diff": ["diff", *map(str, sides), "--gpus", "8"],
         }.items():
             write(folder / f"{name}.html", arguments)
     finally:

@@ -182,9 +182,25 @@ class TestChanges:
         new.write_text(old.replace('"gradient_accumulation_steps": 8', '"gradient_accumulation_steps": 4'), encoding="utf-8")
         text = printed("diff", "good/deepspeed.json", str(new), "--gpus", "8")
         page = sound(text)
-        assert "The run would not start any more" in page.says
+        assert "The run would not start after this change" in page.says
         assert [heading for heading in ("Before", "After", "Settings", "New findings") if heading not in page.words] == []
         assert "was 8" in page.says
+
+    def test_several_runs_the_worst_first(self, printed, root, tmp_path):
+        old, new = tmp_path / "old", tmp_path / "new"
+        for folder, accumulation in ((old, 8), (new, 4)):
+            folder.mkdir()
+            for name in ("trainer.yaml", "deepspeed.json"):
+                text = (root / "examples" / "good" / name).read_text(encoding="utf-8")
+                text = text.replace("gradient_accumulation_steps: 8", f"gradient_accumulation_steps: {accumulation}")
+                text = text.replace('gradient_accumulation_steps": 8', f'gradient_accumulation_steps": {accumulation}')
+                (folder / name).write_text(text, encoding="utf-8")
+        (new / "layout.yml").write_text((root / "examples" / "bad" / "layout.yml").read_text(encoding="utf-8"), encoding="utf-8")
+        page = sound(printed("diff", str(old), str(new), "--gpus", "8"))
+        assert "1 run would not start after this change" in page.says
+        assert "There was no such run." in page.says
+        rows = [given["data-run"] for given in page.named("tr") if "data-run" in given]
+        assert rows == ["run-1", "run-2", "run-3"]
 
     def test_no_change(self, printed):
         page = sound(printed("diff", "good/deepspeed.json", "good/deepspeed.json", "--gpus", "8"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.reconcile import ENDLESS
 from cfglint.report.account import FRAMEWORKS, LOG_LABELS, sentence
 from cfglint.report.changes import NOTHING, place, title
+from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
 from cfglint.report.html.page import fragment, page
@@ -198,13 +199,14 @@ def planned(each: dict[str, Any], outcome: Outcome | None) -> dict[str, Any]:
 
 def changes(comparisons: list[Comparison]) -> str:
     """The page of `diff` and `review`."""
-    altered = [change(each, f"run-{number}") for number, each in enumerate((each for each in comparisons if not each.empty), 1)]
+    worst_first = sorted((each for each in comparisons if not each.empty), key=urgency)
+    altered = [change(each, f"run-{number}") for number, each in enumerate(worst_first, 1)]
     findings = [found for each in altered for found in (*each["new"], *each["gone"])]
     return page(
         "changes.html",
         findings,
         [each["anchor"] for each in altered],
-        command="diff",
+        command="changes",
         headline=changes_headline(comparisons, altered),
         status="error" if broken(altered) else "",
         lead=f"{pictures.many(len(comparisons), 'run')} compared.",
@@ -217,12 +219,13 @@ def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]
     if not altered:
         return sentence(NOTHING).rstrip(".")
     stopped = broken(altered)
-    if len(comparisons) == 1:
-        first = altered[0]["sentences"][0][0] if altered[0]["sentences"] else "other settings, the same numbers"
-        return "The run would not start any more" if stopped else sentence(first).rstrip(".")
     if stopped:
-        return f"{pictures.many(stopped, 'run')} would not start any more"
-    return f"{len(altered)} of {len(comparisons)} runs changed in meaning"
+        who = "The run" if len(comparisons) == 1 else pictures.many(stopped, "run")
+        return f"{who} would not start after this change"
+    if len(comparisons) > 1:
+        return f"{len(altered)} of {len(comparisons)} runs changed in meaning"
+    told = altered[0]["sentences"]
+    return sentence(told[0][0] if told else "other settings, the same numbers").rstrip(".")
 
 
 def broken(altered: list[dict[str, Any]]) -> int:

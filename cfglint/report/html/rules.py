@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from cfglint.report.manual import examples, summary
-from cfglint.report.text import shown
+from cfglint.report.text import shown as harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class RulePage:
     name: str
     summary: Markup
     body: Markup
-    examples: list[tuple[str, str]]
+    examples: list[tuple[Markup, str]]
 
 
 def pages(codes: Iterable[str]) -> list[RulePage]:
@@ -41,7 +41,8 @@ def pages(codes: Iterable[str]) -> list[RulePage]:
 def page(rule: Rule, with_examples: bool = True) -> RulePage:
     """The page of a rule."""
     body = Markup().join(map(block, blocks(rule.page.partition("\n")[2])))
-    return RulePage(rule.code, rule.name, inline(summary(rule)), body, examples(rule) if with_examples else [])
+    shown = [(inline(title), text) for title, text in examples(rule)] if with_examples else []
+    return RulePage(rule.code, rule.name, inline(summary(rule)), body, shown)
 
 
 def blocks(text: str) -> list[str]:
@@ -52,7 +53,7 @@ def blocks(text: str) -> list[str]:
 def block(text: str) -> Markup:
     """A paragraph, or an indented block as it stands."""
     if all(line.startswith("    ") for line in text.splitlines()):
-        kept = "\n".join(shown(line[4:]) for line in text.splitlines())
+        kept = "\n".join(harmless(line[4:]) for line in text.splitlines())
         return Markup("<pre>{}</pre>").format(kept)
     return Markup("<p>{}</p>").format(inline(" ".join(text.split())))
 
