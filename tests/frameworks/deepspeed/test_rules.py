@@ -353,3 +353,10 @@ def test_a_file_that_one_of_two_readers_takes_is_checked_all_the_same(runs):
     text = '{"train_batch_size": 64, // for 8 GPUs\n"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}'
     found = [(each.code, each.severity) for each in runs.text(text, whole=False).diagnostics]
     assert found == [("BAT001", "error"), ("SRC002", "warning")]
+
+
+@pytest.mark.parametrize(("value", "advice"), [(True, 'use "offload_optimizer": {"device": "cpu"}'), (False, "take it out")])
+def test_what_replaces_an_old_switch(runs, value, advice):
+    run = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 2, "cpu_offload": value}}, whole=False)
+    (found,) = [each for each in run.diagnostics if each.code == "KEY104"]
+    assert advice in found.message

@@ -275,14 +275,19 @@ def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
     """(old key, new key, advice) of the deprecated keys that the ZeRO section has."""
     given = config.zero.given
     if "cpu_offload_param" in given:
-        yield "cpu_offload_param", "offload_param", 'use "offload_param": {"device": "cpu"}'
+        yield "cpu_offload_param", "offload_param", offloading(config, "cpu_offload_param", "offload_param")
     if "cpu_offload_use_pin_memory" in given:
         yield "cpu_offload_use_pin_memory", "", "it does nothing; pin_memory stands in offload_optimizer and offload_param"
     if "cpu_offload" in given:
-        yield "cpu_offload", "offload_optimizer", 'use "offload_optimizer": {"device": "cpu"}'
+        yield "cpu_offload", "offload_optimizer", offloading(config, "cpu_offload", "offload_optimizer")
     if "stage3_gather_fp16_weights_on_model_save" in given:
         new = "gather_16bit_weights_on_model_save"
         yield "stage3_gather_fp16_weights_on_model_save", new, f"use stage3_{new}"
+
+
+def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
+    """What to write in place of an old switch for offloading."""
+    return f'use "{new}": {{"device": "cpu"}}' if config.zero[old] else "take it out, nothing is offloaded by default"
 
 
 def modern(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
