@@ -193,6 +193,7 @@ class Config:
         self.owner: dict[Any, Document] = {}
         self.load_problems: list[tuple[Document, Problem]] = []
         self.overridden: dict[Path, str] = {}  # where an override on the launch line came from
+        self.plain_scalars: list[Setting] | None = None  # kept by the rules on spelling, which ask for them one after the other
         self._batch: Batch | None = None
 
     @property

@@ -90,13 +90,20 @@ def none_is_text(config: Config) -> Iterator[Finding]:
             )
 
 
-def plain_scalars(config: Config) -> Iterator[Setting]:
-    """Unquoted scalars of the YAML files of a config, with the values that its reader gives them."""
+def plain_scalars(config: Config) -> list[Setting]:
+    """Unquoted scalars of a config's YAML files that may be more than they look, with the values that its reader gives them."""
+    if config.plain_scalars is None:
+        config.plain_scalars = list(found_scalars(config))
+    return config.plain_scalars
+
+
+def found_scalars(config: Config) -> Iterator[Setting]:
+    """The same, found by a walk over the files."""
     for document in config.documents:
         if document.syntax != "yaml":
             continue
         for path, key, node in document.walk():
-            if path in config.overridden:
+            if node.kind != SCALAR or node.style or not (":" in node.raw or node.raw[:1] in "0+-" or node.raw == "None"):
                 continue
-            if node.kind == SCALAR and not node.style and (":" in node.raw or node.raw[:1] in "0+-" or node.raw == "None"):
+            if path not in config.overridden:
                 yield Setting(path, config.get(*path), WRITTEN, document, node, key)

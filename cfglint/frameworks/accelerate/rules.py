@@ -111,7 +111,8 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
     if not config.values or "distributed_type" not in config.values:
         return
-    unknown = [key for key in config.values if key not in known_keys(config)]
+    known = known_keys(config)
+    unknown = [key for key in config.values if key not in known]
     for key in unknown:
         setting = config.setting(key)
         near = [each for each in schema().nearest((), key) if len(each.path) == 1] if isinstance(key, str) else []

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.diagnostic import Fix
+    from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.setting import Setting
 
@@ -77,6 +78,19 @@ def _renamed(setting: Setting, name: str) -> Fix | None:
     return rename(setting, name, f"write {name}", safe=False)
 
 
+_by_length: dict[Version, dict[int, list[str]]] = {}
+
+
+def by_length(config: TrainerConfig) -> dict[int, list[str]]:
+    """The fields of a release by the length of their names."""
+    if config.version not in _by_length:
+        found: dict[int, list[str]] = {}
+        for name in config.arguments.defaults:
+            found.setdefault(len(name), []).append(name)
+        _by_length[config.version] = found
+    return _by_length[config.version]
+
+
 def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
     """The field of this release, not set by the file, that a key is at most so many slips away from.
 
@@ -86,11 +100,12 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
     if len(key) < SAFEST_LENGTH:
         return None
     part = max(2, len(key) // 3)
+    lengths = by_length(config)
     close = [
         name
-        for name in config.arguments.defaults
-        if abs(len(name) - len(key)) <= most
-        and (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower())
+        for length in range(len(key) - most, len(key) + most + 1)
+        for name in lengths.get(length, ())
+        if (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower())
         and name not in config.values
         and sorted(name.split("_")) != sorted(key.split("_"))
     ]
