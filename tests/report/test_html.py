@@ -146,7 +146,7 @@ class TestExplain:
         text = printed("explain", "good/trainer.yaml")
         sound(text)
         assert "tell with --gpus N and --num-examples N." in text
-        assert '<span class="unknown ">' in text
+        assert '<span class="term unknown">' in text
         assert 'class="ghost"' in text
 
     def test_a_log(self, printed, tmp_path):

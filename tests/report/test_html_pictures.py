@@ -175,6 +175,31 @@ class TestCaptions:
         assert drawn.lanes == []
         assert drawn.total is None
 
+    def test_what_is_said_of_the_learning_rate(self):
+        told = numbers(total_steps=100, warmup_steps=10)
+        told.settings = {
+            "schedule": {"value": "cosine"},
+            "learning rate": {"value": 0.001},
+            "evaluations": {"value": 2},
+            "checkpoints": {"value": 0},
+        }
+        told.marks = {"evaluations": [50, 100]}
+        assert [(lane.label, lane.words) for lane in pictures.lanes(told)] == [
+            ("learning rate", "10 steps of warm-up, then cosine; highest 0.001"),
+            ("evaluations", "2, every 50 steps"),
+            ("checkpoints", "none"),
+        ]
+
+    @pytest.mark.parametrize("lowest", [None, "1e-5", True, 10**400, float("nan"), float("inf"), -1.0, 2.0])
+    def test_a_lowest_rate_that_is_none(self, lowest):
+        assert pictures.share(lowest, 1.0) == 0.0
+
+    def test_numbers_beyond_all_bounds(self):
+        huge = 10**400
+        drawn = pictures.draw(numbers(huge, data_parallel=huge, micro_batch=huge, accumulation=huge, total_steps=huge, warmup_steps=huge))
+        assert drawn.lanes == []
+        pictures.draw(numbers(total_steps=100, warmup_steps=huge, steps_per_epoch=1))
+
 
 class TestNumbers:
     def test_the_equation_that_does_not_hold(self):

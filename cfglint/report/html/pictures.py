@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from cfglint.frameworks.account import GPUS
 from cfglint.report.html import layout, step, timeline
@@ -10,10 +11,13 @@ from cfglint.report.html import layout, step, timeline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from markupsafe import Markup
 
     from cfglint.report.html.numbers import Numbers
+
+MOST = 10**15  # of anything that is drawn
 
 
 @dataclass
@@ -49,8 +53,8 @@ def draw(numbers: Numbers) -> Pictures:
 
 
 def usable(value: int | None) -> int | None:
-    """A count that can be drawn; what a refused file says may be 0 or less."""
-    return value if value is not None and value > 0 else None
+    """A count that can be drawn; what a refused file says may be 0 or less, or beyond all bounds."""
+    return value if value is not None and 0 < value <= MOST else None
 
 
 def many(count: int, thing: str) -> str:
@@ -124,16 +128,26 @@ def lanes(numbers: Numbers) -> list[Lane]:
 
 def rate_lane(numbers: Numbers, total: int) -> Lane:
     """Warm-up and decay."""
-    warmup = numbers.resolved.get("warmup_steps")
-    schedule, decay = numbers.told("schedule"), numbers.told("decay steps")
-    peak, lowest = numbers.told("learning rate"), numbers.told("lowest rate")
-    floor = lowest / peak if all(isinstance(each, (int, float)) and each > 0 for each in (peak, lowest)) else 0.0
+    warmup = first(numbers.told("schedule's warm-up"), numbers.resolved.get("warmup_steps"))
+    schedule, decay = numbers.told("schedule"), first(numbers.told("decay steps"), numbers.told("schedule's total"))
+    peak = numbers.told("learning rate")
     name = str(schedule) if schedule is not None else None
-    drawing = timeline.rate(
-        total, warmup or 0, name if warmup is not None else None, decay if isinstance(decay, int) else None, min(floor, 1.0)
-    )
+    course = name if warmup is not None else None
+    drawing = timeline.rate(total, warmup or 0, course, usable(decay), share(numbers.told("lowest rate"), peak))
     words = warming(warmup) + (f", then {name}" if name else "") + (f"; highest {peak}" if peak is not None else "")
     return Lane("learning rate", drawing, words)
+
+
+def first(*values: Any) -> int | None:
+    """The first whole number: what a schedule of DeepSpeed's own counts wins over the run's."""
+    return next((value for value in values if type(value) is int), None)
+
+
+def share(lowest: Any, peak: Any) -> float:
+    """The lowest learning rate as a share of the highest; 0 where they are no such numbers."""
+    if type(lowest) is float and type(peak) is float and 0 < lowest <= peak < inf:
+        return lowest / peak
+    return 0.0
 
 
 def warming(steps: int | None) -> str:
