@@ -79,9 +79,16 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
     """
     refused = {problem.start for _, problem in config.load_problems if problem.kind == "duplicate"}
     for document in config.documents:
+        if not any(map(has_twins, document.mappings())):
+            continue
         for path, _, node in document.walk():
-            if node.kind == MAPPING and len({key.raw for key, _ in node.children}) != len(node.children):
+            if has_twins(node):
                 yield from _twins(document, path, node, refused)
+
+
+def has_twins(node: Node) -> bool:
+    """Whether a mapping has a key twice."""
+    return node.kind == MAPPING and len({key.raw for key, _ in node.children}) != len(node.children)
 
 
 def _twins(document: Document, path: Path, mapping: Node, refused: set[int]) -> Iterator[Finding]:

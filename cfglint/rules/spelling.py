@@ -6,12 +6,14 @@ from cfglint.diagnostic import WARNING
 from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rule import Finding, rule
 from cfglint.source.document import SCALAR
+from cfglint.source.numbers import DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.base import Config
+    from cfglint.source.document import Node
 
 
 @rule(
@@ -100,10 +102,18 @@ def plain_scalars(config: Config) -> list[Setting]:
 def found_scalars(config: Config) -> Iterator[Setting]:
     """The same, found by a walk over the files."""
     for document in config.documents:
-        if document.syntax != "yaml":
+        if document.syntax != "yaml" or not any(map(deceptive, document.leaves)):
             continue
         for path, key, node in document.walk():
-            if node.kind != SCALAR or node.style or not (":" in node.raw or node.raw[:1] in "0+-" or node.raw == "None"):
-                continue
-            if path not in config.overridden:
+            if deceptive(node) and path not in config.overridden:
                 yield Setting(path, config.get(*path), WRITTEN, document, node, key)
+
+
+def deceptive(node: Node) -> bool:
+    """Whether a scalar may be one that these rules speak of."""
+    if node.style or node.kind != SCALAR:
+        return False
+    number = node.raw.lstrip("+-")
+    if number[:1] not in DIGITS or not number:
+        return node.raw == "None"
+    return ":" in number or (number[0] == "0" and number.isdigit() and len(number) > 1)

@@ -11,6 +11,7 @@ from bisect import bisect_right
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     Path = tuple[str | int, ...]
 
@@ -18,6 +19,8 @@ SCALAR = "scalar"
 MAPPING = "mapping"
 SEQUENCE = "sequence"
 ALIAS = "alias"
+
+NOTHING = ()  # the children of every scalar
 
 
 class Problem:
@@ -64,15 +67,17 @@ class Node:
         self.tag: str | None = None
         self.anchor: str | None = None
         self.target: Node | None = None  # an alias's anchored node
-        self.children: list = []  # type: ignore[type-arg]  # pairs or items, by kind
+        self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """The (key, value) pairs of a mapping in the order of the text, duplicates included."""
-        return self.children if self.kind == MAPPING else []
+        found: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
+        return found
 
     def items(self) -> list[Node]:
         """The items of a sequence."""
-        return self.children if self.kind == SEQUENCE else []
+        found: list[Node] = self.children if self.kind == SEQUENCE else []
+        return found
 
     def resolved(self) -> Node:
         """The node itself, or what an alias stands for."""
@@ -89,12 +94,13 @@ class Document:
     """One file's text and what its syntax makes of it.
 
     `text` is decoded, without a byte order mark; offsets count its characters. `roots` holds one node a
-    YAML document (a JSON text has at most one). `relaxations` are the places where a JSON text leaves
+    YAML document (a JSON text has at most one). `leaves` are a YAML text's scalars and aliases, keys among them,
+    in the order of the text. `relaxations` are the places where a JSON text leaves
     strict JSON (a comment, a trailing comma, ...), or a YAML text is read differently by PyYAML's two
     parsers: (start, end, what).
     """
 
-    __slots__ = ("_breaks", "bom", "comments", "path", "problems", "relaxations", "roots", "syntax", "text")
+    __slots__ = ("_breaks", "bom", "comments", "leaves", "path", "problems", "relaxations", "roots", "syntax", "text")
 
     def __init__(self, path: str, text: str, syntax: str, bom: bool = False) -> None:
         self.path = path
@@ -102,6 +108,7 @@ class Document:
         self.syntax = syntax
         self.bom = bom
         self.roots: list[Node] = []
+        self.leaves: list[Node] = []
         self.problems: list[Problem] = []
         self.comments: list[tuple[int, int]] = []
         self.relaxations: list[tuple[int, int, str]] = []
@@ -150,6 +157,17 @@ class Document:
                 stack.extend(((*path, name.raw), name, value) for name, value in reversed(node.children))
             elif node.kind == SEQUENCE:
                 stack.extend(((*path, index), None, item) for index, item in reversed(list(enumerate(node.children))))
+
+    def mappings(self) -> Iterator[Node]:
+        """Every mapping of the first document, without its place; aliases are not entered."""
+        stack = [self.root] if self.root is not None else []
+        while stack:
+            node = stack.pop()
+            if node.kind == MAPPING:
+                yield node
+                stack.extend(value for _, value in node.children if value.children)
+            else:
+                stack.extend(item for item in node.children if item.children)
 
 
 MERGE_DEPTH = 20

@@ -72,13 +72,26 @@ def read_bytes(path: str) -> bytes:
     except ValueError as error:
         raise FileProblem(path, str(error)) from None
     try:
-        refuse_kind(path, os.fstat(descriptor))
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_SIZE + 1)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE:
+            refuse_kind(path, status)
+        return read_all(descriptor, status.st_size)
     except OSError as error:
         raise FileProblem(path, why(path, error)) from None
     finally:
         os.close(descriptor)
+
+
+def read_all(descriptor: int, size: int) -> bytes:
+    """The bytes of an open file, with one byte more than the limit at most; `size` is what it is said to have."""
+    data = os.read(descriptor, size + 1)
+    if len(data) == size:
+        return data
+    parts = [data]
+    while data and sum(map(len, parts)) <= MAX_SIZE:
+        data = os.read(descriptor, MAX_SIZE)
+        parts.append(data)
+    return b"".join(parts)
 
 
 def refuse_kind(path: str, status: os.stat_result) -> None:

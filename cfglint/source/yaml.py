@@ -79,6 +79,7 @@ class Builder:
         self.open: list[Node] = []
         self.children: list[Node] = []  # of the open collection; a mapping's keys and values in turn until it is closed
         self.leaves: list[Node] = []
+        document.leaves = self.leaves
         self.tags: list[int] = []
         self.anchors: dict[str, Node] = {}
         self.problem: Problem | None = None

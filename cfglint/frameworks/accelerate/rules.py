@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
+    from cfglint.frameworks.base import Version
     from cfglint.frameworks.setting import Setting
     from cfglint.schema import Schema
 
@@ -107,13 +108,13 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160.
     """
-    from cfglint.fixes import rename
-
     if not config.values or "distributed_type" not in config.values:
         return
     known = known_keys(config)
     unknown = [key for key in config.values if key not in known]
     for key in unknown:
+        from cfglint.fixes import rename
+
         setting = config.setting(key)
         near = [each for each in schema().nearest((), key) if len(each.path) == 1] if isinstance(key, str) else []
         meant = str(near[0].path[-1]) if near else ""
@@ -124,12 +125,17 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
 
 
+_known: dict[Version, set[str]] = {}
+
+
 def known_keys(config: AccelerateConfig) -> set[str]:
     """The keys that the targeted release takes."""
     if not config.local:
         return {*SAGEMAKER_KEYS, *OLD_SPELLINGS}
-    known = set(schema().keys()) - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER) | {*OLD_SPELLINGS, *HISTORY}
-    return {key for key in known if within(key, config)}
+    if config.version not in _known:
+        known = set(schema().keys()) - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER) | {*OLD_SPELLINGS, *HISTORY}
+        _known[config.version] = {key for key in known if within(key, config)}
+    return _known[config.version]
 
 
 def within(key: str, config: AccelerateConfig) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Facts
     from cfglint.frameworks.neox.derive import Derived
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Path
 
 
 class NeoXConfig(Config):
@@ -42,6 +42,7 @@ class NeoXConfig(Config):
         super().__init__(documents, facts)
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
+        self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
         self._derived: Derived | None = None
         for document in documents:
             self._take(document)

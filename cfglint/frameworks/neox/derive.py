@@ -22,6 +22,11 @@ COPIES = {
     "zero_allgather_bucket_size": "allgather_bucket_size",
 }
 
+EMPTIED = frozenset(("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"))
+BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"))
+# Fields in which the type check sees something else than the file says.
+DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
+
 
 class Attention:
     """The attention of every layer: `kinds` that occur, and how many layers the list comes to."""
@@ -153,9 +158,11 @@ class Derived:
     def held(self, name: str) -> Any:
         """The value that the type check sees in a field."""
         config = self.config
+        if name not in DERIVED:
+            return config.argument(name)
         if name == "precision":
             return self.precision
-        if name in ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"):
+        if name in BATCH:
             return self._held_batch(name)
         if name == "model_parallel_size":
             return self.tensor
@@ -170,9 +177,7 @@ class Derived:
             return self.optimizer_type
         if name == "fp16" and self.precision == "fp16" and not isinstance(config.argument(name), dict):
             return {"enabled": True}
-        if name in ("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"):
-            return None
-        return config.argument(name)
+        return None if name in EMPTIED else config.argument(name)
 
     def _held_batch(self, name: str) -> Any:
         config = self.config

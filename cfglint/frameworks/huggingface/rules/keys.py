@@ -58,11 +58,12 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
     for key in config.values:
         if key in FIELDS:
             continue
-        setting = config.setting(key)
         near = nearest(key, config, 2 if strict else 1) if isinstance(key, str) else None
         if strict:
-            yield _unused(setting, key, f"TrainingArguments has no {key}" + (f"; {near} was meant?" if near else ""), near)
+            said = f"TrainingArguments has no {key}" + (f"; {near} was meant?" if near else "")
+            yield _unused(config.setting(key), key, said, near)
         elif near:
+            setting = config.setting(key)
             message = f"{key} is one slip away from {near}, which is not set"
             yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near))
 
@@ -91,30 +92,38 @@ def by_length(config: TrainerConfig) -> dict[int, list[str]]:
     return _by_length[config.version]
 
 
+_near: dict[tuple[Version, str, int], list[str]] = {}
+
+
 def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
-    """The field of this release, not set by the file, that a key is at most so many slips away from.
+    """The field of this release, not set by the file, that a key is at most so many slips away from."""
+    known = (config.version, key, most)
+    if known not in _near:
+        _near[known] = near_fields(key, by_length(config), most)
+    return next((name for name in _near[known] if name not in config.values), None)
+
+
+def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]:
+    """The fields that a key is at most so many slips away from, the nearest first.
 
     Only fields that share the beginning or the end of the name are looked at, so that many keys cost little.
     The same words in another order are a script's own name more often than a slip.
     """
     if len(key) < SAFEST_LENGTH:
-        return None
+        return []
     part = max(2, len(key) // 3)
-    lengths = by_length(config)
     close = [
         name
         for length in range(len(key) - most, len(key) + most + 1)
         for name in lengths.get(length, ())
-        if (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower())
-        and name not in config.values
-        and sorted(name.split("_")) != sorted(key.split("_"))
+        if (name[:part] == key[:part].lower() or name[-part:] == key[-part:].lower()) and sorted(name.split("_")) != sorted(key.split("_"))
     ]
     if not close:
-        return None
+        return []
     from cfglint.schema import edits, plain
 
     ranked = sorted((slips, name) for name in close if (slips := edits(plain(key), name, most)) <= most)
-    return ranked[0][1] if ranked else None
+    return [name for _, name in ranked]
 
 
 @rule(

@@ -207,8 +207,14 @@ def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`{name}` is null, and GPT-NeoX computes with it", exception=exception, fix=fix)
 
 
-def _refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
+def _refused(config: NeoXConfig) -> list[tuple[str, Path, Any, str]]:
     """(argument, its path in the files, value, what the type check raises) of what a file has a say in and the check refuses."""
+    if config.refused is None:
+        config.refused = list(_found_refused(config))
+    return config.refused
+
+
+def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
     places: dict[str, Path] = {name: (name,) for name in config.values if name not in REPLACED and name not in HOMES}
     places.update((name, path) for name, path in HOMES.items() if config.has(*path))
     for name, path in places.items():
