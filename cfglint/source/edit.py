@@ -13,6 +13,7 @@ from cfglint.source.spelling import spell, spell_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.source.document import Path
@@ -25,6 +26,8 @@ REPLACE = "replace"
 INSERT = "insert"
 DELETE = "delete"
 RENAME = "rename"
+
+SIGNS = {ord(sign): None for sign in "_.+-/"}
 
 
 class Edit:
@@ -150,7 +153,7 @@ def checked(before: Document, step: Step, text: str) -> Document:
     kept = [before.text[start:end] for start, end in before.comments if (start, end) not in lost]
     if kept != [after.text[start:end] for start, end in after.comments]:
         raise EditRefused("the edit would change a comment", place)
-    if shape(after.root) != step.expected:
+    if shape(after.root) != step.expected():
         raise EditRefused("the edit would change more than its own place", place)
     return after
 
@@ -167,9 +170,12 @@ def shape(node: Node | None) -> Shape:
 
 
 class Step:
-    """One change worked out on one document: its edits, the tree that it should leave, the comments that go."""
+    """One change worked out on one document: its edits, what it should make of the tree, the comments that go.
 
-    __slots__ = ("document", "edits", "expected", "layout", "may_lose", "place", "text")
+    `amend` changes the shape of the collection that the change speaks of; `indices` lead there from the root.
+    """
+
+    __slots__ = ("amend", "document", "edits", "indices", "layout", "may_lose", "place", "text")
 
     def __init__(self, document: Document, change: Change) -> None:
         self.document = document
@@ -178,7 +184,8 @@ class Step:
         self.edits: list[Edit] = []
         self.may_lose: list[tuple[int, int]] = []
         self.place = 0
-        self.expected = shape(document.root)
+        self.indices: list[int] = []
+        self.amend: Callable[[Shape], None]
         if change.kind == INSERT:
             self.insert(change.path, change.key, change.text)
         elif change.kind == REPLACE:
@@ -192,11 +199,19 @@ class Step:
         """The refusal of a change at a node."""
         return EditRefused(message, node.start)
 
+    def expected(self) -> Shape:
+        """The shape of the tree that the change should leave."""
+        tree = part = shape(self.document.root)
+        for index in self.indices:
+            part = part[3][index][1] if part[0] == MAPPING else part[3][index]
+        self.amend(part)
+        return tree
+
     # finding the place
 
-    def container(self, path: Path) -> tuple[Node, Shape]:
-        """The collection at a path and its part of the expected tree."""
-        node, expected = self.document.root, self.expected
+    def container(self, path: Path) -> Node:
+        """The collection at a path, which is the one to amend."""
+        node = self.document.root
         if node is None:
             raise EditRefused("the file is empty", 0)
         for step in path:
@@ -204,15 +219,12 @@ class Step:
             index = self.index(node, step, None)
             if index < 0:
                 raise self.missing(node, step)
-            entry = node.children[index]
-            if node.kind == MAPPING:
-                node, expected = entry[1], expected[3][index][1]
-            else:
-                node, expected = entry, expected[3][index]
+            self.indices.append(index)
+            node = entry_value(node, index)
             if node.kind == ALIAS:
                 raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
         self.refuse_shared(node, [node.anchor])
-        return node, expected
+        return node
 
     def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
         """The index of a child, -1 when there is none."""
@@ -250,24 +262,21 @@ class Step:
         """New text for a value."""
         if not change.path:
             raise EditRefused("the whole document is not replaced", 0)
-        container, expected = self.container(change.path[:-1])
+        container = self.container(change.path[:-1])
         step = change.path[-1]
         index = self.index(container, step, change.occurrence)
         if index < 0:
             if brought_in(container, step) is None:
                 raise self.missing(container, step)
+            self.indices.clear()
             self.insert(change.path[:-1], str(step), change.text)
             return
-        entry = container.children[index]
-        node = entry[1] if container.kind == MAPPING else entry
+        node = entry_value(container, index)
         self.place = node.start
         self.check_replaceable(node)
         value = self.fragment(change.text)
         value[2] = node.anchor
-        if container.kind == MAPPING:
-            expected[3][index][1] = value
-        else:
-            expected[3][index] = value
+        self.amend = lambda part: put_value(part, index, value)
         self.edits.append(self.replacement(node, change.text))
 
     def check_replaceable(self, node: Node) -> None:
@@ -292,27 +301,28 @@ class Step:
 
     def rename(self, change: Change) -> None:
         """A new name for a key."""
-        container, expected, index = self.member(change)
+        container, index = self.member(change)
         key = container.children[index][0]
         self.place = key.start
         if key.anchor is not None or key.tag is not None or key.start == key.end:
             raise self.refuse("this key is not a plain one", key)
         self.refuse_taken(container, change.key)
         text = spell_key(change.key, self.document, key)
-        expected[3][index][0] = self.key_shape(text)
+        name = self.key_shape(text)
+        self.amend = lambda part: put_key(part, index, name)
         self.edits.append(Edit(key.start, key.end, text))
 
-    def member(self, change: Change) -> tuple[Node, Shape, int]:
-        """The mapping that holds the key at a path, its part of the expected tree, and the key's index."""
+    def member(self, change: Change) -> tuple[Node, int]:
+        """The mapping that holds the key at a path, and the key's index."""
         if not change.path:
             raise EditRefused("the whole document is no key", 0)
-        container, expected = self.container(change.path[:-1])
+        container = self.container(change.path[:-1])
         index = self.index(container, change.path[-1], change.occurrence)
         if index < 0:
             raise self.missing(container, change.path[-1])
         if container.kind != MAPPING:
             raise self.refuse("an item of a list is no key", container)
-        return container, expected, index
+        return container, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
         """Refuse a key's name that the mapping has already."""
@@ -325,14 +335,15 @@ class Step:
         if self.document.root is None and not path and self.document.syntax == "yaml":
             self.insert_first(key, text)
             return
-        container, expected = self.container(path)
+        container = self.container(path)
         self.place = container.start
         if container.kind != MAPPING:
             raise self.refuse("there is no mapping here", container)
         self.refuse_taken(container, key)
         sibling = container.children[-1][0] if container.children else None
         name = spell_key(key, self.document, sibling)
-        expected[3].append([self.key_shape(name), self.fragment(text)])
+        member = [self.key_shape(name), self.fragment(text)]
+        self.amend = lambda part: part[3].append(member)
         if container.style == "flow":
             self.insert_flow(container, name, text)
         else:
@@ -341,7 +352,8 @@ class Step:
     def insert_first(self, key: str, text: str) -> None:
         """The first key of an empty YAML file, behind what comments it has."""
         name = spell_key(key, self.document)
-        self.expected = [MAPPING, None, None, [[self.key_shape(name), self.fragment(text)]]]
+        whole = [MAPPING, None, None, [[self.key_shape(name), self.fragment(text)]]]
+        self.amend = lambda part: part.extend(whole)
         line_break = self.layout.line_break()
         lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
         self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))
@@ -391,11 +403,11 @@ class Step:
 
     def delete(self, change: Change) -> None:
         """Take a key and its value out, with the lines that are theirs."""
-        container, expected, index = self.member(change)
+        container, index = self.member(change)
         key, value = container.children[index]
         self.place = key.start
         self.refuse_shared(key, [part.anchor for part in (*nodes(key), *nodes(value))])
-        del expected[3][index]
+        self.amend = lambda part: part[3].pop(index)
         if container.style == "flow" and self.text[container.start] == "{":
             self.delete_flow(container, index)
         elif len(container.children) == 1:
@@ -464,6 +476,8 @@ class Step:
 
     def fragment(self, text: str) -> Shape:
         """The tree of a value's text alone."""
+        if self.document.syntax == "yaml" and is_word(text):
+            return [SCALAR, None, None, text, ""]
         source = text if self.document.syntax == "yaml" else f"[{text}]"
         parsed = parse("", source, self.document.syntax)
         root = parsed.root
@@ -484,6 +498,31 @@ class Step:
         if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
             first, second = self.edits
             self.edits = [Edit(first.start, second.end, first.text + second.text)]
+
+
+def entry_value(node: Node, index: int) -> Node:
+    """The value at an index of a mapping, or the item of a sequence."""
+    entry = node.children[index]
+    found: Node = entry[1] if node.kind == MAPPING else entry
+    return found
+
+
+def put_value(part: Shape, index: int, value: Shape) -> None:
+    """Put a value into the shape of a collection."""
+    if part[0] == MAPPING:
+        part[3][index][1] = value
+    else:
+        part[3][index] = value
+
+
+def put_key(part: Shape, index: int, key: Shape) -> None:
+    """Put a key into the shape of a mapping."""
+    part[3][index][0] = key
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is a bare scalar in YAML whatever stands around it: letters, digits, and signs that mean nothing between them."""
+    return text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum()
 
 
 def nodes(root: Node) -> list[Node]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.diagnostic import ERROR
 from cfglint.frameworks.neox import fields
-from cfglint.frameworks.neox.derive import COPIES
+from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.refusals import describe, hollow, number, raised
 from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
 from cfglint.rule import Finding
@@ -215,7 +215,11 @@ def _refused(config: NeoXConfig) -> list[tuple[str, Path, Any, str]]:
 
 
 def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
-    places: dict[str, Path] = {name: (name,) for name in config.values if name not in REPLACED and name not in HOMES}
+    places: dict[str, Path] = {
+        name: (name,)
+        for name, value in config.values.items()
+        if not (fields.expected(name) == type(value).__name__ and name not in DERIVED) and name not in REPLACED and name not in HOMES
+    }
     places.update((name, path) for name, path in HOMES.items() if config.has(*path))
     for name, path in places.items():
         value = config.derived.held(name) if fields.known(name) else None
