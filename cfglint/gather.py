@@ -36,6 +36,16 @@ class Tally:
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
+    def add(self, other: Tally) -> None:
+        """Count what became of further files."""
+        self.checked += other.checked
+        self.strangers += other.strangers
+        self.unclear += other.unclear
+        self.unreadable += other.unreadable
+        self.targets.update(other.targets)
+        for name, number in other.relatives.items():
+            self.relatives[name] = self.relatives.get(name, 0) + number
+
 
 class Shelf:
     """Where files are taken from: the disk, where `texts` may stand for some of them (standard input).
@@ -92,6 +102,8 @@ class Gathering:
         self.section = section
         self.shelf = shelf or Shelf()
         self.tally = Tally()
+        self.taken: set[str] = set()
+        self.waiting: list[tuple[int, str]] = []
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
 
     def one(self, paths: list[str]) -> Run:
@@ -101,20 +113,30 @@ class Gathering:
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, Run]]:
         """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
-        taken: set[str] = set()
-        waiting: list[tuple[int, str]] = []
-        for index, path in enumerate(self._expanded(paths)):
+        yield from self.consumers(self.numbered(paths))
+        yield from self.others(self.waiting)
+
+    def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
+        """(position, file) for the files of the paths, folders walked."""
+        return list(enumerate(self._expanded(paths)))
+
+    def consumers(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, Run]]:
+        """(position, run) for every file that no other could name; the others are `waiting`, and what was named is `taken`."""
+        for index, path in numbered:
             document, kind = self._look(path)
             if kind is None:
                 continue
             if framework(kind).referable and path not in self.shelf.texts:
-                waiting.append((index, path))
+                self.waiting.append((index, path))
                 continue
             documents, kinds = self._with_references([document], [kind])
-            taken.update(self.shelf.identity(each.path) for each in documents)
+            self.taken.update(self.shelf.identity(each.path) for each in documents)
             yield index, self._run(documents, kinds)
+
+    def others(self, waiting: list[tuple[int, str]]) -> Iterator[tuple[int, Run]]:
+        """(position, run) for the files that nobody has named."""
         for index, path in waiting:
-            if self.shelf.identity(path) not in taken:
+            if self.shelf.identity(path) not in self.taken:
                 document, kind = self._look(path)
                 if kind is not None:
                     yield index, self._run(*self._with_references([document], [kind]))

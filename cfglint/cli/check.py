@@ -15,9 +15,10 @@ from cfglint.cli.common import (
     fail,
     left_out,
     load_configuration,
-    runs_of,
+    positive,
     silence,
 )
+from cfglint.cli.outcomes import outcomes
 from cfglint.cli.write import write
 from cfglint.gather import Tally, UnknownKind
 from cfglint.report import FORMATS, render
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from cfglint.baseline import Baseline
     from cfglint.cli.arguments import Namespace, Parser
     from cfglint.diagnostic import Outcome
-    from cfglint.run import Run
 
 
 def add_arguments(parser: Parser) -> None:
@@ -38,6 +38,7 @@ def add_arguments(parser: Parser) -> None:
     add_finding_options(parser)
     add_baseline_options(parser)
     add_output_options(parser, FORMATS)
+    parser.add_argument("--jobs", type=positive, metavar="N", help="processes that share the work (default: as many as pay)")
 
 
 def run(arguments: Namespace) -> int:
@@ -47,9 +48,7 @@ def run(arguments: Namespace) -> int:
         project = load_configuration(arguments)
         selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
         accepted = baseline_of(arguments, project)
-        outcomes = [(index, outcome_of(each, arguments)) for index, each in runs_of(arguments, project, tally)]
-        outcomes.sort(key=lambda pair: pair[0])
-        found = [outcome for _, outcome in outcomes]
+        found = outcomes(arguments, project, tally)
         silence(found, selection)
         if accepted:
             accept(accepted, found, arguments.write_baseline)
@@ -62,15 +61,6 @@ def run(arguments: Namespace) -> int:
     if tally.unreadable or not written:
         return 2
     return selection.status(found)
-
-
-def outcome_of(each: Run, arguments: Namespace) -> Outcome:
-    """What a run came to, with what pictures are drawn from where a page was asked for."""
-    if "html" not in arguments.format:
-        return each.outcome()
-    from cfglint.explain import explained
-
-    return explained(each)
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cfglint.selection import Selection
     from cfglint.versions import Found
 
+    Folders = dict[str, dict[str, list[Found]]]
+
 UNUSED_IGNORE = "SUP001"
 
 
@@ -210,20 +212,31 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
 def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Iterator[tuple[int, Run]]:
     """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
     if not arguments.paths and project.runs:
-        folders: dict[str, dict[str, list[Found]]] = {}
+        folders: Folders = {}
         for index, declared in enumerate(project.runs):
-            gathering = Gathering(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
-            gathering.tally, gathering.folders = tally, folders
-            yield index, gathering.one(declared.files)
+            yield index, declared_run(declared, arguments, project, tally, folders)
         return
-    section = tuple(arguments.section.split(".")) if arguments.section else ()
-    paths, texts = with_stdin(arguments)
-    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section, Shelf(texts))
-    gathering.tally = tally
+    gathering, paths = gathering_of(arguments, project, tally)
     if arguments.run:
         yield 0, gathering.one(paths)
     else:
         yield from gathering.each(paths)
+
+
+def declared_run(declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: Tally, folders: Folders) -> Run:
+    """A run as the configuration declares it; `folders` is what one finds out about versions for the next."""
+    gathering = Gathering(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+    gathering.tally, gathering.folders = tally, folders
+    return gathering.one(declared.files)
+
+
+def gathering_of(arguments: Namespace, project: Configuration, tally: Tally) -> tuple[Gathering, list[str]]:
+    """What makes runs of the paths of a command line, and the paths."""
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    paths, texts = with_stdin(arguments)
+    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section, Shelf(texts))
+    gathering.tally = tally
+    return gathering, paths
 
 
 def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> Run:
