@@ -60,13 +60,14 @@ class Baseline:
         return sum(same not in present for same in self.accepted if same[1] in files)
 
     def write(self) -> None:
-        """Write the file, sorted, so that its changes can be reviewed. OSError as `open` raises it."""
+        """Write the file, sorted, so that its changes can be reviewed. FileProblem when that cannot be."""
         import json
 
+        from cfglint.source import writing
+
         findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
-        with open(self.path, "w", encoding="utf-8", newline="\n") as out:
-            json.dump({"cfglint-baseline": VERSION, "findings": findings}, out, indent=1)
-            out.write("\n")
+        text = json.dumps({"cfglint-baseline": VERSION, "findings": findings}, indent=1) + "\n"
+        writing.put(self.path, text.encode("ascii"))
 
 
 def open_findings(outcome: Outcome) -> list[Diagnostic]:

@@ -23,6 +23,7 @@ from cfglint.cli.write import write
 from cfglint.gather import Tally, UnknownKind
 from cfglint.report import FORMATS, render
 from cfglint.selection import Selection
+from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
         accepted = accepted.of(accepted.path, outcomes)
         try:
             accepted.write()
-        except OSError as wrong:
-            raise UsageError(f"baseline {accepted.path}: {wrong.strerror or wrong}") from wrong
+        except FileProblem as wrong:
+            raise UsageError(f"baseline {wrong}") from wrong
     gone = accepted.apply(outcomes)
     if gone:
         text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"

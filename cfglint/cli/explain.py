@@ -6,6 +6,7 @@ import sys
 
 from cfglint import logs, reconcile
 from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run
+from cfglint.cli.write import to_file
 from cfglint.gather import UnknownKind
 from cfglint.report import account as report
 
@@ -101,9 +102,4 @@ def write(text: str, output: str | None) -> int:
     if output is None:
         sys.stdout.write(text)
         return 0
-    try:
-        with open(output, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
-    except OSError as wrong:
-        return fail(f"--output {output}: {wrong.strerror or wrong}")
-    return 0
+    return 0 if to_file(text, output) else 2

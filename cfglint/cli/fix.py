@@ -8,8 +8,9 @@ from cfglint.cli.common import UsageError, add_run_options, count, fail, left_ou
 from cfglint.gather import Tally, UnknownKind
 from cfglint.mend import mend
 from cfglint.repair import Changed, Repair, Unknown, repair, tuned
-from cfglint.source import files
+from cfglint.source import writing
 from cfglint.source.edit import EditRefused
+from cfglint.source.files import BYTE_ORDER_MARK, FileProblem, Identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,28 +97,33 @@ def _mend(work: Work, unsafe: bool) -> None:
 
 
 def _write(works: list[Work], arguments: Namespace) -> None:
-    if arguments.diff or arguments.check:
-        return
-    for work in works:
-        for document in work.run.documents:
-            if document.path in work.texts:
-                _write_one(work, document)
+    if not arguments.diff and not arguments.check:
+        for work in works:
+            if work.texts:
+                _write_run(work)
 
 
-def _write_one(work: Work, document: Document) -> None:
-    """Write a file's new text; refused when it is no longer what was read."""
+def _write_run(work: Work) -> None:
+    """Write the new texts of a run's files: all, or none when one of them is no longer what was read."""
+    edits = [writing.Edited(each.path, *_bytes(each, work.texts[each.path])) for each in work.run.documents if each.path in work.texts]
     try:
-        note = files.write(document.path, _identity(document), work.texts[document.path])
-    except files.FileProblem as wrong:
+        writing.write_all(edits)
+    except FileProblem as wrong:
         work.problem = str(wrong)
+        others = [each.path for each in edits if each.path != wrong.path]
+        if others:
+            work.problem += f" (of the same run, and not written either: {', '.join(others)})"
+        work.texts, work.changed = {}, []
         return
-    if note:
-        print(f"cfglint: {note}", file=sys.stderr)
+    for each in edits:
+        if each.note:
+            print(f"cfglint: {each.note}", file=sys.stderr)
 
 
-def _identity(document: Document) -> files.Identity:
-    """What the file was when it was read."""
-    return files.Identity((files.BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
+def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
+    """What the file was when it was read, and what it should become."""
+    identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
+    return identity, identity.encoded(text)
 
 
 def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:

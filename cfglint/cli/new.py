@@ -13,7 +13,7 @@ from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
 from cfglint.new.facts import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable, flag
 from cfglint.new.files import inside
 from cfglint.new.models import SHAPES
-from cfglint.source import files
+from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,9 +201,23 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     there = [path for path in paths if os.path.lexists(path)]
     if there and not arguments.force:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
-    for path, file in paths.items():
-        store(path, file.text)
-        print(f"cfglint: wrote {path}", file=sys.stderr)
+    writes = [placed(path, file.text) for path, file in paths.items()]
+    try:
+        for path in paths:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    except OSError as wrong:
+        raise UsageError(f"{path}: {wrong.strerror or wrong}") from wrong
+    writing.write_all(writes)
+    report(each.note for each in writes if each.note)
+    report(f"wrote {path}" for path in paths)
+
+
+def placed(path: str, text: str) -> writing.Write:
+    """The write of a file, in the place of one that is there."""
+    if not os.path.lexists(path):
+        return writing.New(path, text.encode("utf-8"))
+    identity = files.read(path)[2]
+    return writing.Edited(path, identity, identity.encoded(text))
 
 
 def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
@@ -217,20 +231,6 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
     if os.path.splitext(output)[1] != wanted and (wanted == ".json" or output.endswith(".json") or file.kind == "neox"):
         raise UsageError(f"-o {output}: a {file.kind} file ends in {wanted}")
     return {output: file}
-
-
-def store(path: str, text: str) -> None:
-    """Write a file, atomically in the place of one that is there."""
-    if os.path.lexists(path):
-        note = files.write(path, files.read(path)[2], text)
-        report([note] if note else [])
-        return
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "x", encoding="utf-8", newline="") as out:
-            out.write(text)
-    except OSError as wrong:
-        raise UsageError(f"{path}: {wrong.strerror or wrong}") from wrong
 
 
 def tell(made: Generated, doubts: list[str], output: str) -> None:

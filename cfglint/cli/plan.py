@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run, positive
@@ -79,13 +80,15 @@ def _report(form: str, told: dict[str, Any], run: Run) -> str:
 def _draw(told: dict[str, Any], path: str) -> str | None:
     """Write the plot; the reason when it cannot be written."""
     from cfglint.report import plot
+    from cfglint.source import files, writing
 
+    form = os.path.splitext(path)[1][1:].lower() or "png"
     try:
-        plot.draw(told, path)
+        writing.put(path, plot.draw(told, form))
     except plot.NoPlotting as wrong:
         return str(wrong)
     except ValueError as wrong:  # a kind of file that matplotlib does not write
         return f"--plot {path}: {wrong}"
-    except OSError as wrong:
-        return f"--plot {path}: {wrong.strerror or wrong}"
+    except files.FileProblem as wrong:
+        return f"--plot {wrong}"
     return None

@@ -27,13 +27,20 @@ def write(arguments: Namespace, render: Callable[[str, bool], str]) -> bool:
         if output is None:
             sys.stdout.write(render(form, form == "text" and in_colour()))
             continue
-        try:
-            with open(output, "w", encoding="utf-8", newline="") as out:
-                out.write(render(form, False))
-        except OSError as wrong:
-            fail(f"--output {output}: {wrong.strerror or wrong}")
-            done = False
+        done = to_file(render(form, False), output) and done
     return done
+
+
+def to_file(text: str, output: str) -> bool:
+    """Write a report to its file; False, and said why, when that cannot be."""
+    from cfglint.source import files, writing
+
+    try:
+        writing.put(output, text.encode("utf-8", "backslashreplace"))
+    except files.FileProblem as wrong:
+        fail(f"--output {wrong}")
+        return False
+    return True
 
 
 def in_colour() -> bool:

@@ -22,11 +22,13 @@ class NoPlotting(Exception):
     """matplotlib is not installed; the text tells how to get it."""
 
 
-def draw(told: dict[str, Any], path: str) -> None:
-    """Write the picture to a file, SVG or what its ending says; NoPlotting, or OSError when it cannot be written.
+def draw(told: dict[str, Any], form: str) -> bytes:
+    """The picture in a form, `svg` or another; NoPlotting, or ValueError for a form that matplotlib does not know.
 
     `told` is `cfglint.planning.table`.
     """
+    from io import BytesIO
+
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -42,7 +44,9 @@ def draw(told: dict[str, Any], path: str) -> None:
         lower.set_xticks(range(len(plans)), [str(plan["gpus"]) for plan in plans])
         lower.set_xlim(-0.6, len(plans) - 0.4)
         lower.set_xlabel("GPUs")
-        figure.savefig(path, metadata={"Date": None} if path.lower().endswith(".svg") else None)
+        picture = BytesIO()
+        figure.savefig(picture, format=form, metadata={"Date": None} if form == "svg" else None)
+    return picture.getvalue()
 
 
 def splits(axes: Axes, plans: list[dict[str, Any]], sizes: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""Files as text and back: what may be read, how a change is written, which files a folder holds."""
+"""Files as text: what may be read, and which files a folder holds."""
 
 from __future__ import annotations
 
@@ -52,6 +52,10 @@ class Identity:
     def same(self, data: bytes) -> bool:
         """Whether these bytes are the ones that were read."""
         return self.size == len(data) and self.digest == hash(data)
+
+    def encoded(self, text: str) -> bytes:
+        """Another text for the file as bytes, with the byte order mark that it had."""
+        return (BYTE_ORDER_MARK if self.bom else b"") + text.encode("utf-8")
 
 
 def read(path: str) -> tuple[str, bool, Identity]:
@@ -133,85 +137,6 @@ def decode(path: str, data: bytes) -> str:
         offset = data.index(b"\0")
         raise FileProblem(path, f"has a NUL byte at offset {offset}", "control", offset)
     return text.removeprefix("\ufeff")
-
-
-def write(path: str, identity: Identity, text: str) -> str | None:
-    """Put a text in the place of the one that was read, or leave the file as it is; raises FileProblem.
-
-    The new file is complete before it takes the old one's name. Links are followed to their target, mode and
-    owner stay, and so does the byte order mark. A file that changed since it was read, or that is read-only,
-    is left alone. Returns what a person should know about the write, None mostly.
-    """
-    target = os.path.realpath(path)
-    data = (BYTE_ORDER_MARK if identity.bom else b"") + text.encode("utf-8")
-    if identity.same(data):
-        return None
-    refuse_changed(path, target, identity)
-    if not os.access(target, os.W_OK):
-        raise FileProblem(path, "is read-only", "unwritable")
-    status = os.stat(target)
-    try:
-        temporary = sibling(target, data, status)
-        try:
-            refuse_changed(path, target, identity)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise FileProblem(path, f"cannot be written: {(error.strerror or str(error)).lower()}", "unwritable") from None
-    sync_folder(os.path.dirname(target))
-    if status.st_nlink > 1:
-        return f"{path} had {status.st_nlink} names; the others keep the old text"
-    return None
-
-
-def refuse_changed(path: str, target: str, identity: Identity) -> None:
-    """Refuse when the file is no longer what was read."""
-    if not identity.same(read_bytes(target)):
-        raise FileProblem(path, "changed since it was read", "unwritable")
-
-
-def sibling(target: str, data: bytes, status: os.stat_result) -> str:
-    """The path of a new file next to the target, with its mode and owner, whose bytes are on the disk."""
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".cfglint-{os.getpid()}-{status.st_ino}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-            keep_owner(descriptor, status)
-        os.chmod(temporary, stat.S_IMODE(status.st_mode))
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return temporary
-
-
-def keep_owner(descriptor: int, status: os.stat_result) -> None:
-    """Give a new file the old one's owner and group, as far as the system lets us."""
-    own = os.fstat(descriptor)
-    if hasattr(os, "fchown") and (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid):
-        try:
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-        except PermissionError:
-            return
-
-
-def sync_folder(folder: str) -> None:
-    """Put a renaming on the disk, where folders can be opened."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
 
 
 def walk(folder: str) -> Iterator[str]:

@@ -1,0 +1,378 @@
+"""Files written whole or not at all, however the process ends.
+
+A new text is put on the disk under no name, gets one beside its target, and is renamed over it: whoever looks sees
+the old file or the new one. What remains of a process that is killed between the last two steps is removed by the
+next write in that folder. It can tell that nobody needs such a file, because who writes holds a lock on the folder,
+and the system takes locks back from the dead. Process numbers would not tell: in containers all have the same few.
+
+Without unnamed files (O_TMPFILE, of Linux) the new file has a name for as long as it is written. Without locks
+(Windows, some network file systems) what a killed process left stays. The target is in no danger either way.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import ExitStack, contextmanager, suppress
+
+from cfglint.source.files import FileProblem, Identity, read_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+PREFIX, SUFFIX = ".cfglint-", ".tmp"
+OPEN_FILES = "/proc/self/fd"
+PATIENCE = 10.0  # seconds for the lock of a folder: who holds it longer is no write of ours, or a stopped one
+PAUSE = 0.005  # seconds between two tries
+GROUP_BITS, OTHER_BITS = 0o070, 0o007
+
+swept: set[str] = set()  # folders that were looked through for what others left: once is enough for a process
+
+
+def write(path: str, identity: Identity, text: str) -> str | None:
+    """Put a text in the place of the one that was read; what a person should know about it, None mostly.
+
+    Links are followed to their target. Mode, byte order mark and, as far as the system lets us, owner, group, access
+    list and extended attributes stay. Raises FileProblem, and leaves the file as it is, when it changed since it was
+    read, is read-only, or cannot be written.
+    """
+    edited = Edited(path, identity, identity.encoded(text))
+    write_all([edited])
+    return edited.note
+
+
+def put(path: str, data: bytes) -> None:
+    """Make a report, whatever was there; raises FileProblem, and then what was there stays.
+
+    What is no regular file, a pipe or /dev/stdout, is written to; so is a file that cannot be replaced since its
+    folder is closed to us or it is mounted by itself.
+    """
+    report = Write(path, data)
+    try:
+        if not path.startswith("/dev/") and not path.endswith(os.sep) and report.is_regular():
+            try:
+                write_all([report])
+                return
+            except FileProblem as wrong:
+                if report.status is None or not isinstance(wrong.__cause__, OSError) or not barred(wrong.__cause__):
+                    raise
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise FileProblem(path, reason(error), "unwritable") from error
+
+
+def write_all(writes: Sequence[Write]) -> None:
+    """Do writes that belong together, all or none; raises FileProblem.
+
+    Everything that can go wrong is done before the first file gets its name. Only a process that is killed between
+    two renamings, which follow each other at once, can leave some of them done.
+    """
+    with ExitStack() as stack:
+        folders = stack.enter_context(locked({each.folder for each in writes}))
+        stack.enter_context(uninterrupted())
+        wanted = [each for each in writes if each.attempt(each.wanted)]
+        for each in wanted:
+            stack.callback(each.discard)
+            each.attempt(each.stage)
+        done: list[Write] = []
+        try:
+            for each in wanted:
+                each.attempt(each.commit)
+                done.append(each)
+        except FileProblem as wrong:
+            take_back(done, wrong)
+            raise
+        for folder in folders:
+            with suppress(OSError):  # not every file system can
+                os.fsync(folder)
+
+
+def take_back(done: list[Write], wrong: FileProblem) -> None:
+    """Undo writes since a later one failed; FileProblem that names those that stay."""
+    try:
+        while done:
+            done[-1].attempt(done[-1].undo)
+            done.pop()
+    except FileProblem as again:
+        stay = ", ".join(each.path for each in done)
+        raise FileProblem(wrong.path, f"{wrong.message}; already written: {stay} ({again.message})", "unwritable") from again
+
+
+class Write:
+    """A file on its way, in the place of whatever is there: staged under a name of ours or none, then committed.
+
+    `target` is what the path leads to, `status` what the system says of it (None: there is nothing), `note` what
+    a person should know.
+    """
+
+    note: str | None = None
+    status: os.stat_result | None = None
+    descriptor: int | None = None  # of the staged file, while it is open
+    temporary: str | None = None  # the staged file's name, while it has one of ours
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+        self.target = os.path.realpath(path)
+        self.folder = os.path.dirname(self.target)
+
+    def attempt(self, step: Callable[[], bool | None]) -> bool | None:
+        """What a step returns; FileProblem where the system refuses it."""
+        try:
+            return step()
+        except OSError as error:
+            what = f"no file can be made in {self.folder}" if isinstance(error, PermissionError) else reason(error)
+            raise FileProblem(self.path, f"cannot be written: {what}", "unwritable") from error
+
+    def is_regular(self) -> bool:
+        """Whether the target is a regular file, or nothing yet."""
+        with suppress(FileNotFoundError):
+            self.status = os.stat(self.target)
+        return self.status is None or stat.S_ISREG(self.status.st_mode)
+
+    def wanted(self) -> bool:
+        """Whether there is something to write; FileProblem when what is there has to stay."""
+        if self.is_regular() and self.status and not (self.status.st_mode & 0o222 and os.access(self.target, os.W_OK)):
+            raise FileProblem(self.path, "is read-only", "unwritable")  # root, too, should be told
+        return True
+
+    def stage(self) -> None:
+        """Put the data on the disk, with everything of the old file but its name."""
+        mode = 0o600 if self.status else 0o666
+        self.descriptor = unnamed(self.folder, mode)
+        if self.descriptor is None:
+            name = free_name(self.folder)
+            self.descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+            self.temporary = name
+        with open(self.descriptor, "wb", closefd=False) as file:
+            file.write(self.data)
+        if self.status:
+            dress(self.descriptor if os.chmod in os.supports_fd else self.temporary or "", self.target, self.status)
+        os.fsync(self.descriptor)
+
+    def commit(self) -> None:
+        """Give the staged file its name, after a last look at what has it now."""
+        if self.temporary is None:
+            self.temporary = named(self.descriptor, self.folder)
+        self.close()
+        self.look()
+        os.replace(self.temporary, self.target)
+        self.temporary = None
+
+    def look(self) -> None:
+        """FileProblem when what is there now is not what is to be replaced."""
+
+    def undo(self) -> None:
+        """Put back what was there before the commit; nothing for a report, which is written by itself."""
+
+    def discard(self) -> None:
+        """Leave nothing staged behind."""
+        self.close()
+        if self.temporary:
+            with suppress(OSError):
+                os.unlink(self.temporary)
+
+    def close(self) -> None:
+        """Close the staged file: Windows renames no open one."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+        self.descriptor = None
+
+
+class Edited(Write):
+    """A file that was read, with other bytes."""
+
+    def __init__(self, path: str, identity: Identity, data: bytes) -> None:
+        super().__init__(path, data)
+        self.identity = identity
+        self.before = b""
+
+    def wanted(self) -> bool:
+        """Whether the file has other bytes still; refused when they are not those that were read, either."""
+        if self.identity.same(self.data):
+            return False
+        self.before = self.present()
+        if self.before == self.data:  # another cfglint was here
+            return False
+        self.look()
+        super().wanted()
+        if self.status and self.status.st_nlink > 1:
+            self.note = f"{self.path} had {self.status.st_nlink} names; the others keep the old text"
+        return True
+
+    def look(self) -> None:
+        """Refuse a file that somebody else wrote since it was read."""
+        if not self.identity.same(self.present()):
+            raise FileProblem(self.path, "changed since it was read", "unwritable")
+
+    def present(self) -> bytes:
+        """What is in the file now."""
+        try:
+            return read_bytes(self.target)
+        except FileProblem as wrong:
+            raise FileProblem(self.path, wrong.message, "unwritable") from None
+
+    def undo(self) -> None:
+        """Write the bytes that were read."""
+        old = Edited(self.path, Identity(self.data), self.before)
+        try:
+            old.wanted()
+            old.stage()
+            old.commit()
+        finally:
+            old.discard()
+
+
+class New(Write):
+    """A file where none was."""
+
+    def wanted(self) -> bool:
+        """Whether there is none; refused when there is."""
+        self.look()
+        return True
+
+    def look(self) -> None:
+        """Refuse a name that is taken."""
+        if os.path.lexists(self.path):
+            raise FileProblem(self.path, "is there already", "unwritable")
+
+    def undo(self) -> None:
+        """Remove the file."""
+        os.unlink(self.target)
+
+
+def reason(error: OSError) -> str:
+    """A system error in words."""
+    return (error.strerror or str(error)).lower()
+
+
+def barred(error: OSError) -> bool:
+    """Whether a file cannot be replaced for a reason that does not keep anybody from writing into it."""
+    import errno
+
+    return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+
+
+def free_name(folder: str) -> str:
+    """A path for a file of ours in a folder."""
+    return os.path.join(folder, f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
+
+
+def unnamed(folder: str, mode: int) -> int | None:
+    """The descriptor of a new file without a name, where there is such a thing."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir(OPEN_FILES):
+        return None
+    try:
+        return os.open(folder, os.O_WRONLY | os.O_TMPFILE, mode)
+    except OSError:
+        return None
+
+
+def named(descriptor: int | None, folder: str) -> str:
+    """The name that an unnamed file gets."""
+    name = free_name(folder)
+    within = os.open(folder, os.O_PATH)
+    try:  # only with a folder's descriptor does Python follow the link to the open file
+        os.link(f"{OPEN_FILES}/{descriptor}", os.path.basename(name), dst_dir_fd=within, follow_symlinks=True)
+    finally:
+        os.close(within)
+    return name
+
+
+def dress(file: int | str, old: str, status: os.stat_result) -> None:
+    """Give a new file the owner, group, access list, extended attributes (Linux) and mode of an old one, as far as we may."""
+    mode = stat.S_IMODE(status.st_mode)
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(file, status.st_uid, -1)
+        try:
+            os.chown(file, -1, status.st_gid)
+        except OSError:  # what the old group may do is not for another one
+            mode = mode & ~GROUP_BITS | (mode & OTHER_BITS) << 3
+    if hasattr(os, "listxattr"):
+        with suppress(OSError):
+            copy_attributes(file, old)
+    os.chmod(file, mode)
+
+
+def copy_attributes(file: int | str, old: str) -> None:
+    """Give a new file the extended attributes of an old one, and take those that came from its folder."""
+    kept = os.listxattr(old)
+    for attribute in os.listxattr(file):
+        if attribute not in kept:
+            with suppress(OSError):
+                os.removexattr(file, attribute)
+    for attribute in kept:
+        with suppress(OSError):
+            os.setxattr(file, attribute, os.getxattr(old, attribute))
+
+
+@contextmanager
+def locked(folders: Iterable[str]) -> Iterator[list[int]]:
+    """Keep other processes of cfglint out of folders, where these can be locked; the descriptors of the folders."""
+    with ExitStack() as stack:
+        descriptors = []
+        for folder in sorted(folders):  # in one order, or two processes would wait for each other
+            try:
+                descriptor = os.open(folder, os.O_RDONLY)
+            except OSError:
+                continue
+            stack.callback(os.close, descriptor)
+            descriptors.append(descriptor)
+            if lock(descriptor) and folder not in swept:
+                sweep(folder)
+                swept.add(folder)
+        yield descriptors
+
+
+def lock(descriptor: int) -> bool:
+    """Lock an open folder; False when that cannot be had."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    import time
+
+    def held_elsewhere() -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+    until = time.monotonic() + PATIENCE
+    try:
+        while held_elsewhere():
+            if time.monotonic() > until:
+                return False
+            time.sleep(PAUSE)
+    except OSError:  # a file system without locks
+        return False
+    return True
+
+
+def sweep(folder: str) -> None:
+    """Remove what processes that were killed left in a folder that we have locked."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(PREFIX) and name.endswith(SUFFIX):
+                with suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let signals that would end the process wait."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
