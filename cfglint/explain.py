@@ -79,7 +79,7 @@ class Account:
             self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
 
     def _tell_batch(self, batch: Batch) -> None:
-        package = self._package(0)
+        package = self.run.configs[0].release
         for label, setting in (("micro batch", batch.micro_batch), ("accumulation", batch.accumulation)):
             self.items.append(Item(BATCH, label, setting, self._gpus if setting.origin == DERIVED else "", package))
         terms = (batch.micro_batch, batch.accumulation, batch.data_parallel)
@@ -103,10 +103,6 @@ class Account:
     def _gpus(self) -> str:
         """The flag for the GPUs, where their number is not known."""
         return GPUS if self.run.facts.gpus is None else ""
-
-    def _package(self, position: int) -> str:
-        config = self.run.configs[position]
-        return f"{config.package} {config.facts.target.get(config.package, config.newest)}"
 
     def _use_filled(self) -> None:
         """Let a line that shows an `"auto"` say who filled it."""

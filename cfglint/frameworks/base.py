@@ -181,9 +181,7 @@ class Config:
     first. `load_problems` are reasons for which the framework could not read a file: (document, problem).
     """
 
-    kind = ""
-    package = ""
-    newest = ""
+    framework: Framework
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: Facts) -> None:
@@ -197,30 +195,36 @@ class Config:
         self._batch: Batch | None = None
 
     @property
+    def kind(self) -> str:
+        """The kind of the files."""
+        return self.framework.kind
+
+    @property
+    def package(self) -> str:
+        """The package whose release decides."""
+        return self.framework.package
+
+    @property
     def version(self) -> Version:
         """The targeted release of the framework."""
-        return self.facts.version(self.package, self.newest)
+        return self.facts.version(self.package, self.framework.newest)
 
     @property
     def release(self) -> str:
         """The package with its version, as people say it: `transformers 5.23.0`."""
-        version = self.facts.target.get(self.package, self.newest) or ".".join(map(str, self.version))
+        version = self.facts.target.get(self.package, self.framework.newest) or ".".join(map(str, self.version))
         return f"{self.package} {version}"
 
     @property
     def batch(self) -> Batch:
         """The batch as the framework resolves it."""
         if self._batch is None:
-            self._batch = self.resolve_batch()
+            self._batch = self.framework.batch(self)
         return self._batch
-
-    def resolve_batch(self) -> Batch:
-        """Infer the batch as the framework does."""
-        raise NotImplementedError
 
     def numbers(self) -> dict[str, int | None]:
         """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
-        return {}
+        return self.framework.numbers(self)
 
     def moment(self, fails_at: str | None) -> str | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
@@ -228,9 +232,7 @@ class Config:
 
     def account(self) -> Account:
         """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
-        from cfglint.frameworks.account import Account
-
-        return Account(self.release)
+        return self.framework.account(self)
 
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
@@ -331,6 +333,18 @@ class Framework:
 
     def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
         """The config that the files come to, in the order given."""
+        raise NotImplementedError
+
+    def batch(self, config: Any) -> Batch:
+        """The batch that a config of this kind comes to, inferred as the framework does."""
+        raise NotImplementedError
+
+    def numbers(self, config: Any) -> dict[str, int | None]:
+        """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
+        return {}
+
+    def account(self, config: Any) -> Account:
+        """A config of this kind for people; see `Config.account`."""
         raise NotImplementedError
 
     def load_rules(self) -> None:

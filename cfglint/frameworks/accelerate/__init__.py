@@ -6,7 +6,9 @@ from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config, Facts
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+    from cfglint.frameworks.account import Account
+    from cfglint.frameworks.base import Batch, Config, Facts
     from cfglint.source.document import Document, Path
     from cfglint.source.readers import Reader
 
@@ -71,6 +73,18 @@ class Accelerate(Framework):
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 
         return AccelerateConfig(documents, facts, kinds)
+
+    def batch(self, config: AccelerateConfig) -> Batch:
+        """The processes; the batch itself is the script's."""
+        from cfglint.frameworks.accelerate.batch import resolve
+
+        return resolve(config)
+
+    def account(self, config: AccelerateConfig) -> Account:
+        """Machines, processes and precision."""
+        from cfglint.frameworks.accelerate.account import account
+
+        return account(config)
 
     def load_rules(self) -> None:
         """Register accelerate's rules."""

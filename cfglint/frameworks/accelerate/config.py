@@ -5,15 +5,13 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 
 from __future__ import annotations
 
-from cfglint.frameworks.accelerate import FRAMEWORK, KIND, NEWEST
-from cfglint.frameworks.base import Batch, Config, Layout
-from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.frameworks.accelerate import FRAMEWORK, KIND
+from cfglint.frameworks.base import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Facts
     from cfglint.source.document import Document
 
@@ -27,9 +25,7 @@ AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 class AccelerateConfig(Config):
     """A launch file as the launcher takes it. `trainer` is the config of the script, where its file is in the run."""
 
-    kind = KIND
-    package = "accelerate"
-    newest = NEWEST
+    framework = FRAMEWORK
     batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
 
     def __init__(self, documents: list[Document], facts: Facts, kinds: list[str] | None = None, trainer: Config | None = None) -> None:
@@ -145,18 +141,3 @@ class AccelerateConfig(Config):
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         return [DeepSpeedConfig([self.deepspeed_file], self.facts.but(whole=False, declared=False, overrides=()))]
-
-    def resolve_batch(self) -> Batch:
-        """The launcher knows processes and no batch; that is the script's."""
-        processes = self.started if self.facts.gpus is None else self.facts.gpus
-        nothing = Setting(("batch",), None, DERIVED, because="the script's own")
-        shared = [self.axis(name) or 1 for name in ("tp", "cp", "sp")]
-        layout = Layout(processes, shared[0], context_parallel=shared[1], sequence_parallel=shared[2])
-        ways = processes // (shared[0] * shared[1] * shared[2]) if processes else None
-        return Batch(layout, nothing, nothing, Setting(("data_parallel",), ways, DERIVED, because="processes"), nothing)
-
-    def account(self) -> Account:
-        """Machines, processes and precision."""
-        from cfglint.frameworks.accelerate.account import account
-
-        return account(self)

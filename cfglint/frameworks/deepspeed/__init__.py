@@ -7,7 +7,9 @@ from cfglint.source.document import MAPPING, SCALAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config, Facts
+    from cfglint.frameworks.account import Account
+    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.source.document import Document, Node
     from cfglint.source.readers import Reader
 
@@ -117,6 +119,18 @@ class DeepSpeed(Framework):
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         return DeepSpeedConfig(documents, facts)
+
+    def batch(self, config: DeepSpeedConfig) -> Batch:
+        """The missing batch keys inferred with DeepSpeed's own operators."""
+        from cfglint.frameworks.deepspeed.batch import resolve
+
+        return resolve(config)
+
+    def account(self, config: DeepSpeedConfig) -> Account:
+        """Optimizer, schedule, precision and ZeRO."""
+        from cfglint.frameworks.deepspeed.account import account
+
+        return account(config)
 
     def load_rules(self) -> None:
         """Register DeepSpeed's rules."""

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
 
 OWN = ("adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon")
 MUP = ("muadam", "muadamw", "musgd")
@@ -100,7 +100,7 @@ class Optimizer:
         return names.split() if names is not None else None
 
 
-def chosen(config: DeepSpeedConfig) -> Optimizer | None:
+def chosen(config: DeepSpeedSections) -> Optimizer | None:
     """The optimizer that a config asks for; None without a `type`, or where the section cannot be read."""
     section = config.values.get("optimizer")
     name = section.get("type") if isinstance(section, dict) else None
@@ -113,7 +113,7 @@ def chosen(config: DeepSpeedConfig) -> Optimizer | None:
     return Optimizer(name, class_of(config, name, arguments), params, arguments)
 
 
-def class_of(config: DeepSpeedConfig, name: str, arguments: dict[Any, Any]) -> str:
+def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) -> str:
     """The class that a name becomes; what DeepSpeed itself reads is taken out of `arguments`."""
     on_cpu = config.offload != "none"
     if name in ("adam", "adamw"):
@@ -133,7 +133,7 @@ def class_of(config: DeepSpeedConfig, name: str, arguments: dict[Any, Any]) -> s
     return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
 
 
-def adam_class(config: DeepSpeedConfig, name: str, arguments: dict[Any, Any], on_cpu: bool) -> str:
+def adam_class(config: DeepSpeedSections, name: str, arguments: dict[Any, Any], on_cpu: bool) -> str:
     """Adam and AdamW: torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one."""
     decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
     torch_adam = arguments.get("torch_adam", False)

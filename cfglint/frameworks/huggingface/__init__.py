@@ -6,7 +6,9 @@ from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config, Facts
+    from cfglint.frameworks.account import Account
+    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.source.document import Document, Path
     from cfglint.source.readers import Reader
 
@@ -158,6 +160,24 @@ class Trainer(Framework):
         from cfglint.frameworks.huggingface.config import TrainerConfig
 
         return TrainerConfig(documents, kinds, facts)
+
+    def batch(self, config: TrainerConfig) -> Batch:
+        """Per-device size x accumulation x data-parallel size."""
+        from cfglint.frameworks.huggingface.batch import resolve
+
+        return resolve(config)
+
+    def numbers(self, config: TrainerConfig) -> dict[str, int | None]:
+        """Steps per epoch, total steps and warm-up steps."""
+        from cfglint.frameworks.huggingface.batch import steps
+
+        return steps(config).numbers()
+
+    def account(self, config: TrainerConfig) -> Account:
+        """Length, learning rate, precision, and what the trainer fills in."""
+        from cfglint.frameworks.huggingface.account import account
+
+        return account(config)
 
     def load_rules(self) -> None:
         """Register the rules."""

@@ -1,188 +1,46 @@
-"""A trainer's configuration: its file, the files that it names, and what they come to."""
+"""A trainer's configuration: its files, and the DeepSpeed run that they may come to."""
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import Config
-from cfglint.frameworks.huggingface import FRAMEWORK, KIND, NEWEST, PACKAGE
-from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.huggingface.files import TrainerFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.account import Account
-    from cfglint.frameworks.base import Batch, Facts, Version
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
-    from cfglint.frameworks.overrides import Override
-    from cfglint.source.document import Document
 
 
-class TrainerConfig(Config):
-    """What `HfArgumentParser` and a `Trainer` make of a file.
+class TrainerConfig(TrainerFiles):
+    """What a `Trainer` makes of its files."""
 
-    `whole` is false where the file is no mapping or could not be read; `arguments` are then the defaults.
-    `files` maps a key that names a file to that file.
-    """
-
-    kind = KIND
-    package = PACKAGE
-    newest = NEWEST
-    batch_keys = {
-        "micro_batch": "per_device_train_batch_size",
-        "accumulation": "gradient_accumulation_steps",
-    }
-
-    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
-        super().__init__(documents, facts)
-        self._version = facts.version(PACKAGE, NEWEST)
-        self.files = attach(documents, kinds)
-        self.root: Any = self._read(documents[0])
-        self.readable = not self.load_problems
-        self.whole = self.readable and isinstance(self.root, dict)
-        if isinstance(self.root, dict):
-            self.values = self._completed(self.root)
-        self.arguments = Arguments(self.values, self.version)
-        if "deepspeed" in self.files:
-            self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
-        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
-        self._sections: dict[str, Any] = {}
-        self._deepspeed: DeepSpeedLaunch | None = None
-        for name in self.files:
-            self.section(name)
-
-    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The file's values with the launch line's over them; `${...}` counts where the file may have a reader that knows it."""
-        values = self.launched_with(values)
-        if "${" in self.documents[0].text and not self.facts.declared:
-            from cfglint.frameworks.overrides import interpolated, refers
-
-            values = interpolated(values) if refers(values) else values
-        return values
-
-    def override_value(self, override: Override) -> Any:
-        """A launch line's arguments are cast by the field's type, as HfArgumentParser's argparse does."""
-        from cfglint.frameworks.huggingface.launch import cast
-        from cfglint.frameworks.overrides import ARGS
-
-        return cast(override) if override.origin == ARGS else super().override_value(override)
-
-    @property
-    def version(self) -> Version:
-        """The targeted release of transformers."""
-        return self._version
-
-    def _read(self, document: Document) -> Any:
-        from cfglint.source.readers import STRICT_JSON
-
-        reader = FRAMEWORK.reader(document, self.facts) if document is self.documents[0] else STRICT_JSON
-        reading = reader.read(document)
-        self.load_problems.extend((document, problem) for problem in reading.problems)
-        return reading.value
-
-    def section(self, name: str) -> Any:
-        """The mapping that a field gives, written in place or in a file that it names; None where nothing is known of it."""
-        if name not in self._sections:
-            value = self.arguments[name]
-            if isinstance(value, str) and name in self.files:
-                value = self._read(self.files[name])
-            self._sections[name] = value if isinstance(value, dict) else None
-        return self._sections[name]
-
-    @property
-    def accelerator(self) -> dict[Any, Any]:
-        """`accelerator_config` with the old top-level names laid over it."""
-        merged = self.arguments.accelerator
-        return merged or self.section("accelerator_config") or {}
-
-    @property
-    def accumulation_kwargs(self) -> dict[Any, Any]:
-        """`accelerator_config.gradient_accumulation_kwargs`."""
-        section = self.accelerator.get("gradient_accumulation_kwargs")
-        return section if isinstance(section, dict) else {}
-
-    @property
-    def uses_deepspeed(self) -> bool:
-        """Whether the run is a DeepSpeed run, by its own word or by the launcher's; `deepspeed: {}` leaves it off, as does null."""
-        return bool(self.arguments["deepspeed"]) or (self.launcher is not None and self.launcher.uses_deepspeed)
-
-    @property
-    def uses_fsdp(self) -> bool:
-        """Whether the run is an FSDP run."""
-        return bool(self.arguments["fsdp"])
-
-    @property
-    def world_size(self) -> int | None:
-        """Processes of the launch, one GPU each."""
-        return self.facts.gpus
-
-    @property
-    def launched(self) -> bool | None:
-        """Whether a launcher starts the processes: with more than one, or for DeepSpeed. None when that is unknown."""
-        if self.uses_deepspeed:
-            return True
-        return None if self.world_size is None else self.world_size > 1
+    _deepspeed: DeepSpeedLaunch | None = None
 
     @property
     def deepspeed(self) -> DeepSpeedLaunch | None:
         """The DeepSpeed file or section as the trainer fills it in; None without one, or where it cannot be seen."""
         if self._deepspeed is None and self.uses_deepspeed and self.whole:
-            from cfglint.frameworks.huggingface.deepspeed import launch
-
-            self._deepspeed = launch(self)
+            self._deepspeed = self._launch()
             if self._deepspeed is not None:
                 self._deepspeed.run()
         return self._deepspeed
 
-    def resolve_batch(self) -> Batch:
-        """The trainer's batch: per-device size x accumulation x data-parallel size."""
-        from cfglint.frameworks.huggingface.batch import resolve
+    def _launch(self) -> DeepSpeedLaunch | None:
+        """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
+        values = self.section("deepspeed")
+        if values is None and self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
+            from cfglint.frameworks.huggingface.launcher import BlockLaunch
 
-        return resolve(self)
+            return BlockLaunch(self, self.launcher)
+        if values is None:
+            return None
+        from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
 
-    def numbers(self) -> dict[str, int | None]:
-        """Steps per epoch, total steps and warm-up steps."""
-        from cfglint.frameworks.huggingface.batch import steps
-
-        return steps(self).numbers()
-
-    def account(self) -> Account:
-        """Length, learning rate, precision, and what the trainer fills in."""
-        from cfglint.frameworks.huggingface.account import account
-
-        return account(self)
+        named = self.files.get("deepspeed")
+        document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
+        return DeepSpeedLaunch(self, values, document, prefix)
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""
         found: list[Config] = [self.launcher] if self.launcher is not None else []
         engine = self.deepspeed.engine() if self.deepspeed is not None else None
         return found if engine is None else [engine, *found]
-
-
-def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerConfig) -> AccelerateConfig:
-    """The accelerate launch of a run, with the DeepSpeed file that it may name."""
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
-
-    at = kinds.index("accelerate")
-    others = [(document, kind) for document, kind in zip(documents, kinds, strict=True) if kind == "deepspeed"]
-    return AccelerateConfig(
-        [documents[at], *(document for document, _ in others)], trainer.facts, ["accelerate", *(kind for _, kind in others)], trainer
-    )
-
-
-def attach(documents: list[Document], kinds: list[str]) -> dict[str, Document]:
-    """The files of a run by the key of the trainer's file that names them.
-
-    A DeepSpeed file that the trainer's does not name is taken as given on the launch line.
-    """
-    from os.path import basename
-
-    files: dict[str, Document] = {}
-    names = {str(path[0]): name for path, name, _ in FRAMEWORK.references(documents[0])}
-    for document, kind in zip(documents[1:], kinds[1:], strict=False):
-        named = [key for key, name in names.items() if basename(name) == basename(document.path)]
-        if not named and kind == "deepspeed":
-            named = ["deepspeed"]
-        for key in named:
-            files.setdefault(key, document)
-    return files

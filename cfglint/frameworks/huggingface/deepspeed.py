@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.huggingface.files import TrainerFiles
     from cfglint.source.document import Document, Path
 
 HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
@@ -89,7 +89,7 @@ class DeepSpeedLaunch:
     the engine is built.
     """
 
-    def __init__(self, trainer: TrainerConfig, values: dict[Any, Any], document: Document, prefix: Path) -> None:
+    def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
         self.trainer = trainer
         self.document = document
         self.prefix = prefix
@@ -316,14 +316,12 @@ class DeepSpeedLaunch:
         self._schedule()
 
     def _schedule(self) -> None:
-        from cfglint.frameworks.huggingface.batch import steps
-
-        run = steps(self.trainer)
-        warmup = run.warmup
+        run = self.trainer.numbers()
+        warmup = run["warmup_steps"]
         if warmup is not None and self.trainer.version >= FLOORED_WARMUP:
             warmup = max(1, warmup)
         for path, value, fields, label in (
-            ("scheduler.params.total_num_steps", run.total, ("max_steps", "num_train_epochs"), "num_training_steps (calculated)"),
+            ("scheduler.params.total_num_steps", run["total_steps"], ("max_steps", "num_train_epochs"), "num_training_steps (calculated)"),
             ("scheduler.params.warmup_num_steps", warmup, ("warmup_steps",), "warmup_steps"),
         ):
             if value is not None:
@@ -386,17 +384,3 @@ def section_document(document: Document, prefix: Path) -> Document:
     section = Document(document.path, document.text, document.syntax, document.bom)
     section.roots = [node] if node is not None else []
     return section
-
-
-def launch(trainer: TrainerConfig) -> DeepSpeedLaunch | None:
-    """The DeepSpeed configuration that a trainer names or holds, not filled yet; None where it cannot be seen."""
-    values = trainer.section("deepspeed")
-    if values is None and trainer.launcher is not None and trainer.launcher.uses_deepspeed and not trainer.arguments["deepspeed"]:
-        from cfglint.frameworks.huggingface.launcher import BlockLaunch
-
-        return BlockLaunch(trainer, trainer.launcher)
-    if values is None:
-        return None
-    named = trainer.files.get("deepspeed")
-    document, prefix = (named, ()) if named is not None else (trainer.documents[0], ("deepspeed",))
-    return DeepSpeedLaunch(trainer, values, document, prefix)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.huggingface.files import TrainerFiles
 
 BLOCK = "deepspeed_config"
 # Keys of the configuration that the launch file says under another name.
@@ -35,7 +35,7 @@ DEFAULT_STAGE = 2
 class BlockLaunch(DeepSpeedLaunch):
     """The configuration that a launch file's block comes to, under a trainer."""
 
-    def __init__(self, trainer: TrainerConfig, launcher: AccelerateConfig) -> None:
+    def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
         self.launcher = launcher
 

@@ -7,7 +7,9 @@ from cfglint.source.document import MAPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config, Facts
+    from cfglint.frameworks.account import Account
+    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.source.document import Document
     from cfglint.source.readers import Reader
 
@@ -76,6 +78,24 @@ class NeoX(Framework):
         from cfglint.frameworks.neox.config import NeoXConfig
 
         return NeoXConfig(documents, facts)
+
+    def batch(self, config: NeoXConfig) -> Batch:
+        """The batch that the launcher computes."""
+        from cfglint.frameworks.neox.batch import resolve
+
+        return resolve(config)
+
+    def numbers(self, config: NeoXConfig) -> dict[str, int | None]:
+        """Sequence length, steps per epoch, total steps and warm-up steps."""
+        from cfglint.frameworks.neox.steps import numbers
+
+        return numbers(config)
+
+    def account(self, config: NeoXConfig) -> Account:
+        """Model, length, learning rate, optimizer and precision."""
+        from cfglint.frameworks.neox.account import account
+
+        return account(config)
 
     def load_rules(self) -> None:
         from cfglint.frameworks.neox.rules import construct, engine, fields, load, model, schedule, training, traps  # noqa: F401

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.neox.merge import MergedFiles
 
 COPIES = {
     "zero_reduce_scatter": "reduce_scatter",
@@ -45,7 +45,7 @@ class Attention:
 class Derived:
     """The derived values of a config, each computed when it is asked for."""
 
-    def __init__(self, config: NeoXConfig) -> None:
+    def __init__(self, config: MergedFiles) -> None:
         self.config = config
         self._attention: Attention | str | None = None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.diagnostic import ERROR, WARNING
-from cfglint.frameworks.neox.config import basename
 from cfglint.frameworks.neox.rules import neox_rule, remove
 from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rule import Finding
@@ -82,7 +83,7 @@ def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
     """
     seen: dict[str, Document] = {}
     for document in config.documents:
-        name = basename(document)
+        name = os.path.basename(document.path)
         if name in seen:
             yield Finding(
                 Setting((), None, document=document),

@@ -1,0 +1,20 @@
+"""The part of the batch that a launch file decides: how many processes there are, and what they share."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import Batch, Layout
+from cfglint.frameworks.setting import DERIVED, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+
+def resolve(config: AccelerateConfig) -> Batch:
+    """The launcher knows processes and no batch; that is the script's."""
+    processes = config.started if config.facts.gpus is None else config.facts.gpus
+    nothing = Setting(("batch",), None, DERIVED, because="the script's own")
+    tensor, context, sequence = (config.axis(name) or 1 for name in ("tp", "cp", "sp"))
+    layout = Layout(processes, tensor, context_parallel=context, sequence_parallel=sequence)
+    ways = processes // (tensor * context * sequence) if processes else None
+    return Batch(layout, nothing, nothing, Setting(("data_parallel",), ways, DERIVED, because="processes"), nothing)

@@ -1,0 +1,191 @@
+"""A DeepSpeed config section by section, as `DeepSpeedConfig` holds it."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.deepspeed import FRAMEWORK
+from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Facts, Version
+    from cfglint.frameworks.setting import Setting
+    from cfglint.source.document import Document, Problem
+
+STRICT_PRECISION = (0, 17, 1)
+COMET_SINCE = (0, 14, 3)
+AS_JSON = "; DeepSpeed takes it, a trainer that names this file reads it as plain JSON and does not"
+AS_OWN = "; DeepSpeed refuses it, a trainer's json does not"
+
+
+class DeepSpeedSections(Config):
+    """A DeepSpeed config: of a file that DeepSpeed reads itself, or of one that a trainer hands over.
+
+    With `values` the trainer has read the file and filled its "auto" values. `trainer` is the config that
+    named the file: then the trainer passes the optimizer and the schedule that the file leaves out.
+    `world_size` is the number of processes where the caller knows better than the facts.
+    """
+
+    framework = FRAMEWORK
+    batch_keys = {
+        "micro_batch": "train_micro_batch_size_per_gpu",
+        "accumulation": "gradient_accumulation_steps",
+        "global_batch": "train_batch_size",
+    }
+
+    def __init__(
+        self,
+        documents: list[Document],
+        facts: Facts,
+        *,
+        values: dict[Any, Any] | None = None,
+        trainer: Config | None = None,
+        world_size: int | None = None,
+    ) -> None:
+        super().__init__(documents, facts)
+        self.trainer = trainer
+        self.world_size = facts.gpus if world_size is None else world_size
+        self.root: Any = values
+        self.readable = True
+        if values is None:
+            self.read()
+        if isinstance(self.root, dict):
+            self.values = self.root
+        self._version = super().version
+        self._sections: dict[str, Section] = {}
+
+    @property
+    def version(self) -> Version:
+        """The targeted release of DeepSpeed."""
+        return self._version
+
+    def read(self) -> None:
+        """Read the file as DeepSpeed's own loader does, or as a trainer's json does where nobody said who reads it.
+
+        That one takes no comments, and of equal keys the last. What only one of the two refuses is reported, and does
+        not keep the file from being read.
+        """
+        from cfglint.source.readers import HJSON, STRICT_JSON
+
+        document = self.documents[0]
+        reading = HJSON.read(document)
+        problems = reading.problems
+        if not self.facts.declared and (problems or document.relaxations):
+            strict = STRICT_JSON.read(document)
+            if problems and not strict.problems:
+                reading = strict
+                refused_by_one(problems, AS_OWN)
+            elif strict.problems and not problems:
+                problems = strict.problems[:1]
+                refused_by_one(problems, AS_JSON)
+        self.load_problems = [(document, problem) for problem in problems]
+        self.readable = not reading.problems
+        self.root = reading.value if self.readable else {}
+        if self.facts.overrides and isinstance(self.root, dict):
+            self.root = self.launched_with(self.root)
+
+    def section(self, name: str) -> Section:
+        """A section that a pydantic model holds, read as the model reads it; empty where the file has none.
+
+        `bf16` stands for `bfloat16` where only that is there, `monitor` for the four monitor sections,
+        `throughput` for `timers.throughput`.
+        """
+        found = self._sections.get(name)
+        if found is None:
+            found = self._sections[name] = self._read_section(name)
+        return found
+
+    def _read_section(self, name: str) -> Section:
+        raw = self.raw_section(name)
+        model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
+        if model in (FP16, BF16) and self.version < STRICT_PRECISION:
+            return lenient(model.fields, raw)
+        return read_section(model, raw if isinstance(raw, dict) and self.version >= model.since else {}, self.version)
+
+    def raw_section(self, name: str) -> Any:
+        """The value that a section's model is given; {} where the file has none."""
+        if name == "monitor":
+            return {key: self.values[key] for key in MONITORS if key in self.values and (key != "comet" or self.version >= COMET_SINCE)}
+        if name == "throughput":
+            timers = self.values.get("timers")
+            return timers.get("throughput", {}) if isinstance(timers, dict) else {}
+        if name == "zero_optimization" and isinstance(self.values.get(name), bool):
+            return self.boolean_zero()
+        return self.values.get(self.section_key(name), {})
+
+    def boolean_zero(self) -> dict[str, Any]:
+        """What the old `"zero_optimization": true` stands for (zero/config.py:57-66)."""
+        if not self.values["zero_optimization"]:
+            return {"stage": 0}
+        return {"stage": 1, "allgather_bucket_size": self.values.get("allgather_size", 500_000_000)}
+
+    def section_key(self, name: str) -> str:
+        """The key under which a section stands: `bfloat16` counts where `bf16` is missing or null."""
+        if name == "bf16" and self.values.get("bf16") is None and "bfloat16" in self.values:
+            return "bfloat16"
+        return name
+
+    def section_path(self, name: str) -> tuple[str, ...]:
+        """Where a section stands in the file."""
+        if name == "monitor":
+            return ()
+        return ("timers", "throughput") if name == "throughput" else (self.section_key(name),)
+
+    @property
+    def zero(self) -> Section:
+        """The `zero_optimization` section."""
+        return self.section("zero_optimization")
+
+    @property
+    def stage(self) -> int | None:
+        """ZeRO's stage; None where the file's value is refused."""
+        stage: int | None = self.zero["stage"]
+        return stage
+
+    @property
+    def offload(self) -> str:
+        """Where the optimizer's states go: `none`, `cpu` or `nvme`."""
+        section = self.zero["offload_optimizer"]
+        if section is not None:
+            return str(section["device"])
+        return "cpu" if self.zero["cpu_offload"] else "none"
+
+    @property
+    def overlap_comm(self) -> bool:
+        """`overlap_comm`, which by default is on with stage 3 only (zero/config.py:382)."""
+        written = self.zero["overlap_comm"]
+        return self.stage == 3 if written is None else bool(written)
+
+    @property
+    def precision(self) -> str:
+        """The model's data type: `fp16`, `bf16` or `fp32`."""
+        if self.section("fp16")["enabled"]:
+            return "fp16"
+        return "bf16" if self.section("bf16")["enabled"] else "fp32"
+
+    @property
+    def open(self) -> bool:
+        """Whether a trainer may still fill in what says "auto": the file is taken for a part of a run."""
+        return not self.facts.whole and self.trainer is None
+
+    def at(self, name: str, *path: str) -> Setting:
+        """The setting at a path inside a section."""
+        return self.setting(*self.section_path(name), *path)
+
+
+def refused_by_one(problems: list[Problem], said: str) -> None:
+    """Mark what only one of two readers refuses, and say which."""
+    for problem in problems:
+        problem.only_here = True
+        problem.message += said
+
+
+def lenient(fields: dict[str, Any], raw: Any) -> Section:
+    """A precision section before it became strict: every key is fetched and none is checked."""
+    section = Section(STRICT_PRECISION)
+    given = raw if isinstance(raw, dict) else {}
+    section.values = {name: given.get(name, field.default) for name, field in fields.items()}
+    section.given = {name: name for name in given}
+    return section

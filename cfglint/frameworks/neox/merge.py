@@ -1,0 +1,96 @@
+"""The files of a GPT-NeoX run merged as its loader merges them."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.neox import FRAMEWORK
+from cfglint.frameworks.neox.fields import default
+from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
+from cfglint.source.document import Problem
+from cfglint.source.readers import YAML11_FULL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Facts
+    from cfglint.source.document import Document, Path
+
+
+class MergedFiles(Config):
+    """The flat union of the files' top-level keys, dashes turned into underscores.
+
+    A later spelling of a key wins. `spelled` maps a key to its text in the file that wins; `repeats` are the
+    keys that come again, as (document, text of the key, document before, text there).
+    Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:236-266.
+    """
+
+    framework = FRAMEWORK
+    batch_keys = {
+        "micro_batch": "train_micro_batch_size_per_gpu",
+        "accumulation": "gradient_accumulation_steps",
+        "global_batch": "train_batch_size",
+    }
+
+    def __init__(self, documents: list[Document], facts: Facts) -> None:
+        super().__init__(documents, facts)
+        self.spelled: dict[str, str] = {}
+        self.repeats: list[tuple[Document, str, Document, str]] = []
+        self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
+        for document in documents:
+            self._take(document)
+        if self.load_problems:
+            self.facts = facts.but(whole=False)  # what an unreadable file would have given is not missing
+        self.values = self.launched_with(self.values)
+
+    def _take(self, document: Document) -> None:
+        reading = YAML11_FULL.read(document)
+        if reading.problems:
+            self.load_problems.extend((document, problem) for problem in reading.problems)
+            return
+        if not isinstance(reading.value, dict):
+            self.load_problems.append((document, not_a_mapping(document, reading.value)))
+            return
+        for text, value in reading.value.items():
+            if not isinstance(text, str):
+                self.load_problems.append((document, not_a_string(document, text)))
+                return
+            key = text.replace("-", "_")
+            if key in self.owner:
+                self.repeats.append((document, text, self.owner[key], self.spelled[key]))
+            self.values[key] = value
+            self.owner[key] = document
+            self.spelled[key] = text
+
+    def argument(self, name: str) -> Any:
+        """The value of a field before anything is derived: as written, else its default."""
+        return self.values[name] if name in self.values else default(name)
+
+    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+        if not path or path[0] not in self.spelled or path in self.overridden:
+            return super().setting(*path, value=value, because=because)
+        text = (self.spelled[str(path[0])], *path[1:])
+        document = self.document_of(path[0])
+        key_node, node = document.find(text)
+        if self.has(*path):
+            return Setting(text, self.get(*path), WRITTEN, document, node, key_node, because)
+        while node is None and len(text) > 1:
+            text = text[:-1]
+            key_node, node = document.find(text)
+        return Setting((self.spelled[str(path[0])], *path[1:]), value, DEFAULT, document, node, key_node, because or "default")
+
+
+def not_a_mapping(document: Document, value: Any) -> Problem:
+    """Why a file that holds no mapping cannot be taken (arguments.py:245)."""
+    kind = type(value).__name__
+    says = "is empty" if value is None else f"holds a {kind}, not a mapping of arguments"
+    return Problem(0, len(document.text), f"the file {says}", "value", f"AttributeError: '{kind}' object has no attribute 'items'")
+
+
+def not_a_string(document: Document, key: Any) -> Problem:
+    """Why a key that is no string cannot be taken (arguments.py:251)."""
+    kind = type(key).__name__
+    node = next((node for node, _ in document.root.pairs() if node.raw == str(key)), None) if document.root else None
+    start, end = (node.start, node.end) if node is not None else (0, 0)
+    text = f"the key {key!r} is a {kind} to the YAML reader; GPT-NeoX takes strings as keys only"
+    return Problem(start, end, text, "value", f"AttributeError: '{kind}' object has no attribute 'replace'")
