@@ -110,9 +110,9 @@ class Compared:
         return not self.comparison.empty
 
     def __str__(self) -> str:
-        from cfglint.report.changes import render
+        from cfglint.report import render_changes
 
-        return render("text", [self.comparison])
+        return render_changes("text", [self.comparison])
 
     def _repr_html_(self) -> str:
         from cfglint.report import html

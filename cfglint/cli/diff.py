@@ -19,7 +19,8 @@ from cfglint.cli.common import (
 )
 from cfglint.cli.write import write
 from cfglint.gather import Gathering, Tally, UnknownKind
-from cfglint.report import FORMATS, changes
+from cfglint.report import FORMATS, render_changes
+from cfglint.report.changes import only_new
 from cfglint.review import pairing
 from cfglint.review.compare import Comparison
 from cfglint.rules.engine import INTERNAL
@@ -61,11 +62,11 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
         silence([side for side in sides if side is not None], selection)
     for each in comparisons:
         each.add_notes()
-    written = write(arguments, lambda form, colour: changes.render(form, comparisons, colour))
+    written = write(arguments, lambda form, colour: render_changes(form, comparisons, colour))
     for code in selection.unknown():
         print(f"cfglint: no rule has the code {code}", file=sys.stderr)
     bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
-    return 2 if bugs or not written else selection.status(changes.only_new(comparisons))
+    return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 
 def summary(comparisons: list[Comparison], tally: Tally) -> str:

@@ -8,7 +8,7 @@ from cfglint import logs, reconcile
 from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run
 from cfglint.cli.write import to_file
 from cfglint.gather import UnknownKind
-from cfglint.report import account as report
+from cfglint.report import render_account, render_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> int:
         if log is not None:
             arguments.paths.remove(log)
             found = explain_log(log, arguments, project)
-            text = report.render_log(log, found, arguments.format)
+            text = render_log(arguments.format, log, found)
             status = 1 if any(each.differences for each in found) else 0
         else:
             text, status = explain_run(arguments, project), 0
@@ -72,7 +72,7 @@ def explain_run(arguments: Namespace, project: Configuration) -> str:
         found = one_run(arguments, project, arguments.run)
     except UnknownKind as wrong:
         raise UsageError(f"{wrong}; nor is it a log with a training banner") from wrong
-    return report.render(Account(found), arguments.format)
+    return render_account(arguments.format, Account(found))
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:

@@ -1,10 +1,13 @@
-"""Findings as text for people and programs. Every format is a pure function of what was found."""
+"""What was found, as text for people and programs. Every format is a pure function of that."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.diagnostic import Outcome
+    from cfglint.explain import Account
+    from cfglint.reconcile import Explanation
+    from cfglint.review.compare import Comparison
 
 FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
@@ -19,3 +22,52 @@ def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:
         return text.render(outcomes, colour)
     module = __import__(f"cfglint.report.{form}", fromlist=["render"])
     return str(module.render(outcomes))
+
+
+def render_account(form: str, told: Account) -> str:
+    """The account of a run in a format: `text`, `json` or `html`."""
+    from cfglint.report import account
+
+    if form == "json":
+        from cfglint.explain import table
+
+        return account.as_json(table(told))
+    if form == "html":
+        from cfglint.explain import pictured
+        from cfglint.report import html
+
+        return html.explain(pictured(told))
+    return account.as_text(told)
+
+
+def render_log(form: str, path: str, found: list[Explanation]) -> str:
+    """What the banners of a training log tell, in a format: `text`, `json` or `html`."""
+    from cfglint.report import account
+
+    if form == "json":
+        return account.log_as_json(found)
+    if form == "html":
+        from cfglint.report import html
+
+        return html.log(path, found)
+    return account.log_as_text(path, found)
+
+
+def render_changes(form: str, comparisons: list[Comparison], colour: bool = False) -> str:
+    """What changes mean, in a format; formats that know nothing but findings show those that are new."""
+    from cfglint.report import changes
+
+    if form == "json":
+        return changes.as_json(comparisons)
+    if form == "text":
+        return changes.as_text(comparisons, colour)
+    if form == "markdown":
+        from cfglint.report import comment
+
+        return comment.render(comparisons)
+    if form == "html":
+        from cfglint.report import html
+
+        return html.changes(comparisons)
+    findings = render(form, changes.only_new(comparisons))
+    return findings + "".join(map(changes.notice, comparisons)) if form == "github" else findings

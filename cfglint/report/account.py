@@ -6,7 +6,7 @@ import os
 import textwrap
 
 from cfglint.diagnostic import WARNING
-from cfglint.explain import origin, pictured, table
+from cfglint.explain import origin
 from cfglint.frameworks import framework
 from cfglint.frameworks.account import FILLED, GROUPS
 from cfglint.reconcile import ENDLESS
@@ -40,14 +40,8 @@ LOG_LABELS = (
 # ---- a run
 
 
-def render(account: Account, form: str) -> str:
-    """The account of a run in a format: `text`, `json` or `html`."""
-    if form == "json":
-        return as_json(table(account))
-    if form == "html":
-        from cfglint.report import html
-
-        return html.explain(pictured(account))
+def as_text(account: Account) -> str:
+    """The account of a run for a terminal."""
     return "".join(f"{line}\n" for line in lines(account))
 
 
@@ -150,18 +144,14 @@ def spelled(value: Any) -> str:
 # ---- a log
 
 
-def render_log(path: str, found: list[Explanation], form: str) -> str:
-    """What a log's banners tell, in a format."""
-    if form == "json":
-        return as_json({"banners": [banner_entry(each) for each in found]})
-    if form == "html":
-        from cfglint.report import html
+def log_as_json(found: list[Explanation]) -> str:
+    """What a log's banners tell, as JSON."""
+    return as_json({"banners": [banner_entry(each) for each in found]})
 
-        return html.log(path, found)
-    told: list[str] = []
-    for each in found:
-        told += ([""] if told else []) + banner_lines(path, each)
-    return "".join(f"{line}\n" for line in told)
+
+def log_as_text(path: str, found: list[Explanation]) -> str:
+    """What a log's banners tell, for a terminal."""
+    return "\n".join("".join(f"{line}\n" for line in banner_lines(path, each)) for each in found)
 
 
 def banner_entry(found: Explanation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a change means, in every format: text and JSON here, Markdown in `comment`, the others with the new findings."""
+"""What a change means, as text and as JSON; Markdown stands in `comment`."""
 
 from __future__ import annotations
 
@@ -14,26 +14,6 @@ if TYPE_CHECKING:
     from cfglint.review.settings import SettingChange, State
 
 NOTHING = "no change in meaning"
-
-
-def render(form: str, comparisons: list[Comparison], colour: bool = False) -> str:
-    """The comparisons in a format; formats that know nothing but findings show those that are new."""
-    if form == "json":
-        return as_json(comparisons)
-    if form == "text":
-        return as_text(comparisons, colour)
-    if form == "markdown":
-        from cfglint.report import comment
-
-        return comment.render(comparisons)
-    if form == "html":
-        from cfglint.report import html
-
-        return html.changes(comparisons)
-    from cfglint.report import render as render_findings
-
-    findings = render_findings(form, only_new(comparisons))
-    return findings + "".join(map(notice, comparisons)) if form == "github" else findings
 
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from cfglint.report import FORMATS, changes
+from cfglint.report import FORMATS, render_changes
 from cfglint.report.markdown import MARK
 
 markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py comes with rich; without it nothing renders the comment")
@@ -38,7 +38,7 @@ def hostile(request, compare):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_hostile_text_in_every_format(hostile, form):
-    made = changes.render(form, [hostile])
+    made = render_changes(form, [hostile])
     assert "\x1b" not in made
     if form == "github":
         assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in made.splitlines())
@@ -47,7 +47,7 @@ def test_hostile_text_in_every_format(hostile, form):
 
 
 def test_hostile_text_becomes_no_markup(hostile):
-    rendered = RENDERER.render(changes.render("markdown", [hostile]))
+    rendered = RENDERER.render(render_changes("markdown", [hostile]))
     assert set(re.findall(r"</?([a-zA-Z][\w-]*)", rendered)) <= OURS
     assert rendered.count("<details>") == rendered.count("</details>") == 1
     assert rendered.count("<tr>") == 2
@@ -60,7 +60,7 @@ def test_the_worst_comes_first_and_the_same_is_left_out(compare):
     quiet = compare(TRAINER, f"# x\n{TRAINER}")
     changed = compare({"b.yaml": TRAINER}, {"b.yaml": TRAINER.replace("4", "8")}, gpus=8)
     broken = compare({"c.yaml": TRAINER}, {"c.yaml": TRAINER.replace("4", "0")}, gpus=8)
-    text = changes.render("markdown", [quiet, changed, broken])
+    text = render_changes("markdown", [quiet, changed, broken])
     lines = text.splitlines()
     assert lines[:2] == [MARK, "### cfglint: 2 of 3 runs changed in meaning, new: 1 error"]
     assert lines[5].startswith("| `c.yaml` | yes -> **no** (init) |")
@@ -70,13 +70,13 @@ def test_the_worst_comes_first_and_the_same_is_left_out(compare):
 
 
 def test_nothing_to_tell(compare):
-    assert changes.render("markdown", [compare(TRAINER, TRAINER)]) == f"{MARK}\n### cfglint: no change in meaning in 1 run\n\n"
-    assert changes.render("markdown", []) == f"{MARK}\n### cfglint: no change in meaning in 0 runs\n\n"
+    assert render_changes("markdown", [compare(TRAINER, TRAINER)]) == f"{MARK}\n### cfglint: no change in meaning in 1 run\n\n"
+    assert render_changes("markdown", []) == f"{MARK}\n### cfglint: no change in meaning in 0 runs\n\n"
 
 
 def test_fits_into_a_comment_however_many_runs(compare):
     one = compare({f"{'x' * 40}.yaml": TRAINER}, {f"{'x' * 40}.yaml": TRAINER.replace("4", "0")}, gpus=8)
-    text = changes.render("markdown", [one] * 300)
+    text = render_changes("markdown", [one] * 300)
     assert 40_000 < len(text.encode()) < 65_536
     assert text.count("<details>") == text.count("</details>") > 20
     assert "240 more runs are not in the table." in text
@@ -85,19 +85,19 @@ def test_fits_into_a_comment_however_many_runs(compare):
 
 def test_fits_into_a_comment_however_long_a_run(compare):
     many = "".join(f"key{number}: {number}\n" for number in range(5000))
-    text = changes.render("markdown", [compare(TRAINER, TRAINER + many)])
+    text = render_changes("markdown", [compare(TRAINER, TRAINER + many)])
     assert 60_000 < len(text.encode()) < 65_536
     assert text.count("<details>") == text.count("</details>") == 1
 
 
 def test_colour_changes_nothing_but_colour(compare):
     found = [compare(TRAINER, TRAINER.replace("4", "0"), gpus=8), compare(None, TRAINER)]
-    plain, coloured = (changes.render("text", found, colour=colour) for colour in (False, True))
+    plain, coloured = (render_changes("text", found, colour=colour) for colour in (False, True))
     assert plain != coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
 def test_annotations_of_new_and_gone_runs(compare):
-    assert changes.render("github", [compare(TRAINER, None)]) == ""
-    (line,) = changes.render("github", [compare(None, TRAINER)]).splitlines()
+    assert render_changes("github", [compare(TRAINER, None)]) == ""
+    (line,) = render_changes("github", [compare(None, TRAINER)]).splitlines()
     assert line.startswith("::notice file=train.yaml,line=1,title=new run::new run: starts")

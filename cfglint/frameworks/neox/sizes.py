@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from cfglint.frameworks.neox.layers import dense, own_attention, transformer
 from cfglint.frameworks.neox.refusals import number, raised
 
 TYPE_CHECKING = False
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
 
     Unbuildable = tuple[str, str, str]  # argument, message, exception
 
+GATED = ("geglu", "reglu", "bilinear", "swiglu", "glu")
 NEGATIVE = "RuntimeError: Trying to create tensor with negative dimension {}"
 RANGE = "RuntimeError: upper bound and lower bound inconsistent with step sign"
 
 
 def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
     """Every size that stops a worker, with what it raises."""
-    from cfglint.frameworks.neox.rules.model import dense, own_attention, transformer
-
     yield from _vocabulary(config)
     for name in ("init_method", "output_layer_init_method"):
         yield from _initial_weights(config, name)
@@ -114,8 +114,6 @@ def _length(config: NeoXConfig, length: Any, null: str, negative: str) -> Iterat
 
 
 def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
-    from cfglint.frameworks.neox.rules.model import widths
-
     multiple = config.argument("mlp_multiple_of")
     if multiple is None:
         yield "mlp_multiple_of", "the MLP is rounded to it", "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
@@ -126,6 +124,28 @@ def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
         if width < 0 and not (number(ranks) and width % ranks) and name != "hidden_size":
             yield name, f"an MLP cannot be {width} wide", NEGATIVE.format(width)
             return
+
+
+def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
+    """The two widths of an MLP, as they are rounded."""
+    hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
+    absolute, factor = config.argument("intermediate_size"), config.argument("expansion_factor")
+    if not number(hidden) or type(multiple) is not int or multiple < 1 or (absolute is not None and factor is not None):
+        return
+    if absolute:
+        name, width = "intermediate_size", absolute
+    elif factor:
+        name, width = "expansion_factor", int(factor * hidden) if number(factor) else None
+    else:
+        name, width = "hidden_size", 4 * hidden
+    if type(width) is not int:
+        return
+    inner = width
+    if config.argument("activation") in GATED:
+        width = int(width * 2 / 3)
+        inner = width // 2
+    yield name, 2 * multiple * -(-width // (2 * multiple))
+    yield name, multiple * -(-inner // multiple)
 
 
 def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:

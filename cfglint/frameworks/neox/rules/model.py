@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, WARNING
+from cfglint.frameworks.neox.layers import dense, own_attention, transformer
 from cfglint.frameworks.neox.refusals import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
+from cfglint.frameworks.neox.sizes import unbuildable, widths
 from cfglint.rule import Finding
 
 TYPE_CHECKING = False
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
 
 SPARSE = ("local", "sparse_fixed", "sparse_variable", "bigbird", "bslongformer")
-GATED = ("geglu", "reglu", "bilinear", "swiglu", "glu")
 # Arguments whose allowed values the type check compares without case, and whose users compare with it and raise.
 CASED = {
     "norm": "ValueError: norm {} not recognized",
@@ -23,24 +24,6 @@ CASED = {
     "init_method": "NotImplementedError: Unknown init method {}",
     "output_layer_init_method": "NotImplementedError: Unknown init method {}",
 }
-
-
-def transformer(config: NeoXConfig) -> bool:
-    """Whether some layer is an ordinary transformer layer, with attention and an MLP."""
-    attention = config.derived.attention
-    return attention is not None and any(kind not in ("gmlp", "amlp", "rwkv", "mamba") for kind in attention.kinds)
-
-
-def dense(config: NeoXConfig) -> bool:
-    """Whether some transformer layer has GPT-NeoX's own MLP, neither experts nor Transformer Engine's."""
-    experts, interval = config.argument("moe_num_experts"), config.argument("moe_expert_interval")
-    all_experts = number(experts) and experts > 1 and interval in (1, -1)
-    return transformer(config) and not config.argument("te_layernorm_mlp") and not all_experts
-
-
-def own_attention(config: NeoXConfig) -> bool:
-    """Whether transformer layers use GPT-NeoX's own attention, not Transformer Engine's."""
-    return transformer(config) and not config.argument("te_mha") and not config.argument("te_fp8_mha")
 
 
 @neox_rule(
@@ -135,28 +118,6 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
         yield "moe_num_experts", experts
     if dense(config):
         yield from widths(config)
-
-
-def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
-    """The two widths of an MLP, as they are rounded."""
-    hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
-    absolute, factor = config.argument("intermediate_size"), config.argument("expansion_factor")
-    if not number(hidden) or type(multiple) is not int or multiple < 1 or (absolute is not None and factor is not None):
-        return
-    if absolute:
-        name, width = "intermediate_size", absolute
-    elif factor:
-        name, width = "expansion_factor", int(factor * hidden) if number(factor) else None
-    else:
-        name, width = "hidden_size", 4 * hidden
-    if type(width) is not int:
-        return
-    inner = width
-    if config.argument("activation") in GATED:
-        width = int(width * 2 / 3)
-        inner = width // 2
-    yield name, 2 * multiple * -(-width // (2 * multiple))
-    yield name, multiple * -(-inner // multiple)
 
 
 @neox_rule(
@@ -482,8 +443,6 @@ def model_not_buildable(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/model/init_functions.py:33-175, transformer.py:119-160, 340,
     positional_embeddings.py:40-70, gmlp.py:61, megatron/tokenizer/tokenizer.py:70-77.
     """
-    from cfglint.frameworks.neox.sizes import unbuildable
-
     for name, message, exception in unbuildable(config):
         yield Finding(config.setting(name), message, exception=exception)
 
