@@ -1,0 +1,109 @@
+"""Figures as tables, and as the page that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from plots import plot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Figures = dict[str, Any]
+
+TEMPLATE = Path(__file__).with_name("performance.md")
+ABSENT = "The frameworks are not installed here."
+FOLDER = "performance"  # beside the page: the plots, and the figures that all of it is made from
+
+
+def files(figures: Figures) -> dict[str, str]:
+    """The page, its plots and its figures, by their paths below `docs`."""
+    made = {"performance.md": page(figures), f"{FOLDER}/figures.json": json.dumps(figures, indent=1) + "\n"}
+    return {**made, **{f"{FOLDER}/{name}.svg": plot(growth) for name, growth in figures["growth"].items()}}
+
+
+def page(figures: Figures) -> str:
+    """The template with every `{{name}}` in it filled."""
+    text = TEMPLATE.read_text(encoding="utf-8")
+    tables = {name: shown(table) for name, table in figures["tables"].items()}
+    growths = {f"growth-{name}": grown(growth) for name, growth in figures["growth"].items()}
+    facts = {
+        "machine": machine(figures),
+        "targets": targets(figures),
+        "shared": shared(figures),
+        "today": "The frameworks are not installed here.",
+    }
+    for name, filling in {**facts, **tables, **growths}.items():
+        text = text.replace("{{" + name + "}}", filling)
+    return text
+
+
+def machine(figures: Figures) -> str:
+    """What the figures depend on, in one sentence."""
+    facts, versions = figures["machine"], figures["versions"]
+    with_versions = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"{facts['cores']} cores, {facts['system']}, Python {facts['python']}; {with_versions}."
+
+
+def shown(table: dict[str, Any]) -> str:
+    """A table of commands."""
+    lines = [f"**{table['title']}** ({table['note']}; median of {table['rounds']} rounds)", ""]
+    width = max(len(row["command"]) for row in table["rows"])
+    lines.append(f"| {'command':<{width}} | ratio |   +- |   cpu |     ms |    +- |  MB |")
+    lines.append(f"|:{'-' * width}-|------:|-----:|------:|-------:|------:|----:|")
+    for row in table["rows"]:
+        ratio = f"{row['ratio']:5.1f} | {row['ratio_spread']:4.1f} | {row['processor_ratio']:5.1f}"
+        time = f"{1000 * row['seconds']:6.0f} | {1000 * row['seconds_spread']:5.1f}"
+        lines.append(f"| {row['command']:<{width}} | {ratio} | {time} | {row['megabytes']:3.0f} |")
+    return "\n".join(lines)
+
+
+def grown(growth: dict[str, Any]) -> str:
+    """A table of how cost grows, a line a point."""
+    lines = [f"**{growth['title']}** (median of {growth['rounds']} rounds)", ""]
+    lines.append(f"| line           | {growth['unit']:>13} |     ms |    +- | us each further |   MB |")
+    lines.append("|:---------------|--------------:|-------:|------:|----------------:|-----:|")
+    for name, points in growth["lines"].items():
+        for point in points:
+            each = f"{1e6 * point['each']:.2f}" if "each" in point else ""
+            time = f"{1000 * point['seconds']:6.0f} | {1000 * point['spread']:5.1f}"
+            lines.append(f"| {name:<14} | {point['x']:>13,} | {time} | {each:>15} | {point['megabytes']:4.0f} |")
+    return "\n".join(lines)
+
+
+def shared(figures: Figures) -> str:
+    """What two processes need of the time of one."""
+    lines = ["| files | two processes : one |   +- |", "|------:|--------------------:|-----:|"]
+    points = figures["growth"]["files"]["shared"]
+    return "\n".join([*lines, *(f"| {point['x']:,} | {point['ratio']:19.2f} | {point['spread']:4.2f} |" for point in points)])
+
+
+def targets(figures: Figures) -> str:
+    """What was asked for, beside what was measured."""
+    lines = ["| asked | measured | |", "|:------|---------:|:--|"]
+    for text, limit, value, more in asked(figures["tables"]):
+        held = value >= limit if more else value <= limit
+        lines.append(f"| {text} | {value:.1f} | {'yes' if held else '**no**'} |")
+    return "\n".join(lines)
+
+
+def asked(tables: dict[str, Any]) -> list[tuple[str, float, float, bool]]:
+    """(what is asked, the limit, what was measured, whether more is better)."""
+    start, many = by_command(tables["start"]), by_command(tables["yaml-3000"])
+    json_file, yaml_file = start["cfglint check, one JSON file"], start["cfglint check, one YAML file"]
+    whole = many["cfglint check --format json"]
+    return [
+        ("one JSON file: at most 3 times `python -c pass`", 3, json_file["ratio"], False),
+        ("one YAML file: at most 4 times `python -c pass`", 4, yaml_file["ratio"], False),
+        ("3,000 YAML files: 10 times faster than yamllint", 10, many["yamllint"]["ratio"], True),
+        ("3,000 YAML files: 8 times faster than check-jsonschema", 8, many["check-jsonschema"]["ratio"], True),
+        ("one file: at most 30 MB", 30, max(json_file["megabytes"], yaml_file["megabytes"]), False),
+        ("3,000 files with `--format json`: at most 60 MB, all processes together", 60, whole["megabytes"], False),
+    ]
+
+
+def by_command(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The rows of a table by what they measure."""
+    return {row["command"]: row for row in table["rows"]}
