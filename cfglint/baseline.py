@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.configuration import ConfigurationError
+from cfglint.diagnostic import INTERNAL
 from cfglint.identity import identity
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 BASELINE = "baseline"
 VERSION = 1
-INTERNAL = "INT000"
 FIELDS = ("code", "file", "key", "message")
 
 

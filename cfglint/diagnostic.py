@@ -14,6 +14,10 @@ INFO = "info"
 SEVERITIES = (INFO, WARNING, ERROR)
 STAGES = ("load", "config", "init", "first-step")
 
+# Codes that the exit status, baselines and comments treat in a way of their own.
+INTERNAL = "INT000"
+UNUSED_IGNORE = "SUP001"
+
 
 def rank(severity: str) -> int:
     """0 for info, 1 for warning, 2 for error."""

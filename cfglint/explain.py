@@ -7,8 +7,8 @@ from math import prod
 from cfglint.diagnostic import Context
 from cfglint.frameworks.account import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+from cfglint.job import integer
 from cfglint.rules.engine import internal
-from cfglint.run import integer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import sqrt
 
 from cfglint.batch import steps
+from cfglint.job import integer
 from cfglint.repair import Repair, repair, tuned
-from cfglint.run import Run, integer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Solution
     from cfglint.frameworks.setting import Setting
+    from cfglint.run import Run
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(

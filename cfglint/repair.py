@@ -6,7 +6,8 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.frameworks.setting import Setting
-from cfglint.run import Run, integer
+from cfglint.job import integer
+from cfglint.run import Run
 from cfglint.source import edit
 from cfglint.source.edit import Change
 from cfglint.source.parse import parse

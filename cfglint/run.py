@@ -1,68 +1,22 @@
-"""A run: the documents that describe one training job, the facts of its launch, and what they come to."""
+"""A run: a training job, and what the rules find in it."""
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, STAGES, Diagnostic, Outcome
-from cfglint.frameworks import framework
+from cfglint.diagnostic import ERROR, STAGES, Outcome
+from cfglint.job import Job
 from cfglint.rules.engine import inspect, internal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from cfglint.frameworks.base import Batch, Config, Facts, Layout
-    from cfglint.source.document import Document
-    from cfglint.suppression import Ignore
+    from cfglint.diagnostic import Diagnostic
 
 COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
-NUMBERS = (
-    "micro_batch",
-    "accumulation",
-    "data_parallel",
-    "tensor_parallel",
-    "pipeline_parallel",
-    "context_parallel",
-    "sequence_parallel",
-    "global_batch",
-    "consumed_batch",
-    "seq_length",
-    "tokens_per_step",
-    "steps_per_epoch",
-    "total_steps",
-    "warmup_steps",
-)
 
 
-class Run:
-    """One training job as its files and facts tell it.
+class Run(Job):
+    """A job with its findings, and with whether its framework would start it."""
 
-    `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
-    the consumer's, then those that it brings in.
-    """
-
-    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
-        self.documents, self.kinds = consumer_first(documents, kinds)
-        self.facts = facts
-        self.bugs: list[Diagnostic] = []
-        self.configs: list[Config] = []
-        self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known after `diagnostics`
-        self._diagnostics: list[Diagnostic] | None = None
-        try:
-            self.facts = launched(self.documents, self.kinds, facts)
-            config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
-            self.configs = [config, *config.others()]
-        except Exception as wrong:
-            self.bugs.append(internal(f"reading {self.kinds[0]}", wrong, self.documents[0]))
-
-    @property
-    def batch(self) -> Batch | None:
-        """The consumer's batch."""
-        try:
-            return self.configs[0].batch if self.configs else None
-        except Exception as wrong:
-            self.bugs.append(internal("resolving the batch", wrong, self.documents[0]))
-            self.configs = []
-            return None
+    _diagnostics: list[Diagnostic] | None = None
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -73,7 +27,8 @@ class Run:
                 found.extend(inspect(config))
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self._of_the_project(found))
-            found = [*self.bugs, *found]
+            bugs = [internal(doing, wrong, self.documents[0]) for doing, wrong in self.bugs]
+            found = [*bugs, *found]
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
         return self._diagnostics
@@ -102,39 +57,6 @@ class Run:
         stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
         return min(stages, key=STAGES.index) if stages else None
 
-    @property
-    def target(self) -> dict[str, str]:
-        """The package versions that the answer is for."""
-        target: dict[str, str] = {}
-        for kind in dict.fromkeys(self.kinds):
-            for package, newest in framework(kind).packages().items():
-                target[package] = self.facts.target.get(package, newest)
-        return target
-
-    @property
-    def resolved(self) -> dict[str, int | None]:
-        """What the framework computes from the files, with None for what it cannot know."""
-        numbers: dict[str, int | None] = dict.fromkeys(NUMBERS)
-        batch = self.batch
-        if batch is None:
-            return numbers
-        layout: Layout = batch.layout
-        numbers.update(
-            micro_batch=integer(batch.micro_batch.value),
-            accumulation=integer(batch.accumulation.value),
-            data_parallel=integer(batch.data_parallel.value),
-            tensor_parallel=layout.tensor_parallel,
-            pipeline_parallel=layout.pipeline_parallel,
-            context_parallel=layout.context_parallel,
-            sequence_parallel=layout.sequence_parallel,
-            global_batch=integer(batch.global_batch.value),
-            consumed_batch=integer(batch.consumed_batch),
-        )
-        numbers.update(self.configs[0].numbers())
-        if numbers["consumed_batch"] and numbers["seq_length"]:
-            numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
-        return numbers
-
     def outcome(self) -> Outcome:
         """The run as plain values, without its documents."""
         resolved = self.resolved  # first, for a bug found there belongs to the diagnostics
@@ -148,36 +70,3 @@ class Run:
             resolved,
             self.diagnostics,
         )
-
-
-def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
-    """The files in their order, that of a launcher behind the script's: the script is who consumes the run."""
-    if len(kinds) == 1 or not framework(kinds[0]).launches:
-        return documents, kinds
-    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
-    if standing(pairs[0][1]):
-        return documents, kinds
-    return [document for document, _ in pairs], [kind for _, kind in pairs]
-
-
-def standing(kind: str) -> int:
-    """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
-    return 2 if framework(kind).launches else int(framework(kind).referable)
-
-
-def launched(documents: list[Document], kinds: list[str], facts: Facts) -> Facts:
-    """The facts with the GPUs that a launcher's file tells, where nobody named any."""
-    if facts.gpus is not None:
-        return facts
-    for document, kind in zip(documents, kinds, strict=True):
-        told = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
-        if told is not None:
-            return facts.but(gpus=told[0], gpus_from=told[1])
-    return facts
-
-
-def integer(value: Any) -> int | None:
-    """A whole number as an int, anything else as None; a float that is whole counts, as it prints."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return int(value) if isinstance(value, int) else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
-from cfglint.diagnostic import WARNING, rank
+from cfglint.diagnostic import INTERNAL, WARNING, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.configuration import Configuration
     from cfglint.diagnostic import Diagnostic, Outcome
 
-INTERNAL = "INT000"
 OWN_WORD = ("RUN100", "HSE001")
 
 

@@ -4,49 +4,37 @@ from __future__ import annotations
 
 import re
 
-from cfglint.rules.engine import INTERNAL
+from cfglint.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.job import Ignore
 from cfglint.source.document import SEQUENCE, child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.diagnostic import Diagnostic, Outcome
-    from cfglint.run import Run
+    from cfglint.job import Job
     from cfglint.source.document import Document
 
 COMMENT = "comment"
-UNUSED = "SUP001"
-IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\]]*)\]")
+IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 MEANT = re.compile(r"(?:#|//|/\*)+\s*cfglint:")  # a comment that speaks to nobody but cfglint
 CODE = re.compile(r"[^\s,]+")
 
 
-class Ignore:
-    """One code, or family of codes, that a comment silences on some lines. `start`/`end` are its span.
-
-    `code` is empty for a comment that speaks to cfglint and does not say what to ignore.
-    """
-
-    __slots__ = ("code", "document", "end", "lines", "start", "used")
-
-    def __init__(self, document: Document, code: str, start: int, end: int, lines: frozenset[int]) -> None:
-        self.document = document
-        self.code = code
-        self.start = start
-        self.end = end
-        self.lines = lines
-        self.used = False
-
-
-def silence(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
+def silence(run: Job, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files silence; the diagnostics of comments that silence nothing."""
-    ignores = {document.path: ignores_in(document) for document in run.documents}
+    documents = {document.path: document for document in run.documents}
+    ignores = {path: ignores_in(document) for path, document in documents.items()}
+    by_line = {path: lines_of(listed) for path, listed in ignores.items()}
+    used: set[tuple[str, int, str]] = set()
     for diagnostic in found:
-        if diagnostic.code == INTERNAL:
-            continue
-        for ignore in ignores.get(diagnostic.place.file, ()):
-            if ignore.code and diagnostic.code.startswith(ignore.code) and hits(ignore, diagnostic):
-                ignore.used = True
-                diagnostic.suppressed = COMMENT
+        path = diagnostic.place.file
+        if diagnostic.code != INTERNAL and by_line.get(path):
+            hits = hitting(diagnostic, documents[path], by_line[path])
+            used |= hits
+            diagnostic.suppressed = COMMENT if hits else diagnostic.suppressed
+    for path, line, code in used:
+        for ignore in by_line[path][line][code]:
+            ignore.used = True
     run.unused_ignores = [each for listed in ignores.values() for each in listed if not each.used]
     if not run.unused_ignores or not run.configs:
         return []
@@ -55,9 +43,21 @@ def silence(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     return inspect_comments(run)
 
 
-def hits(ignore: Ignore, diagnostic: Diagnostic) -> bool:
-    """Whether a finding is on a line that the comment covers: by its place, or by its key, whose value may start below."""
-    return diagnostic.place.line in ignore.lines or key_line(ignore.document, diagnostic.key) in ignore.lines
+def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
+    """The ignores by the lines that they cover, and there by code."""
+    found: dict[int, dict[str, list[Ignore]]] = {}
+    for ignore in ignores:
+        for line in ignore.lines if ignore.code else ():
+            found.setdefault(line, {}).setdefault(ignore.code, []).append(ignore)
+    return found
+
+
+def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
+    """(file, line, code) of the ignores that silence a finding: on the line of its place, or of its key, whose value may start below."""
+    code = diagnostic.code
+    lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
+    names = [code[:end] for end in range(1, len(code) + 1)]
+    return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
 
 
 def key_line(document: Document, pointer: str) -> int | None:
@@ -76,18 +76,21 @@ def ignores_in(document: Document) -> list[Ignore]:
     """Every ignore that the comments of a file hold, in the order of the text."""
     found: list[Ignore] = []
     alone = {document.position(start)[0] for start, _ in document.comments if starts_line(document, start)}
+    block = (0, 0)
     for start, end in document.comments:
         text = document.text[start:end]
         asked = IGNORE.search(text)
-        lines = covered(document, start, alone)
-        if asked is None:
-            if MEANT.match(text):
-                found.append(Ignore(document, "", start, end, lines))
+        if asked is None and not MEANT.match(text):
+            continue
+        line = document.position(start)[0]
+        if line in alone and not block[0] <= line < block[1]:
+            block = (line, below(document, line, alone))
+        lines = frozenset((line, block[1]) if line in alone else (line,))
+        if asked is None or not asked[1].strip():
+            found.append(Ignore(document, "", start, end, lines))
             continue
         first = start + asked.start(1)
         found += [Ignore(document, each[0], first + each.start(), first + each.end(), lines) for each in CODE.finditer(asked[1])]
-        if not asked[1].strip():
-            found.append(Ignore(document, "", start, end, lines))
     return found
 
 
@@ -97,16 +100,13 @@ def starts_line(document: Document, start: int) -> bool:
     return not document.line(line)[: column - 1].strip()
 
 
-def covered(document: Document, start: int, alone: set[int]) -> frozenset[int]:
-    """The lines that a comment speaks of: its own, and when it has the line to itself the next one with content."""
-    line = document.position(start)[0]
-    if line not in alone:
-        return frozenset((line,))
-    below = line + 1
+def below(document: Document, line: int, alone: set[int]) -> int:
+    """The next line with content under a comment that has its line to itself, which it speaks of, too."""
+    line += 1
     last = document.position(len(document.text))[0]
-    while below < last and (below in alone or not document.line(below).strip()):
-        below += 1
-    return frozenset((line, below))
+    while line < last and (line in alone or not document.line(line).strip()):
+        line += 1
+    return line
 
 
 def settle(outcomes: list[Outcome]) -> None:
@@ -117,7 +117,7 @@ def settle(outcomes: list[Outcome]) -> None:
         for file in outcome.files:
             runs_of[file] = runs_of.get(file, 0) + 1
         for each in outcome.diagnostics:
-            if each.code == UNUSED:
+            if each.code == UNUSED_IGNORE:
                 where = (each.place.file, each.place.start)
                 unused_in[where] = unused_in.get(where, 0) + 1
     said: set[tuple[str, int]] = set()
@@ -125,7 +125,7 @@ def settle(outcomes: list[Outcome]) -> None:
         kept: list[Diagnostic] = []
         for each in outcome.diagnostics:
             where = (each.place.file, each.place.start)
-            if each.code == UNUSED:
+            if each.code == UNUSED_IGNORE:
                 if unused_in[where] < runs_of[each.place.file] or where in said:
                     continue
                 said.add(where)

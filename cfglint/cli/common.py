@@ -7,6 +7,7 @@ import sys
 
 from cfglint import configuration
 from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
+from cfglint.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering, Shelf, Tally
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from cfglint.versions import Found
 
     Folders = dict[str, dict[str, list[Found]]]
-
-UNUSED_IGNORE = "SUP001"
 
 
 class UsageError(Exception):

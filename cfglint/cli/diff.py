@@ -23,7 +23,7 @@ from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import pairing
 from cfglint.review.compare import Comparison
-from cfglint.rules.engine import INTERNAL
+from cfglint.diagnostic import INTERNAL
 from cfglint.selection import Selection
 
 TYPE_CHECKING = False

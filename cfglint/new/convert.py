@@ -82,8 +82,8 @@ class Existing:
         return [self.places.pop(name) for name in names if name in self.places]
 
     def _batch(self, run: Run) -> None:
+        from cfglint.job import integer
         from cfglint.repair import today
-        from cfglint.run import integer
 
         batch = run.batch
         if batch is None:

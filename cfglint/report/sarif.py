@@ -9,12 +9,11 @@ import json
 import os
 
 from cfglint import __version__
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.identity import fingerprints
 from cfglint.report import manual
 from cfglint.report.text import shown
 from cfglint.rules.catalogue import every_rule
-from cfglint.rules.engine import INTERNAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

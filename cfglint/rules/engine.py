@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING, Diagnostic, Place
+from cfglint.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place
 from cfglint.frameworks import framework
 from cfglint.rule import CONFIG, RULES, SKIP, WARN
 
@@ -10,11 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
+    from cfglint.job import Job
     from cfglint.rule import Finding, Rule
-    from cfglint.run import Run
     from cfglint.source.document import Document, Node
 
-INTERNAL = "INT000"
 MOST = 1000  # diagnostics of one config
 
 _by_kind: dict[str, list[Rule]] = {}
@@ -39,7 +38,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:

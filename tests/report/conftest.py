@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.diagnostic import ERROR, Diagnostic, FileEdit, Fix, Outcome, Place
-from cfglint.run import NUMBERS
+from cfglint.job import NUMBERS
 
 HOSTILE = [
     "two\nlines",
