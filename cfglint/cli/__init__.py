@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -24,7 +25,8 @@ COMMANDS = {
     "schema": "the JSON Schema of a kind",
 }
 
-BAD_ARGUMENTS = 2
+NOT_DONE = 2
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files of ours say so themselves, so it is standard output
 RARELY = (100_000, 20, 20)  # thresholds of the garbage collector
 
 
@@ -38,14 +40,18 @@ def program() -> NoReturn:
 
     libyaml.OWNED = True
     gc.set_threshold(*RARELY)
-    status = main(sys.argv[1:])
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (it was closed, as with `>&-`)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
+        status = main(sys.argv[1:])
         sys.stdout.flush()
-    except BrokenPipeError:
-        status = BAD_ARGUMENTS
-    except OSError as wrong:  # a full disk
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        status = NOT_DONE
+    except OSError as wrong:
+        if wrong.errno not in NO_ROOM:
+            raise
         print(f"cfglint: standard output: {wrong.strerror}", file=sys.stderr)
-        status = BAD_ARGUMENTS
+        status = NOT_DONE
     os._exit(status)
 
 
@@ -54,13 +60,13 @@ def main(arguments: list[str]) -> int:
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
         print(usage())
-        return 0 if arguments else BAD_ARGUMENTS
+        return 0 if arguments else NOT_DONE
     if name in ("-V", "--version"):
         print(f"cfglint {__version__}")
         return 0
     if name not in COMMANDS:
         print(f"cfglint: no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
-        return BAD_ARGUMENTS
+        return NOT_DONE
     from cfglint.cli.arguments import Parser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
@@ -68,8 +74,6 @@ def main(arguments: list[str]) -> int:
     command.add_arguments(parser)
     try:
         return int(command.run(parser.parse_args(arguments[1:])))
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        return BAD_ARGUMENTS
     except KeyboardInterrupt:
         return 130
 

@@ -149,7 +149,7 @@ class Write:
         with open(self.descriptor, "wb", closefd=False) as file:
             file.write(self.data)
         if self.status:
-            dress(self.descriptor if os.chmod in os.supports_fd else self.temporary or "", self.target, self.status)
+            dress(self.temporary or self.descriptor, self.target, self.status)
         os.fsync(self.descriptor)
 
     def commit(self) -> None:
