@@ -36,6 +36,12 @@ class Tally:
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
+    def count(self, run: Run) -> None:
+        """Count the files of a run, and what told the versions that it is for."""
+        self.checked += len(run.documents)
+        for package, said_by in run.facts.target_from.items():
+            self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
+
     def add(self, other: Tally) -> None:
         """Count what became of further files."""
         self.checked += other.checked
@@ -102,44 +108,52 @@ class Gathering:
         self.section = section
         self.shelf = shelf or Shelf()
         self.tally = Tally()
-        self.taken: set[str] = set()
-        self.waiting: list[tuple[int, str]] = []
+        self.taken: set[str] = set()  # paths of the files that others have named
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
 
     def one(self, paths: list[str]) -> Run:
         """All the paths as one run."""
-        documents, kinds = self._declared(paths)
-        return self._run(documents, kinds)
+        run = self._run(*self._declared(paths))
+        self.tally.count(run)
+        return run
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, Run]]:
         """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
-        yield from self.consumers(self.numbered(paths))
-        yield from self.others(self.waiting)
+        perhaps: list[tuple[int, Run, str]] = []
+        for index, run, path in self.looked_at(self.numbered(paths)):
+            if path is not None:
+                perhaps.append((index, run, path))
+                continue
+            self.tally.count(run)
+            yield index, run
+        taken = self.identities(self.taken)
+        for index, run, path in perhaps:
+            if not taken or self.shelf.identity(path) not in taken:
+                self.tally.count(run)
+                yield index, run
 
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, folders walked."""
         return list(enumerate(self._expanded(paths)))
 
-    def consumers(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, Run]]:
-        """(position, run) for every file that no other could name; the others are `waiting`, and what was named is `taken`."""
+    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, Run, str | None]]:
+        """(position, run, path) for every file that is ours, not counted yet.
+
+        The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
+        """
         for index, path in numbered:
             document, kind = self._look(path)
             if kind is None:
                 continue
-            if framework(kind).referable and path not in self.shelf.texts:
-                self.waiting.append((index, path))
-                continue
+            referable = framework(kind).referable and path not in self.shelf.texts
             documents, kinds = self._with_references([document], [kind])
-            self.taken.update(self.shelf.identity(each.path) for each in documents)
-            yield index, self._run(documents, kinds)
+            if not referable:
+                self.taken.update(each.path for each in documents[1:])
+            yield index, self._run(documents, kinds), path if referable else None
 
-    def others(self, waiting: list[tuple[int, str]]) -> Iterator[tuple[int, Run]]:
-        """(position, run) for the files that nobody has named."""
-        for index, path in waiting:
-            if self.shelf.identity(path) not in self.taken:
-                document, kind = self._look(path)
-                if kind is not None:
-                    yield index, self._run(*self._with_references([document], [kind]))
+    def identities(self, paths: set[str]) -> set[str]:
+        """One name for all the names of each file."""
+        return set(map(self.shelf.identity, paths))
 
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
@@ -200,7 +214,6 @@ class Gathering:
         raise UnknownKind(document.path)
 
     def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
-        there = {self.shelf.identity(document.path): position for position, document in enumerate(documents)}
         position = 0
         while position < len(documents):
             document = documents[position]
@@ -209,16 +222,20 @@ class Gathering:
                 path = self._locate(name, document.path)
                 if path is None:
                     continue
-                known = there.get(self.shelf.identity(path))
+                known = self._position(path, documents)
                 if known is not None:
                     kinds[known] = kind
                     continue
                 documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
                 kinds.insert(after, kind)
-                there = {self.shelf.identity(each.path): index for index, each in enumerate(documents)}
                 after += 1
             position += 1
         return documents, kinds
+
+    def _position(self, path: str, documents: list[Document]) -> int | None:
+        """Where a file stands among those of a run; None where it does not."""
+        same = self.shelf.identity(path)
+        return next((index for index, each in enumerate(documents) if self.shelf.identity(each.path) == same), None)
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, then to the working directory."""
@@ -226,7 +243,6 @@ class Gathering:
         return next((path for path in candidates if self.shelf.is_file(path)), None)
 
     def _run(self, documents: list[Document], kinds: list[str]) -> Run:
-        self.tally.checked += len(documents)
         return Run(documents, kinds, self._facts(documents[0], kinds))
 
     def _facts(self, document: Document, kinds: list[str]) -> Facts:
@@ -236,10 +252,7 @@ class Gathering:
             return self.facts
         from cfglint.versions import Repositories
 
-        facts = Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
-        for package, said_by in facts.target_from.items():
-            self.tally.targets[f"{package} {facts.target[package]} ({said_by})"] = None
-        return facts
+        return Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
 
 
 class UnknownKind(Exception):

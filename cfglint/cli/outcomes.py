@@ -8,27 +8,28 @@ from cfglint.gather import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from cfglint.cli.arguments import Namespace
     from cfglint.cli.common import Folders
     from cfglint.configuration import Configuration, DeclaredRun
     from cfglint.diagnostic import Outcome
+    from cfglint.gather import Gathering
     from cfglint.run import Run
-
-    Numbered = list[tuple[int, str]]
 
 
 class Share:
-    """A part of the outcomes, by position, and what was learnt on the way."""
+    """A part of the outcomes, by position, and what was learnt on the way.
 
-    __slots__ = ("found", "taken", "tally", "waiting")
+    `perhaps` are outcomes of files that others may name, by position and path, each with its own tally: they count
+    when no file has. `taken` are the files that were named.
+    """
 
-    def __init__(self, found: list[tuple[int, Outcome]], tally: Tally, waiting: Numbered, taken: set[str]) -> None:
-        self.found = found
-        self.tally = tally
-        self.waiting = waiting
-        self.taken = taken
+    __slots__ = ("found", "perhaps", "taken", "tally")
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, Outcome]] = []
+        self.perhaps: list[tuple[int, Outcome, str, Tally]] = []
+        self.tally = Tally()
+        self.taken: set[str] = set()
 
 
 def outcomes(arguments: Namespace, project: Configuration, tally: Tally) -> list[Outcome]:
@@ -51,29 +52,45 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
     folders: Folders = {}
 
     def work(block: list[tuple[int, DeclaredRun]]) -> Share:
-        tally = Tally()
-        found = [(index, outcome_of(declared_run(each, arguments, project, tally, folders), arguments)) for index, each in block]
-        return Share(found, tally, [], set())
+        share = Share()
+        for index, each in block:
+            share.found.append((index, outcome_of(declared_run(each, arguments, project, share.tally, folders), arguments)))
+        return share
 
     return spread(work, list(enumerate(project.runs)), arguments.jobs)
 
 
 def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
-    """The files of the paths: first those that may name others, then of the others those that nobody named."""
+    """The files of the paths, without those that were named by another one."""
     gathering, paths = gathering_of(arguments, project, Tally())
 
-    def look(runs_of: Callable[[Numbered], Iterator[tuple[int, Run]]]) -> Callable[[Numbered], Share]:
-        def work(block: Numbered) -> Share:
-            gathering.tally, gathering.waiting = Tally(), []
-            found = [(index, outcome_of(each, arguments)) for index, each in runs_of(block)]
-            return Share(found, gathering.tally, gathering.waiting, gathering.taken)
+    def work(block: list[tuple[int, str]]) -> Share:
+        share = Share()
+        gathering.tally, gathering.taken = share.tally, share.taken
+        for index, run, path in gathering.looked_at(block):
+            outcome = outcome_of(run, arguments)
+            if path is None:
+                share.tally.count(run)
+                share.found.append((index, outcome))
+            else:
+                tally = Tally()
+                tally.count(run)
+                share.perhaps.append((index, outcome, path, tally))
+        return share
 
-        return work
+    shares = spread(work, gathering.numbered(paths), arguments.jobs)
+    settle(shares, gathering)
+    return shares
 
-    first = spread(look(gathering.consumers), gathering.numbered(paths), arguments.jobs)
-    gathering.taken = set().union(*(share.taken for share in first))
-    waiting = [each for share in first for each in share.waiting]
-    return first + spread(look(gathering.others), waiting, arguments.jobs)
+
+def settle(shares: list[Share], gathering: Gathering) -> None:
+    """Take in what nobody has named, now that all have been asked."""
+    taken = gathering.identities(set().union(*(share.taken for share in shares)))
+    for share in shares:
+        for index, outcome, path, tally in share.perhaps:
+            if not taken or gathering.shelf.identity(path) not in taken:
+                share.found.append((index, outcome))
+                share.tally.add(tally)
 
 
 def outcome_of(run: Run, arguments: Namespace) -> Outcome:
