@@ -276,7 +276,10 @@ class TestRunOfSeveralFiles:
         monkeypatch.setattr(os, "replace", once)
         status, _, err = cfglint(*self.FIX)
         assert status == 2
-        assert "ds.json: cannot be written: input/output error; already written: train.yaml" in err
+        assert (
+            "ds.json: cannot be written: input/output error; already written: train.yaml (cannot be written: input/output error)\n" in err
+        )
+        assert "1 file changed" in err
         assert (run_of_two / "ds.json").read_text() == strict(OLD)
         assert (run_of_two / "train.yaml").read_text() == TRAINER.replace(": 8", ": 16")
 

@@ -110,10 +110,11 @@ def _write_run(work: Work) -> None:
         writing.write_all(edits)
     except FileProblem as wrong:
         work.problem = str(wrong)
-        others = [each.path for each in edits if each.path != wrong.path]
+        others = [each.path for each in edits if each.path != wrong.path and not each.written]
         if others:
             work.problem += f" (of the same run, and not written either: {', '.join(others)})"
-        work.texts, work.changed = {}, []
+        work.texts = {each.path: work.texts[each.path] for each in edits if each.written}
+        work.changed = [each for each in work.changed if each.file in work.texts]
         return
     for each in edits:
         if each.note:

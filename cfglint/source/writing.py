@@ -94,7 +94,7 @@ def take_back(done: list[Write], wrong: FileProblem) -> None:
     try:
         while done:
             done[-1].attempt(done[-1].undo)
-            done.pop()
+            done.pop().written = False
     except FileProblem as again:
         stay = ", ".join(each.path for each in done)
         raise FileProblem(wrong.path, f"{wrong.message}; already written: {stay} ({again.message})", "unwritable") from again
@@ -104,13 +104,14 @@ class Write:
     """A file on its way, in the place of whatever is there: staged under a name of ours or none, then committed.
 
     `target` is what the path leads to, `status` what the system says of it (None: there is nothing), `note` what
-    a person should know.
+    a person should know, `written` whether the target is the new file.
     """
 
     note: str | None = None
     status: os.stat_result | None = None
     descriptor: int | None = None  # of the staged file, while it is open
     temporary: str | None = None  # the staged file's name, while it has one of ours
+    written = False
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -160,6 +161,7 @@ class Write:
         self.look()
         os.replace(self.temporary, self.target)
         self.temporary = None
+        self.written = True
 
     def look(self) -> None:
         """FileProblem when what is there now is not what is to be replaced."""
