@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     """A folder with one config, where this process has not written yet."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(writing, "swept", set())
+    monkeypatch.setattr(writing, "given_up", set())
     (tmp_path / "ds.json").write_text(OLD)
     return tmp_path
 
@@ -384,7 +385,7 @@ class TestPermissions:
                 try:
                     writing.write(path, writing.Identity(OLD.encode()), NEW)
                 except writing.FileProblem as problem:
-                    return 7 if problem.message == f"cannot be written: no file can be made in {os.path.realpath(place)}" else 8
+                    return 7 if problem.message == f"cannot be written: permission denied in {os.path.realpath(place)}" else 8
 
             assert ended(in_child(work)) == 7
             with open(path) as config:

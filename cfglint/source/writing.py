@@ -28,6 +28,7 @@ PAUSE = 0.005  # seconds between two tries
 GROUP_BITS, OTHER_BITS = 0o070, 0o007
 
 swept: set[str] = set()  # folders that were looked through for what others left: once is enough for a process
+given_up: set[str] = set()  # folders whose lock could not be had: waited for only once, too
 
 
 def write(path: str, identity: Identity, text: str) -> str | None:
@@ -66,7 +67,7 @@ def put(path: str, data: bytes) -> None:
 def write_all(writes: Sequence[Write]) -> None:
     """Do writes that belong together, all or none; raises FileProblem.
 
-    Everything that can go wrong is done before the first file gets its name. Only a process that is killed between
+    All that may fail is done before the first file takes the place of its target. Only a process that is killed between
     two renamings, which follow each other at once, can leave some of them done.
     """
     with ExitStack() as stack:
@@ -76,6 +77,8 @@ def write_all(writes: Sequence[Write]) -> None:
         for each in wanted:
             stack.callback(each.discard)
             each.attempt(each.stage)
+        for each in wanted:
+            each.attempt(each.name)
         done: list[Write] = []
         try:
             for each in wanted:
@@ -124,7 +127,7 @@ class Write:
         try:
             return step()
         except OSError as error:
-            what = f"no file can be made in {self.folder}" if isinstance(error, PermissionError) else reason(error)
+            what = f"permission denied in {self.folder}" if isinstance(error, PermissionError) else reason(error)
             raise FileProblem(self.path, f"cannot be written: {what}", "unwritable") from error
 
     def is_regular(self) -> bool:
@@ -153,13 +156,16 @@ class Write:
             dress(self.temporary or self.descriptor, self.target, self.status)
         os.fsync(self.descriptor)
 
-    def commit(self) -> None:
-        """Give the staged file its name, after a last look at what has it now."""
+    def name(self) -> None:
+        """Give the staged file a name of ours, if it has none."""
         if self.temporary is None:
             self.temporary = named(self.descriptor, self.folder)
         self.close()
+
+    def commit(self) -> None:
+        """Put the staged file in the place of the target, after a last look at that."""
         self.look()
-        os.replace(self.temporary, self.target)
+        os.replace(str(self.temporary), self.target)
         self.temporary = None
         self.written = True
 
@@ -222,6 +228,7 @@ class Edited(Write):
         try:
             old.wanted()
             old.stage()
+            old.name()
             old.commit()
         finally:
             old.discard()
@@ -323,14 +330,16 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
                 continue
             stack.callback(os.close, descriptor)
             descriptors.append(descriptor)
-            if lock(descriptor) and folder not in swept:
+            if not lock(descriptor, 0 if folder in given_up else PATIENCE):
+                given_up.add(folder)
+            elif folder not in swept:
                 sweep(folder)
                 swept.add(folder)
         yield descriptors
 
 
-def lock(descriptor: int) -> bool:
-    """Lock an open folder; False when that cannot be had."""
+def lock(descriptor: int, patience: float) -> bool:
+    """Lock an open folder within some seconds; False when that cannot be had."""
     try:
         import fcntl
     except ImportError:
@@ -344,7 +353,7 @@ def lock(descriptor: int) -> bool:
             return True
         return False
 
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + patience
     try:
         while held_elsewhere():
             if time.monotonic() > until:

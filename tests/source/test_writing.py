@@ -20,7 +20,7 @@ def way(request, monkeypatch):
     if request.param != "unnamed":
         monkeypatch.setattr(writing, "unnamed", lambda *_: None)
     if request.param == "unlocked":
-        monkeypatch.setattr(writing, "lock", lambda _: False)
+        monkeypatch.setattr(writing, "lock", lambda *_: False)
     return request.param
 
 

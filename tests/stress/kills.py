@@ -103,7 +103,7 @@ def prepare(way: str) -> None:
     if way != "as here":
         writing.unnamed = lambda *_: None
     if way == "unlocked":
-        writing.lock = lambda _: False
+        writing.lock = lambda *_: False
 
 
 def hook(before: object) -> None:
