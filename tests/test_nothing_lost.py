@@ -527,3 +527,14 @@ def test_a_reader_that_goes_away_is_no_traceback(folder, environment, command):
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "printed"), [(">&-", ""), ("2>&-", "ds.json: gradient_accumulation_steps 8 -> 16\n")])
+def test_closed_standard_streams(folder, environment, closed, printed):
+    command = f"cfglint fix ds.json {' '.join(TO_NEW)} {closed}"
+    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith(printed)
+    assert "looked at" not in done.stdout
+    assert "Traceback" not in done.stderr
+    assert (folder / "ds.json").read_text() == NEW

@@ -29,6 +29,10 @@ from statistics import median
 from cfglint.cli import main
 from cfglint.source import writing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PADDING = 50_000  # bytes of comments, so that a write has several blocks
 TARGET = ("--gpus", "8", "--global-batch", "512")
 SIGNALS = (signal.SIGKILL,) * 7 + (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -106,7 +110,7 @@ def prepare(way: str) -> None:
         writing.lock = lambda *_: False
 
 
-def hook(before: object) -> None:
+def hook(before: Callable[[], object]) -> None:
     """Call something when a write begins."""
     real = writing.write_all
 
@@ -118,7 +122,7 @@ def hook(before: object) -> None:
     writing.write_all = hooked
 
 
-def child(case: Case, way: str, before: object = lambda: None) -> int:
+def child(case: Case, way: str, before: Callable[[], object] = lambda: None) -> int:
     """A process that runs `fix` on a case; its number."""
     number = os.fork()
     if number:
@@ -150,7 +154,7 @@ def imported(case: Case) -> None:
         main([case.arguments[0], os.path.join(case.folder, case.arguments[1]), *case.arguments[2:], "--diff"])
 
 
-def traced(number: int, what: object) -> object:
+def traced(number: int, what: Callable[[], object]) -> Callable[[], object]:
     """A function that has something called before the `number`th line that Python comes to from then on."""
     left = [number]
 
@@ -229,7 +233,7 @@ class Bench:
         self.write = median(self.timed(lambda: at_moment(case, way, None, 0)) for _ in range(5))
         self.life = self.timed(lambda: anywhere(case, None, 0))
 
-    def timed(self, run: object) -> float:
+    def timed(self, run: Callable[[], tuple[int, float]]) -> float:
         """The seconds of a run that nobody disturbs."""
         self.case.reset()
         return run()[1]
