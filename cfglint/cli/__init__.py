@@ -27,7 +27,7 @@ COMMANDS = {
 
 NOT_DONE = 2
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files of ours say so themselves, so it is standard output
-RARELY = (100_000, 20, 20)  # thresholds of the garbage collector
+RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
 
 def program() -> NoReturn:

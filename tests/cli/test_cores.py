@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -48,9 +49,26 @@ def test_an_exception_is_raised_here():
         cores.spread(work, list(range(4 * cores.BLOCK)), 2)
 
 
-def test_few_tasks_are_done_here():
-    assert cores.worthwhile(2 * cores.LEAST - 1) == 1
-    assert cores.worthwhile(100 * cores.LEAST) == min(cores.cores(), cores.MOST)
+def test_little_work_is_done_here():
+    here = os.getpid()
+    assert cores.spread(lambda block: [os.getpid()] * len(block), list(range(10 * cores.BLOCK))) == [[here]] * (10 * cores.BLOCK)
+    assert cores.worthwhile(0.0) == cores.worthwhile(1.9 * cores.SHARE) == 1
+    assert cores.worthwhile(100 * cores.SHARE) == min(cores.cores(), cores.MOST)
+
+
+def test_a_few_dear_tasks_are_shared(monkeypatch):
+    monkeypatch.setattr(cores, "cores", lambda: 2)
+
+    def slow(block):
+        time.sleep(0.06 * len(block))
+        return os.getpid()
+
+    assert len(set(cores.spread(slow, list(range(10))))) == 2
+
+
+def test_more_comes_back_than_a_pipe_holds():
+    results = cores.spread(lambda block: ["x" * cores.WIDE] * len(block), list(range(12)), 3)
+    assert [len(each) for block in results for each in block] == [cores.WIDE] * 12
 
 
 @pytest.fixture(scope="module")
