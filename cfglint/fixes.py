@@ -9,32 +9,24 @@ from cfglint.diagnostic import FileEdit, Fix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document
     from cfglint.source.edit import Change
 
+    Part: TypeAlias = tuple[Document, Change] | None
+
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
     """Write another value in the place of a written one; None where the text does not allow it."""
-    if setting.document is None or setting.node is None:
-        return None
-    from cfglint.source import edit
-
-    return _fix(
-        setting.document, [edit.Change(edit.REPLACE, setting.path, text=edit.spell(value, setting.document, setting.node))], title, safe
-    )
+    return several([replaced(setting, value)], title, safe)
 
 
 def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
     """Take a key and its value out."""
-    if setting.document is None or setting.key_node is None:
-        return None
-    from cfglint.source import edit
-
-    return _fix(setting.document, [edit.Change(edit.DELETE, setting.path)], title, safe)
+    return several([removed(setting)], title, safe)
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
@@ -43,35 +35,59 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
         return None
     from cfglint.source import edit
 
-    return _fix(setting.document, [edit.Change(edit.RENAME, setting.path, key)], title, safe)
+    return several([(setting.document, edit.Change(edit.RENAME, setting.path, key))], title, safe)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
     """Add a key to a mapping that is there."""
+    return several([inserted(config, path, value)], title, safe)
+
+
+def replaced(setting: Setting, value: Any) -> Part:
+    """The change that `replace` makes, for a fix of several."""
+    if setting.document is None or setting.node is None:
+        return None
+    from cfglint.source import edit
+
+    return setting.document, edit.Change(edit.REPLACE, setting.path, text=edit.spell(value, setting.document, setting.node))
+
+
+def removed(setting: Setting) -> Part:
+    """The change that `remove` makes, for a fix of several."""
+    if setting.document is None or setting.key_node is None:
+        return None
+    from cfglint.source import edit
+
+    return setting.document, edit.Change(edit.DELETE, setting.path)
+
+
+def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
+    """The change that `insert` makes, for a fix of several."""
     from cfglint.source import edit
 
     document = config.document_of(path[0])
-    return _fix(document, [edit.Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(value, document))], title, safe)
+    return document, edit.Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(value, document))
 
 
-def several(fixes: list[Fix | None], title: str, safe: bool) -> Fix | None:
-    """One fix that does all of them; None when one is missing."""
-    there = [fix for fix in fixes if fix is not None]
-    if len(there) != len(fixes):
-        return None
-    return Fix(title, [each for fix in there for each in fix.edits], safe, [each for fix in there for each in fix.changes])
+def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
+    """One fix that makes all the changes, in their order; None when one is missing or cannot be made.
 
-
-def _fix(document: Document, changes: list[Change], title: str, safe: bool) -> Fix | None:
+    The edits of a file are worked out together, for what one change leaves is what the next one finds.
+    """
     from cfglint.source import edit
 
+    by_path: dict[str, tuple[Document, list[Change]]] = {}
+    for part in parts:
+        if part is None:
+            return None
+        document, change = part
+        by_path.setdefault(document.path, (document, []))[1].append(change)
     try:
-        edits = edit.edits(document, changes)
+        edits = [
+            FileEdit(path, each.start, each.end, each.text)
+            for path, (document, changes) in by_path.items()
+            for each in edit.edits(document, changes)
+        ]
     except edit.EditRefused:
         return None
-    return Fix(
-        title,
-        [FileEdit(document.path, each.start, each.end, each.text) for each in edits],
-        safe,
-        [(document.path, change) for change in changes],
-    )
+    return Fix(title, edits, safe, [(path, change) for path, (_, changes) in by_path.items() for change in changes])

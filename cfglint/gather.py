@@ -14,7 +14,7 @@ from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cfglint.frameworks.base import Facts
     from cfglint.versions import Disk, Found
@@ -54,14 +54,14 @@ class Tally:
 
 
 class Shelf:
-    """Where files are taken from: the disk, where `texts` may stand for some of them (standard input).
+    """Where files are taken from: the disk, where `texts` may stand for some of them: texts, or bytes as they came (standard input).
 
     `disk` is where the files that name versions are taken from, None for the disk itself.
     """
 
     disk: Disk | None = None
 
-    def __init__(self, texts: dict[str, str] | None = None) -> None:
+    def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
         self.texts = texts or {}
 
     def is_file(self, path: str) -> bool:
@@ -78,8 +78,11 @@ class Shelf:
 
     def read(self, path: str) -> tuple[str, bool]:
         """(text, whether it had a byte order mark); raises FileProblem."""
-        if path in self.texts:
-            return self.texts[path], False
+        given = self.texts.get(path)
+        if isinstance(given, str):
+            return given, False
+        if given is not None:
+            return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
         return files.read(path)[:2]
 
     def document(self, path: str, syntax: str | None = None) -> Document:

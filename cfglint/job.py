@@ -104,7 +104,11 @@ class Job:
             global_batch=integer(batch.global_batch.value),
             consumed_batch=integer(batch.consumed_batch),
         )
-        numbers.update(self.configs[0].numbers())
+        try:
+            numbers.update(self.configs[0].numbers())
+        except Exception as wrong:
+            self.bugs.append(("counting steps", wrong))
+            self.configs = []
         if numbers["consumed_batch"] and numbers["seq_length"]:
             numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
         return numbers

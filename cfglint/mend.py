@@ -28,8 +28,8 @@ class Mended:
 def mend(run: Run, unsafe: bool = False) -> Mended:
     """Every safe fix of a run (with `unsafe` every fix), each checked by parsing what it made.
 
-    Fixes whose edits overlap wait for the next pass; one that is refused, or that does not take its finding
-    away, is left out.
+    Fixes whose edits overlap wait for the next pass; one that is refused, that does not take its finding away,
+    or with which a run does not start that did, is left out.
     """
     done = Mended()
     left: set[tuple[str, str, str]] = set()
@@ -39,8 +39,25 @@ def mend(run: Run, unsafe: bool = False) -> Mended:
             break
         for diagnostic in chosen:
             left.add((diagnostic.code, diagnostic.place.file, diagnostic.key))
-        run = _applied(run, chosen, done)
+        after = Pass(run, chosen)
+        if after.refused:
+            after = Pass(run, _harmless(run, chosen))
+        run = after.run
+        done.texts.update(after.texts)
+        done.titles += after.titles
     return done
+
+
+def _harmless(run: Run, chosen: list[Diagnostic]) -> list[Diagnostic]:
+    """Those of the fixes that together leave the run one that starts.
+
+    A value that nobody read, or that was text, may be one that the framework refuses where it is read.
+    """
+    kept: list[Diagnostic] = []
+    for each in chosen:
+        if not Pass(run, [*kept, each]).refused:
+            kept.append(each)
+    return kept
 
 
 def _chosen(run: Run, unsafe: bool, left: set[tuple[str, str, str]]) -> list[Diagnostic]:
@@ -64,19 +81,28 @@ def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
     return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]
 
 
-def _applied(run: Run, chosen: list[Diagnostic], done: Mended) -> Run:
-    documents = {document.path: document for document in run.documents}
-    for diagnostic in chosen:
-        fix = diagnostic.fix
-        texts = _texts(documents, fix) if fix else None
-        if fix is None or texts is None:
-            continue
-        for path, text in texts.items():
-            old = documents[path]
-            documents[path] = parse(path, text, old.syntax, old.bom)
-        done.texts.update(texts)
-        done.titles.append(f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}")
-    return Run([documents[document.path] for document in run.documents], run.kinds, run.facts)
+class Pass:
+    """Fixes applied one after the other: the run that they leave, its new texts, and a line for each fix.
+
+    `refused`: they leave a run that does not start, of one that did.
+    """
+
+    def __init__(self, run: Run, chosen: list[Diagnostic]) -> None:
+        self.texts: dict[str, str] = {}
+        self.titles: list[str] = []
+        documents = {document.path: document for document in run.documents}
+        for diagnostic in chosen:
+            fix = diagnostic.fix
+            texts = _texts(documents, fix) if fix else None
+            if fix is None or texts is None:
+                continue
+            for path, text in texts.items():
+                old = documents[path]
+                documents[path] = parse(path, text, old.syntax, old.bom)
+            self.texts.update(texts)
+            self.titles.append(f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}")
+        self.run = Run([documents[document.path] for document in run.documents], run.kinds, run.facts)
+        self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 
 
 def _texts(documents: dict[str, Document], fix: Fix) -> dict[str, str] | None:

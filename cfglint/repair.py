@@ -47,6 +47,9 @@ TUNED = frozenset(
 )
 
 
+MOST_SAMPLES = 10**9  # of a global batch: its divisors are found by trial, and no run comes near
+
+
 class Unknown(Exception):
     """Something that the target needs is not known; the text names the flags that tell it."""
 
@@ -137,7 +140,9 @@ def repair(run: Run, facts: Facts, gpus: int | None, global_batch: int | None, m
 
 
 def problem_of(before: Batch, layout: Batch, gpus: int, target: int, max_micro: int | None) -> solver.Problem:
-    """The solver's problem; Unknown when nothing bounds the micro batch."""
+    """The solver's problem; Unknown when nothing bounds the micro batch, or the target or a parallel size makes no sense."""
+    if not 0 < target <= MOST_SAMPLES:
+        raise Unknown(f"a global batch has 1 to {MOST_SAMPLES:,} samples, and these files ask for another; say it with --global-batch G")
     micro = integer(before.micro_batch.value)
     accumulation = integer(before.accumulation.value)
     if (micro is None or micro < 1) and max_micro is None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.base import Facts
-from cfglint.repair import repair, rewritten
+from cfglint.repair import Unknown, repair, rewritten
 from cfglint.run import Run
 from cfglint.source.edit import EditRefused
 from cfglint.source.parse import parse
@@ -60,3 +60,10 @@ def test_a_count_that_the_files_impose_is_said_where_it_is_in_the_way():
     text = '{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "global_num_gpus": 8, "pipe_parallel_size": 0}\n'
     with pytest.raises(EditRefused, match="the files impose a GPU count of 8"):
         repair(run_of("neox", "config.yml", text), Facts(), 16, 64, None)
+
+
+@pytest.mark.parametrize("today", ["-1", "1" + "0" * 20])
+def test_a_batch_beyond_all_bounds_is_no_target(today):
+    run = run_of("huggingface", "train.yaml", f"per_device_train_batch_size: 4\ngradient_accumulation_steps: {today}\n")
+    with pytest.raises(Unknown, match="--global-batch"):
+        repair(run, Facts(gpus=8), 16, None, None)

@@ -11,6 +11,7 @@ from cfglint.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering, Shelf, Tally
+from cfglint.source.parse import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -232,8 +233,8 @@ def declared_run(declared: DeclaredRun, arguments: Namespace, project: Configura
 def gathering_of(arguments: Namespace, project: Configuration, tally: Tally) -> tuple[Gathering, list[str]]:
     """What makes runs of the paths of a command line, and the paths."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
-    paths, texts = with_stdin(arguments)
-    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section, Shelf(texts))
+    paths, piped = with_stdin(arguments)
+    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section, Shelf(piped))
     gathering.tally = tally
     return gathering, paths
 
@@ -246,22 +247,22 @@ def one_run(arguments: Namespace, project: Configuration, whole: bool, known: di
             setattr(facts, name, value)
             facts.gpus_from = "the log" if name == "gpus" else facts.gpus_from
     section = tuple(arguments.section.split(".")) if arguments.section else ()
-    paths, texts = with_stdin(arguments)
+    paths, piped = with_stdin(arguments)
     for path in paths:
-        if path not in texts and not os.path.isfile(path):
+        if path not in piped and not os.path.isfile(path):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
-    return Gathering(facts, arguments.kind, section, Shelf(texts)).one(paths)
+    return Gathering(facts, arguments.kind, section, Shelf(piped)).one(paths)
 
 
-def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, str]]:
-    """The paths with `-` under its name, and the text that it stands for."""
+def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
+    """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
     if "-" not in arguments.paths:
         return arguments.paths or ["."], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    data = sys.stdin.buffer.read(MAX_SIZE + 1)
     name = arguments.stdin_filename
-    return [name if path == "-" else path for path in arguments.paths], {name: text}
+    return [name if path == "-" else path for path in arguments.paths], {name: data}
 
 
 def silence(outcomes: list[Outcome], selection: Selection) -> None:

@@ -197,7 +197,7 @@ def equal(before: Any, after: Any, types: frozenset[str] = frozenset()) -> bool:
         return False
     if isinstance(before, float) != isinstance(after, float) and "integer" in types and "number" not in types:
         return False
-    return bool(before == after) or spelled(before) == spelled(after) == "NaN"
+    return bool(before == after) or (spelled(before) == spelled(after) and "NaN" in spelled(after))
 
 
 def written(text: str, node: Node, value: Any) -> str:

@@ -432,7 +432,7 @@ class Step:
                 raise self.refuse("this key shares its line with others", key)
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
-        if end == value.end or self.text[end - 1 : end] not in ("\n", "\r"):
+        if self.text[end - 1 : end] not in ("\n", "\r"):  # it is behind the line break of a block scalar
             end = self.layout.line_end(end)
         self.remove_lines(start, end)
 

@@ -304,7 +304,8 @@ class TestStandardInput:
     @pytest.fixture
     def typed(self, monkeypatch):
         def type_in(text):
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8"))))
+            data = text if isinstance(text, bytes) else text.encode("utf-8")
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
         return type_in
 
@@ -318,6 +319,13 @@ class TestStandardInput:
         write(folder, ds_config__json=BAD)
         typed(GOOD)
         assert check("-", "--stdin-filename", "ds_config.json", "--gpus", "8")[0] == 0
+
+    @pytest.mark.parametrize("data", [b'\xef\xbb\xbf{"train_batch_size": 8}', b'{"train_batch_size": "\xe9"}', b"\0"])
+    def test_bytes_are_read_as_those_of_a_file(self, folder, typed, check, data):
+        (folder / "ds_config.json").write_bytes(data)
+        flags = ("--kind", "deepspeed", "--format", "json")
+        typed(data)
+        assert check("-", "--stdin-filename", "ds_config.json", *flags)[:2] == check("ds_config.json", *flags)[:2]
 
     def test_with_run(self, typed, check):
         typed(BAD)

@@ -249,3 +249,8 @@ def test_a_file_that_is_not_there_any_more(compare):
     compared = compare(*sides, gpus=8)
     assert [each.text for each in compared.consequences] == ["ds.json is named and not there: what it said is not compared"]
     assert compared.settings == []
+
+
+def test_a_number_beyond_all_floats(compare):
+    before, after = f"output_dir: out\nseed: 1\nlearning_rate: 1{'0' * 400}\n", "output_dir: out\nseed: 1\nlearning_rate: 1.0e-5\n"
+    assert [each.key for each in compare(before, after, kind="huggingface").settings] == ["learning_rate"]

@@ -45,6 +45,11 @@ def test_reformatting_of_json_is_no_change(compare, after):
     assert compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed", declared=True).empty
 
 
+def test_what_is_no_number_is_itself(compare):
+    text = TRAINER + "lr_scheduler_kwargs: {a: .nan, b: [.nan, 1]}\n"
+    assert compare(text, text, gpus=8).empty
+
+
 def test_text_is_not_a_number(compare):
     """PyYAML reads 2e-5 as text."""
     (change,) = compare(TRAINER, TRAINER.replace("2.0e-5", "2e-5")).settings

@@ -107,6 +107,8 @@ DELETED = {
     "nested": ("yaml", "a:\n  b: 1 # x\n  c: # y\n  # z\n  - 1\nd: 2\n", ("a",), "d: 2\n"),
     "first of a list item": ("yaml", "- a: 1 # c\n  b: 2\n", (0, "a"), "- b: 2\n"),
     "block scalar": ("yaml", "a: |\n  x\n\nb: 1\n", ("a",), "\nb: 1\n"),
+    "block scalar, and no blank line": ("yaml", "a: |-\n  x\nb: 1\n", ("a",), "b: 1\n"),
+    "last of them in a section": ("yaml", "a:\n  c: 1\n  d: |\n    x\nb: 1\n", ("a", "d"), "a:\n  c: 1\nb: 1\n"),
     "comment around": ("yaml", "# one\na: 1\n# two\nb: 2\n", ("a",), "# one\n# two\nb: 2\n"),
     "one of equal keys": ("yaml", "a: 1\nb: 2\na: 3\n", ("a",), "a: 1\nb: 2\n"),
     "flow line": ("yaml", "{\n  a: 1, # x\n  b: 2, # y\n}\n", ("a",), "{\n  b: 2, # y\n}\n"),

@@ -21,6 +21,7 @@ ALL_DIVIDE = (5,)  # context and sequence parallelism too
 MESH_LAUNCHED = (4, 56)  # releases that run with an accelerate which builds the axes of a launch file
 MESH_SHARES = (4, 46)  # of the releases that run with an accelerate which gives tensor-parallel ranks the same samples
 NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
+INFINITE = float("inf")
 PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 REBALANCE = (5, 17)
 
@@ -225,7 +226,7 @@ def steps(config: TrainerConfig) -> Steps:
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if not config.whole or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
         return UNKNOWN
-    if isinstance(limit, float) and limit > 0:
+    if isinstance(limit, float) and not -INFINITE < limit <= 0:
         return UNKNOWN
     limit = int(limit)
     batches = batches_of_rank(config)
@@ -276,16 +277,19 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
-    """Steps of warm-up; None where it is a share of an unknown total or no number."""
+    """Steps of warm-up; None where it is a share of an unknown total or no finite number."""
     from cfglint.batch.steps import warmup_steps
 
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
-    if not isinstance(given, (int, float)) or (ratio is not None and not isinstance(ratio, (int, float))):
+    if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
         return None
     shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)
     if total is None and shared:
         return None
-    return whole(warmup_steps(total or 0, given, ratio, config.version))
+    try:
+        return whole(warmup_steps(total or 0, given, ratio, config.version))
+    except OverflowError:  # a share of more steps than a float can count
+        return None
 
 
 def whole(value: Any) -> int | None:

@@ -134,3 +134,17 @@ def test_a_product_needs_numbers():
     assert product(2, 3, 4) == 24
     assert product(2, None, 4) is None
     assert product(2, "3") is None
+
+
+@pytest.mark.parametrize("steps", ["warmup_steps: -.inf", "warmup_steps: .nan", "max_steps: -.inf", "max_steps: .nan"])
+@pytest.mark.parametrize("examples", [None, 1000])
+def test_no_steps_come_of_what_is_no_finite_number(trainer, steps, examples):
+    run = trainer(f"output_dir: out\n{steps}\n", 8, examples)
+    assert run.resolved["warmup_steps"] is None or run.resolved["total_steps"] is None
+    assert not run.bugs
+
+
+def test_a_share_of_more_steps_than_a_float_can_count(trainer):
+    run = trainer(f"output_dir: out\nmax_steps: 1{'0' * 400}\nwarmup_steps: 0.1\n", 8)
+    assert run.resolved["warmup_steps"] is None
+    assert not run.bugs

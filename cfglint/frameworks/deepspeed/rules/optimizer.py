@@ -102,13 +102,12 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def clip_at_top(config: DeepSpeedConfig, value: Any) -> Any:
     """The move to `gradient_clipping`, or the plain removal where that key is there or its default says the same."""
-    from cfglint.fixes import insert, remove, several
+    from cfglint.fixes import inserted, removed, several
 
-    gone = remove(config.setting("optimizer", "params", "max_grad_norm"), "remove max_grad_norm", safe=True)
+    gone = removed(config.setting("optimizer", "params", "max_grad_norm"))
     if "gradient_clipping" in config.values or (value == 1 and config.version >= (0, 19, 3)):
-        return gone
-    moved = insert(config, ("gradient_clipping",), value, "clip at the top", safe=True)
-    return several([gone, moved], "move it to gradient_clipping", safe=True)
+        return several([gone], "remove max_grad_norm", safe=True)
+    return several([gone, inserted(config, ("gradient_clipping",), value)], "move it to gradient_clipping", safe=True)
 
 
 @rule(

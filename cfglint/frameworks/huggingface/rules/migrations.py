@@ -128,7 +128,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
     """`warmup_ratio` as `warmup_steps`: a share only below 1, and beside positive steps it had no effect."""
-    from cfglint.fixes import remove, rename, replace, several
+    from cfglint.fixes import remove, removed, rename, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
     written = "warmup_steps" in config.values
@@ -140,12 +140,11 @@ def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
         return None
     if not written:
         return rename(setting, "warmup_steps", "rename to warmup_steps", safe=True)
-    change = replace(config.setting("warmup_steps"), value, "", safe=True)
-    return several([remove(setting, "", safe=True), change], "move to warmup_steps", safe=True)
+    return several([removed(setting), replaced(config.setting("warmup_steps"), value)], "move to warmup_steps", safe=True)
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -> Fix | None:
-    from cfglint.fixes import insert, remove, several
+    from cfglint.fixes import inserted, remove, removed, several
 
     section = config.values.get(path[0])
     if value in (None, 0) and not isinstance(value, bool):
@@ -153,21 +152,20 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -
     if isinstance(section, dict) and path[1] in section:
         return remove(config.setting(key), f"remove {key}", safe=section[path[1]] == value)
     if isinstance(section, dict):
-        added = insert(config, path, value, "", safe=True)
+        added = inserted(config, path, value)
     elif path[0] not in config.values:
-        added = insert(config, path[:1], {path[1]: value}, "", safe=True)
+        added = inserted(config, path[:1], {path[1]: value})
     else:
         return None
-    return several([remove(config.setting(key), "", safe=True), added], f"move to {'.'.join(path)}", safe=True)
+    return several([removed(config.setting(key)), added], f"move to {'.'.join(path)}", safe=True)
 
 
 def _switched(config: TrainerConfig, key: str, new: str, becomes: Any, value: Any) -> Fix | None:
-    from cfglint.fixes import insert, remove, several
+    from cfglint.fixes import inserted, remove, removed, several
 
     setting = config.setting(key)
     if not value:
         return remove(setting, f"remove {key}", safe=True)
     if new in config.values:
         return remove(setting, f"remove {key}", safe=config.values[new] == becomes)
-    added = insert(config, (new,), becomes, "", safe=True)
-    return several([remove(setting, "", safe=True), added], f"write {new}: {shown(becomes)}", safe=True)
+    return several([removed(setting), inserted(config, (new,), becomes)], f"write {new}: {shown(becomes)}", safe=True)

@@ -390,7 +390,7 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     if not config.argument("save") or not number(factor) or not factor:
         return
     setting = config.setting("checkpoint_factor")
-    if scale == "linear" and not float(factor).is_integer():
+    if scale == "linear" and isinstance(factor, float) and not factor.is_integer():
         text = "AssertionError: checkpoint_factor must be a whole number when using linear checkpoint_scale"
         yield Finding(setting, f"{factor} is no whole number of steps", exception=text)
     elif scale == "log" and factor <= 1:

@@ -1,0 +1,52 @@
+"""Fixes, applied: together they are what each says, and no run that starts is worse for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import Facts
+from cfglint.mend import mend
+from cfglint.run import Run
+from cfglint.source import edit
+from cfglint.source.parse import parse
+
+
+def trainer(text, **facts):
+    """The run of a trainer's file."""
+    return Run([parse("train.yaml", text, "yaml")], ["huggingface"], Facts(**facts))
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("output_dir: out\nseed: '-1'\n", {}),  # text to one parser; the number is refused by all
+        ("output_dir: out\nseed: '1'\n", {"train.yaml": "output_dir: out\nseed: 1\n"}),
+        ("output_dir: out\nseed: '-1'\nadam_beta2: '0.9'\n", {"train.yaml": "output_dir: out\nseed: '-1'\nadam_beta2: 0.9\n"}),
+    ],
+)
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_a_fix_that_would_keep_the_run_from_starting_is_left_out(text, mended, unsafe):
+    run = trainer(text)
+    assert run.verdict == "accept"
+    assert mend(run, unsafe).texts == mended
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'save_strategy': 'no', \"dispatch_batches\": true}",
+        "{save_strategy: 'no', dispatch_batches: true, }\n",
+        "save_strategy: 'no'\ndispatch_batches: true",
+        "dispatch_batches: true\nsave_strategy: 'no'\nwarmup_ratio: 0.1\nwarmup_steps: 0\n",
+    ],
+)
+def test_the_edits_of_a_move_are_what_is_applied(text):
+    run = trainer(text, declared=True)
+    document = run.documents[0]
+    fixes = [each.fix for each in run.diagnostics if each.fix and len(each.fix.changes) > 1]
+    assert fixes
+    for fix in fixes:
+        after = text
+        for each in sorted(fix.edits, key=lambda each: each.start, reverse=True):
+            after = after[: each.start] + each.text + after[each.end :]
+        assert after == edit.apply(document, [change for _, change in fix.changes])
