@@ -589,6 +589,8 @@ def slips(one: Spelling, other: Spelling) -> int | None:
 def differ_by_words(one: Spelling, other: Spelling) -> bool:
     """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
     short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
+    if not short.letters <= long.letters:  # each of these ways only takes letters away
+        return False
     if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
         return True
     if len(short.plain) < 4 or 5 * len(short.plain) < 3 * len(long.plain):
