@@ -50,11 +50,12 @@ class Baseline:
         present: set[Identity] = set()
         files = {relative(file, self.folder) for outcome in outcomes for file in outcome.files}
         for outcome in outcomes:
-            left = dict(self.accepted)
+            left: dict[Identity, int] = {}
             for each in open_findings(outcome):
                 same = identity(each, self.folder)
-                if left.get(same, 0):
-                    left[same] -= 1
+                number = left.get(same, self.accepted.get(same, 0))
+                if number:
+                    left[same] = number - 1
                     present.add(same)
                     each.suppressed = BASELINE
         return sum(same not in present for same in self.accepted if same[1] in files)

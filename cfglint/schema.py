@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
     Path = tuple[str | int, ...]
     Types = frozenset[type]
+    Names = list[tuple[tuple[str, ...], "Spelling"]]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDERS = (os.path.join(HERE, "schemas"), os.path.join(os.path.dirname(HERE), "schemas"))  # in a wheel, in a checkout
@@ -25,6 +26,8 @@ IGNORE = "ignore"
 PASS_THROUGH = "pass-through"
 
 UNKNOWN_KEYS = "config"  # when a section that refuses unknown keys does so, where it checks nothing else
+
+KEPT = 10_000  # guesses at keys
 
 NULL = type(None)
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -261,7 +264,7 @@ class Candidate:
 class Schema:
     """A kind's schema. Paths are tuples of keys; list indices in them are skipped."""
 
-    __slots__ = ("_homes", "_levels", "_nearest", "_quick", "exact_types", "kind", "raw")
+    __slots__ = ("_homes", "_levels", "_names", "_nearest", "_others", "_quick", "exact_types", "kind", "raw")
 
     def __init__(self, kind: str, raw: Raw) -> None:
         self.kind = kind
@@ -271,6 +274,8 @@ class Schema:
         self._levels: dict[tuple[str, ...], tuple[Raw, str | None] | None] = {(): (raw, raw.get("x-checked-at"))}
         self._homes: dict[str, list[tuple[str, ...]]] | None = None
         self._nearest: dict[tuple[tuple[str, ...], str], list[Candidate]] = {}
+        self._names: dict[tuple[str, ...], Names] = {}
+        self._others: Names = []
 
     # What there is
 
@@ -309,16 +314,26 @@ class Schema:
         The same slip stands in many files of a repository, so an answer is kept.
         """
         section = tuple(step for step in path if isinstance(step, str))
-        if (section, key) not in self._nearest:
-            self._nearest[section, key] = self._search(section, key)
-        return self._nearest[section, key][:count]
+        found = self._nearest.get((section, key))
+        if found is None:
+            if len(self._nearest) >= KEPT:
+                self._nearest.clear()
+            found = self._nearest[section, key] = self._search(section, key)
+        return found[:count]
 
     def _search(self, section: tuple[str, ...], key: str) -> list[Candidate]:
-        found = near(key, [(*section, name) for name in self.keys(section)])
+        if section not in self._names and self.keys(section):
+            self._names[section] = [((*section, name), Spelling(name)) for name in self.keys(section)]
+        found = near(key, self._names.get(section, []))
         found += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
-        if not found and self._homes is not None:
-            found = near(key, [homes[0] for homes in self._homes.values() if homes[0][:-1] != section])
-        return found
+        return found or [each for each in near(key, self._everywhere()) if each.path[:-1] != section]
+
+    def _everywhere(self) -> Names:
+        """The first home of every key."""
+        if not self._others:
+            self.homes("")
+            self._others = [(homes[0], Spelling(name)) for name, homes in (self._homes or {}).items()]
+        return self._others
 
     def _properties(self, path: Path) -> dict[str, Raw]:
         found = self._find(tuple(step for step in path if isinstance(step, str)))
@@ -466,10 +481,21 @@ def handed_down(raw: Raw, stage: str | None) -> str | None:
     return stage if raw.get("x-section-policy") == REJECT else None
 
 
-def near(key: str, paths: list[tuple[str, ...]]) -> list[Candidate]:
-    """Those of some paths whose last key is near another one, the nearest first."""
+def near(key: str, names: Names) -> list[Candidate]:
+    """Those of some names that are near a key, the nearest first.
+
+    Most have too many other letters for any slip and are passed over here, for a file may hold many unknown keys.
+    """
     written = Spelling(key)
-    found = [Candidate(path, count) for path in paths if (count := slips(written, spelling(path[-1]))) is not None]
+    letters = written.letters
+    found: list[Candidate] = []
+    for path, name in names:
+        other = letters ^ name.letters
+        if other.bit_count() > name.reach and other & letters and other & name.letters:
+            continue
+        count = slips(written, name)
+        if count is not None:
+            found.append(Candidate(path, count))
     found.sort(key=lambda candidate: candidate.distance)
     return found
 
@@ -540,25 +566,22 @@ def plain(key: str) -> str:
 
 
 class Spelling:
-    """A key taken apart for comparing."""
+    """A key taken apart for comparing.
 
-    __slots__ = ("key", "letters", "plain", "words")
+    `letters` has a bit for each letter; some share one. `reach` is how many bits may change in the slips that a
+    name of this length allows.
+    """
+
+    __slots__ = ("key", "letters", "plain", "reach", "words")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.plain = plain(key)
         self.words = self.plain.split("_")
-        self.letters = frozenset(self.plain)
-
-
-_spellings: dict[str, Spelling] = {}
-
-
-def spelling(key: str) -> Spelling:
-    """A key's spelling, kept for those of a schema, which are compared again and again."""
-    if key not in _spellings:
-        _spellings[key] = Spelling(key)
-    return _spellings[key]
+        self.letters = 0
+        for letter in self.plain:
+            self.letters |= 1 << ord(letter) % 60
+        self.reach = 2 * (1 + len(self.plain) // 8)
 
 
 def distance(written: str, meant: str) -> int | None:
@@ -579,7 +602,7 @@ def slips(one: Spelling, other: Spelling) -> int | None:
         return 1
     limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
     count = limit + 1
-    if len(one.letters ^ other.letters) <= 2 * limit:  # each slip takes one letter away and brings another
+    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each slip takes one letter away and brings another
         count = edits(one.plain, other.plain, limit)
     if count > 2 and differ_by_words(one, other):
         return 2
@@ -589,7 +612,7 @@ def slips(one: Spelling, other: Spelling) -> int | None:
 def differ_by_words(one: Spelling, other: Spelling) -> bool:
     """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
     short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
-    if not short.letters <= long.letters:  # each of these ways only takes letters away
+    if short.letters & ~long.letters:  # each of these ways only takes letters away
         return False
     if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
         return True

@@ -47,6 +47,8 @@ def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diag
                 diagnostic = judge(rule, finding, config)
                 if diagnostic is not None:
                     diagnostics.append(diagnostic)
+                    if len(diagnostics) >= MOST:
+                        break
         except Exception as wrong:
             diagnostics.append(internal(f"rule {rule.code}", wrong, config.documents[0]))
         if len(diagnostics) >= MOST:

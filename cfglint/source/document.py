@@ -21,6 +21,7 @@ SEQUENCE = "sequence"
 ALIAS = "alias"
 
 NOTHING = ()  # the children of every scalar
+LONG = 32  # entries of a mapping from which an index pays
 
 
 class Problem:
@@ -100,7 +101,7 @@ class Document:
     parsers: (start, end, what).
     """
 
-    __slots__ = ("_breaks", "bom", "comments", "leaves", "path", "problems", "relaxations", "roots", "syntax", "text")
+    __slots__ = ("_breaks", "_indexes", "bom", "comments", "leaves", "path", "problems", "relaxations", "roots", "syntax", "text")
 
     def __init__(self, path: str, text: str, syntax: str, bom: bool = False) -> None:
         self.path = path
@@ -113,6 +114,7 @@ class Document:
         self.comments: list[tuple[int, int]] = []
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
+        self._indexes: dict[int, dict[str, tuple[Node, Node]]] = {}
 
     @property
     def root(self) -> Node | None:
@@ -144,8 +146,21 @@ class Document:
         for step in path:
             if node is None:
                 return None, None
-            key, node = child(node.resolved(), step)
+            node = node.resolved()
+            if node.kind == MAPPING and len(node.children) > LONG:
+                key, node = self._looked_up(node, step)
+            else:
+                key, node = child(node, step)
         return (key, node) if node is not None else (None, None)
+
+    def _looked_up(self, mapping: Node, step: str | int) -> tuple[Node | None, Node | None]:
+        """What `child` finds in a long mapping, by an index: a rule may ask for every one of its keys."""
+        if id(mapping) not in self._indexes:
+            self._indexes[id(mapping)] = {key.raw: (key, value) for key, value in mapping.children}
+        index = self._indexes[id(mapping)]
+        if isinstance(step, str) and step in index:
+            return index[step]
+        return child(mapping, step) if "<<" in index else (None, None)
 
     def walk(self) -> Iterator[tuple[Path, Node | None, Node]]:
         """Every (path, key, value) of the first document, outer before inner; aliases are not entered."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from cfglint.diagnostic import ERROR, WARNING
 from cfglint.frameworks.deepspeed.lookups import unread
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
@@ -37,6 +39,7 @@ REFUSED_IN_ZERO = {
     "mics_hierarchical_params_gather": ((0, 19, 7), "MiCS ZeRO-3 sharding has been removed"),
     "zeropp_loco_param": ((0, 19, 8), "LoCo-Zero++ has been removed"),
 }
+SLIPS = 5000  # keys nobody reads that are compared with known ones; a file with more holds somebody's data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use for things of their own
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
     profile project ratio seed team type verbose workspace writer""".split()  # noqa: SIM905
@@ -322,7 +325,7 @@ def unread_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
-    for path in unread(config.values):
+    for path in islice(unread(config.values), SLIPS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
         if hint:
