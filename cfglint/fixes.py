@@ -31,11 +31,12 @@ def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
 
 def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
     """Give a key another name, in its place."""
-    if setting.document is None or setting.key_node is None:
+    if setting.document is None or setting.key_node is None or stands_twice(setting):
         return None
-    from cfglint.source import edit
+    from cfglint.source import edit, section
 
-    return several([(setting.document, edit.Change(edit.RENAME, setting.path, key))], title, safe)
+    change = edit.Change(edit.RENAME, section.in_file(setting.document, setting.path), key)
+    return several([(section.whole(setting.document), change)], title, safe)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
@@ -47,26 +48,36 @@ def replaced(setting: Setting, value: Any) -> Part:
     """The change that `replace` makes, for a fix of several."""
     if setting.document is None or setting.node is None:
         return None
-    from cfglint.source import edit
+    from cfglint.source import edit, section
 
-    return setting.document, edit.Change(edit.REPLACE, setting.path, text=edit.spell(value, setting.document, setting.node))
+    document, path = setting.document, section.in_file(setting.document, setting.path)
+    return section.whole(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
 
 
 def removed(setting: Setting) -> Part:
     """The change that `remove` makes, for a fix of several."""
-    if setting.document is None or setting.key_node is None:
+    if setting.document is None or setting.key_node is None or stands_twice(setting):
         return None
-    from cfglint.source import edit
+    from cfglint.source import edit, section
 
-    return setting.document, edit.Change(edit.DELETE, setting.path)
+    return section.whole(setting.document), edit.Change(edit.DELETE, section.in_file(setting.document, setting.path))
 
 
 def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
     """The change that `insert` makes, for a fix of several."""
-    from cfglint.source import edit
+    from cfglint.source import edit, section
 
     document = config.document_of(path[0])
-    return document, edit.Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(value, document))
+    place = section.in_file(document, path[:-1])
+    return section.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
+
+
+def stands_twice(setting: Setting) -> bool:
+    """Whether the key is there more than once: without the last, an earlier one that had no effect would count."""
+    assert setting.document is not None
+    mapping = setting.document.find(setting.path[:-1])[1]
+    pairs = mapping.resolved().pairs() if mapping is not None else []
+    return sum(key.raw == setting.path[-1] for key, _ in pairs) > 1
 
 
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:

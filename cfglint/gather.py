@@ -268,10 +268,8 @@ class UnknownKind(Exception):
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:
     """The document with the mapping under a key as its root; a problem where there is none."""
-    node = document.find(section)[1]
-    if node is None:
+    from cfglint.source.section import found
+
+    if document.find(section)[1] is None:
         document.problems.append(Problem(0, 0, f"there is no `{'.'.join(section)}` in this file", "value"))
-        document.roots = []
-    else:
-        document.roots = [node.resolved()]
-    return document
+    return found(document, section)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.run import Run
 from cfglint.source import edit
-from cfglint.source.parse import parse
+from cfglint.source.section import reread, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ class Pass:
             if fix is None or texts is None:
                 continue
             for path, text in texts.items():
-                old = documents[path]
-                documents[path] = parse(path, text, old.syntax, old.bom)
+                documents[path] = reread(documents[path], text)
             self.texts.update(texts)
             self.titles.append(f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}")
         self.run = Run([documents[document.path] for document in run.documents], run.kinds, run.facts)
@@ -111,6 +110,6 @@ def _texts(documents: dict[str, Document], fix: Fix) -> dict[str, str] | None:
     for path, change in fix.changes:
         changes.setdefault(path, []).append(change)
     try:
-        return {path: edit.apply(documents[path], each) for path, each in changes.items()}
+        return {path: edit.apply(whole(documents[path]), each) for path, each in changes.items()}
     except edit.EditRefused:
         return None

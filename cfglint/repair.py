@@ -10,7 +10,7 @@ from cfglint.job import integer
 from cfglint.run import Run
 from cfglint.source import edit
 from cfglint.source.edit import Change
-from cfglint.source.parse import parse
+from cfglint.source.section import in_file, reread, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,7 +155,11 @@ def problem_of(before: Batch, layout: Batch, gpus: int, target: int, max_micro: 
         there = integer(layout.micro_batch.value)
         if there and bound and there <= bound:  # what stands there does it, as after an earlier fix
             micro, accumulation = there, integer(layout.accumulation.value)
-    pipeline = layout.layout.pipeline_parallel
+    sizes = layout.layout
+    pipeline = sizes.pipeline_parallel
+    for size in (sizes.tensor_parallel, pipeline, sizes.context_parallel, sizes.sequence_parallel):
+        if not isinstance(size, int) or size < 1:
+            raise Unknown(f"a parallel size of {size} is no whole number above 0; `cfglint check` says more")
     return solver.Problem(
         gpus,
         target,
@@ -179,11 +183,12 @@ class Term:
         self.value = value
 
     def change(self) -> tuple[Document, Change]:
-        """The change that gives the key its value, in its place or as a new key."""
+        """The change of a file that gives the key its value, in its place or as a new key."""
         document = self.setting.document or self.config.documents[0]
+        path = in_file(document, self.setting.path)
         if self.setting.written:
-            return document, Change(edit.REPLACE, self.setting.path, text=edit.spell(self.value, document, self.setting.node))
-        return document, Change(edit.INSERT, self.setting.path[:-1], str(self.setting.path[-1]), edit.spell(self.value, document))
+            return whole(document), Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))
+        return whole(document), Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))
 
 
 def _rewrite(found: Repair, facts: Facts) -> None:
@@ -264,7 +269,7 @@ def _reached(found: Repair, facts: Facts, texts: dict[str, str]) -> bool:
 
 def rewritten(run: Run, texts: dict[str, str]) -> list[Document]:
     """The documents of a run, those with a new text parsed anew."""
-    return [parse(each.path, texts[each.path], each.syntax, each.bom) if each.path in texts else each for each in run.documents]
+    return [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents]
 
 
 def tuned(run: Run) -> list[Setting]:

@@ -158,3 +158,25 @@ def test_every_good_example_is_told_without_a_fault(root):
         told = Account(run)
         assert told.items, run.documents[0].path
         assert [each for each in run.diagnostics if each.code == "INT000"] == []
+
+
+@pytest.mark.parametrize(
+    ("train_iters", "factor", "scale", "count"),
+    [
+        (100, 10, "linear", 10),
+        (100, 2, "log", 8),
+        (10**12, 1, "linear", None),
+        (10**12, 1.000000001, "log", None),
+        (10**400, 2, "log", None),
+    ],
+)
+def test_checkpoints_are_counted_where_they_can_be(account, train_iters, factor, scale, count):
+    text = f"save: out\ntrain_iters: {train_iters}\ncheckpoint_factor: {factor}\ncheckpoint_scale: {scale}\nextra_save_iters: [a]\n"
+    found = [item.setting.value for item in account("neox", neox=text).items if item.label == "checkpoints"]
+    assert found == ([count] if count else [])
+
+
+def test_a_share_of_more_steps_than_a_float_can_count(account):
+    told = account("neox", neox=f"train_iters: 1{'0' * 400}\nlr_decay_fraction: 0.5\nwarmup: 0.01\n")
+    assert told.resolved["warmup_steps"] is None
+    assert not told.run.bugs

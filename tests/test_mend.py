@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.base import Facts
+from cfglint.gather import Gathering
 from cfglint.mend import mend
 from cfglint.run import Run
 from cfglint.source import edit
@@ -50,3 +51,25 @@ def test_the_edits_of_a_move_are_what_is_applied(text):
         for each in sorted(fix.edits, key=lambda each: each.start, reverse=True):
             after = after[: each.start] + each.text + after[each.end :]
         assert after == edit.apply(document, [change for _, change in fix.changes])
+
+
+@pytest.mark.parametrize("text", ["evaluation_strategy: 'no'\nevaluation_strategy: steps\n", "fp16_opt_level: O1\nfp16_opt_level: O2\n"])
+def test_the_last_of_equal_keys_stays_for_without_it_the_first_would_count(text):
+    run = trainer("output_dir: out\n" + text, declared=True)
+    assert [each.fix for each in run.diagnostics if each.code == "KEY202"] == [None]
+    assert mend(run, unsafe=True).texts == {}
+
+
+SECTION = "output_dir: out\ndeepspeed:\n  zero_optimization: {stage: 2}\n  optimizer:\n    type: SGD\n    params: {lr: 5.0e-5}\nseed: 1\n"
+
+
+def test_a_fix_of_a_section_stays_in_it():
+    mended = mend(trainer(SECTION, gpus=8)).texts["train.yaml"]
+    assert mended == SECTION.replace("lr: 5.0e-5}\n", "lr: 5.0e-5}\n  zero_allow_untested_optimizer: true\n")
+
+
+def test_a_section_that_is_the_config_is_mended(tmp_path):
+    (tmp_path / "job.yaml").write_text("model: x\nargs:\n  output_dir: out\n  seed: '1'\nseed: '2'\n", encoding="utf-8")
+    gathering = Gathering(Facts(declared=True), "huggingface", ("args",))
+    run = gathering.one([str(tmp_path / "job.yaml")])
+    assert list(mend(run).texts.values()) == ["model: x\nargs:\n  output_dir: out\n  seed: 1\nseed: '2'\n"]

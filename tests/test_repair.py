@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.base import Facts
+from cfglint.gather import Gathering
 from cfglint.repair import Unknown, repair, rewritten
 from cfglint.run import Run
 from cfglint.source.edit import EditRefused
@@ -67,3 +68,18 @@ def test_a_batch_beyond_all_bounds_is_no_target(today):
     run = run_of("huggingface", "train.yaml", f"per_device_train_batch_size: 4\ngradient_accumulation_steps: {today}\n")
     with pytest.raises(Unknown, match="--global-batch"):
         repair(run, Facts(gpus=8), 16, None, None)
+
+
+def test_the_sizes_of_a_section_are_changed_in_it(tmp_path):
+    text = "model: x\nargs:\n  per_device_train_batch_size: 4\n  gradient_accumulation_steps: 2\ngradient_accumulation_steps: 7\n"
+    (tmp_path / "job.yaml").write_text(text, encoding="utf-8")
+    run = Gathering(Facts(gpus=8), "huggingface", ("args",)).one([str(tmp_path / "job.yaml")])
+    found = repair(run, run.facts, 16, 64, None)
+    assert list(found.texts.values()) == [text.replace("steps: 2", "steps: 1")]
+    assert found.after().resolved["global_batch"] == 64
+
+
+def test_a_parallel_size_that_is_none_is_no_ground_for_a_target():
+    run = run_of("neox", "config.yml", "{train_micro_batch_size_per_gpu: 4, model_parallel_size: 1.5}")
+    with pytest.raises(Unknown, match="parallel size"):
+        repair(run, Facts(gpus=8), 8, 64, None)

@@ -47,8 +47,12 @@ class Setting:
 
     @property
     def pointer(self) -> str:
-        """The key as a JSON pointer."""
-        return pointer(self.path)
+        """The key as a JSON pointer into its file."""
+        if self.document is None:
+            return pointer(self.path)
+        from cfglint.source.section import in_file
+
+        return pointer(in_file(self.document, self.path))
 
     @property
     def written(self) -> bool:

@@ -62,6 +62,7 @@ UNTOLD = {  # what the absence of a line stands for
     "sequence parallel": 1,
 }
 ABOUT = 0.01  # from here on a number is no longer about twice another
+HUGE = 1e300  # numbers from here on are not divided by each other
 NOTEWORTHY = 0.02  # relative change from which a number that is rounded on its way counts as changed
 
 
@@ -392,9 +393,11 @@ def changed(about: str, name: str, before: Any, after: Any) -> list[Consequence]
 
 def ratio(before: float, after: float) -> str:
     """How much more or less, in words that people use."""
-    if not before or not after or (before < 0) != (after < 0):
+    if not (abs(before) < HUGE and abs(after) < HUGE):
+        return "beyond compare"
+    times = after / before if before else 0
+    if times <= 0:
         return f"{after - before:+g}"
-    times = after / before
     if isclose(times, 2, rel_tol=ABOUT) or isclose(times, 0.5, rel_tol=ABOUT):
         about = "" if isclose(times, 2) or isclose(times, 0.5) else "about "
         return about + ("doubled" if times > 1 else "halved")

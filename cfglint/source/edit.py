@@ -433,6 +433,9 @@ class Step:
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
         if self.text[end - 1 : end] not in ("\n", "\r"):  # it is behind the line break of a block scalar
+            comma = self.layout.comma(end, self.layout.line_end(end))
+            if not self.layout.ends_line(self.layout.comment_end(max(end, comma + 1))):
+                raise self.refuse("this key shares its line with others", key)
             end = self.layout.line_end(end)
         self.remove_lines(start, end)
 

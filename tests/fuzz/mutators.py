@@ -253,5 +253,5 @@ def read(text, syntax):
     """The tree of a text to PyYAML or json; None where there is none."""
     try:
         return yaml.safe_load(text) if syntax == "yaml" else json.loads(text.removeprefix("\ufeff"))
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, KeyError, OverflowError):
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, LookupError, OverflowError):
         return None

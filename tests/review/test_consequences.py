@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cfglint.review.consequences import ratio
+
 TRAINER = """\
 output_dir: out
 per_device_train_batch_size: 4
@@ -254,3 +256,18 @@ def test_a_file_that_is_not_there_any_more(compare):
 def test_a_number_beyond_all_floats(compare):
     before, after = f"output_dir: out\nseed: 1\nlearning_rate: 1{'0' * 400}\n", "output_dir: out\nseed: 1\nlearning_rate: 1.0e-5\n"
     assert [each.key for each in compare(before, after, kind="huggingface").settings] == ["learning_rate"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (2, 4, "doubled"),
+        (0, 3, "+3"),
+        (4, -4, "-8"),
+        (1, float("inf"), "beyond compare"),
+        (1, 10**400, "beyond compare"),
+        (1e-300, 1e-5, "times"),
+    ],
+)
+def test_how_much_more(before, after, words):
+    assert words in ratio(before, after)

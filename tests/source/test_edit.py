@@ -196,6 +196,13 @@ def test_text_of_a_json_value_must_be_one(text):
         apply(parse("x", text, "json"), [Change(REPLACE, ("a",), text="1, 2")])
 
 
+def test_a_proposal_never_takes_the_neighbour_on_the_line():
+    document = parse("x", "a: '{' 'b': 1\nc: 2\n", "json")
+    assert [key.raw for key, _ in document.root.pairs()] == ["a", "b", "c"]
+    with pytest.raises(EditRefused, match="shares its line"):
+        edits(document, [Change(DELETE, ("a",))])
+
+
 def spliced(text, found):
     """A text with its edits made from the end."""
     for edit in reversed(found):

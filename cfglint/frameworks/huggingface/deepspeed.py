@@ -378,9 +378,6 @@ def section_document(document: Document, prefix: Path) -> Document:
     """A document whose root is a section of another one."""
     if not prefix:
         return document
-    from cfglint.source.document import Document
+    from cfglint.source.section import Section
 
-    _, node = document.find(prefix)
-    section = Document(document.path, document.text, document.syntax, document.bom)
-    section.roots = [node] if node is not None else []
-    return section
+    return Section(document, prefix)

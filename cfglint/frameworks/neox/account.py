@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, log
+
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.account import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Account
 from cfglint.frameworks.neox import steps
@@ -11,6 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
+
+
+LONGEST = 10**18  # steps of a run
+MOST_POINTS = 1_000_000  # checkpoints
 
 
 def account(config: NeoXConfig) -> Account:
@@ -44,8 +50,8 @@ def length(config: NeoXConfig, told: Account) -> None:
         epoch(config, told, config.facts.num_examples)
     decay, share = steps.decay_steps(config), of(config, "warmup")
     told.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
-    if number(share.value) and decay is not None:
-        warm = arithmetic.neox_warmup_iters(share.value, decay)
+    warm = steps.warmup(config)
+    if warm is not None:
         told.derive(
             LENGTH,
             "warm-up steps",
@@ -87,12 +93,24 @@ def occasions(config: NeoXConfig, told: Account, total: int | None) -> None:
         told.mark("evaluations", range(every.value, total + 1, every.value))
         told.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
     factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
-    if config.argument("save") and total is not None and (factor.value is None or number(factor.value)):
+    if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
         extra = config.argument("extra_save_iters")
-        points = arithmetic.neox_save_iterations(total, factor.value, scale, extra if isinstance(extra, list) else ())
+        listed = filter(whole, extra) if isinstance(extra, list) else ()
+        points = arithmetic.neox_save_iterations(total, factor.value, scale, listed)
         because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
         told.mark("checkpoints", sorted(points))
         told.derive(LENGTH, "checkpoints", "checkpoints", len(points), because)
+
+
+def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
+    """Whether the checkpoints are few enough to be counted one by one, and their factor is a number."""
+    if factor is None:
+        return True
+    if not number(factor) or total > LONGEST:
+        return False
+    if scale == "log":
+        return factor <= 1 or log(max(total, 1)) <= MOST_POINTS * log(factor)
+    return factor < inf and total <= MOST_POINTS * max(factor, 1)
 
 
 def rate(config: NeoXConfig, told: Account) -> None:

@@ -5,6 +5,8 @@ Source: gpt-neox 2026-05 megatron/training.py:180-212, 1117-1126; megatron/data/
 
 from __future__ import annotations
 
+from math import inf
+
 from cfglint.batch.steps import neox_decay_iters, neox_train_iters, neox_warmup_iters
 from cfglint.frameworks.neox.refusals import number, whole
 
@@ -56,13 +58,25 @@ def decay_steps(config: NeoXConfig) -> int | None:
         return neox_decay_iters(0, written) if whole(written) else None
     if total is None or (share is not None and not number(share)):
         return None
-    return neox_decay_iters(total, lr_decay_fraction=share)
+    try:
+        return neox_decay_iters(total, lr_decay_fraction=share)
+    except (OverflowError, ValueError):  # more steps than a float can count, or a share that is no finite number
+        return None
 
 
-def warmup_steps(config: NeoXConfig) -> int | None:
-    """Steps of warm-up: `warmup` is a share of the decay; None where it is no whole number."""
+def warmup(config: NeoXConfig) -> float | None:
+    """Steps of warm-up, not rounded: `warmup` is a share of the decay; None where that is no finite number."""
     share, decay = config.argument("warmup"), decay_steps(config)
     if not number(share) or decay is None:
         return None
-    steps = neox_warmup_iters(share, decay)
-    return int(steps) if steps % 1 == 0 else None
+    try:
+        steps = neox_warmup_iters(share, decay)
+    except OverflowError:  # a share of more steps than a float can count
+        return None
+    return steps if abs(steps) < inf else None
+
+
+def warmup_steps(config: NeoXConfig) -> int | None:
+    """Steps of warm-up; None where they are no whole number."""
+    steps = warmup(config)
+    return int(steps) if steps is not None and steps % 1 == 0 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.diagnostic import WARNING
 from cfglint.frameworks.neox.refusals import describe, number
 from cfglint.frameworks.neox.rules import neox_rule, remove, replace
-from cfglint.frameworks.neox.steps import decay_steps, total_steps
+from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
 from cfglint.rule import Finding
 
 TYPE_CHECKING = False
@@ -99,10 +99,11 @@ def warmup_is_a_share(config: NeoXConfig) -> Iterator[Finding]:
         return
     setting = config.setting("warmup")
     text = f"the warm-up takes {share} times the decay"
-    if decay:
-        text += f", {share * decay:,.0f} steps"
+    steps = warmup(config)
+    if steps:
+        text += f", {round(steps):,} steps"
     fix = None
-    if decay and 1 < share < decay:
+    if steps and decay and 1 < share < decay:
         meant = round(share / decay, 6)
         fix = replace(setting, meant, f"write {meant}, for {share} steps", safe=False)
     yield Finding(setting, f"{text}: it is a share, not a number of steps", fix=fix)

@@ -1,0 +1,51 @@
+"""A mapping inside a file as a document of its own."""
+
+from __future__ import annotations
+
+from cfglint.source.document import Document
+from cfglint.source.parse import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Path
+
+
+class Section(Document):
+    """A document whose root lies in another one, `whole`, at the path `prefix`.
+
+    Offsets are those of the whole file; paths begin at the section's own root.
+    """
+
+    __slots__ = ("prefix", "whole")
+
+    def __init__(self, whole: Document, prefix: Path) -> None:
+        super().__init__(whole.path, whole.text, whole.syntax, whole.bom)
+        self.whole = whole
+        self.prefix = prefix
+        _, node = whole.find(prefix)
+        self.roots = [node] if node is not None else []
+
+
+def whole(document: Document) -> Document:
+    """The document of the file that a section lies in, or the document itself."""
+    return document.whole if isinstance(document, Section) else document
+
+
+def in_file(document: Document, path: Path) -> Path:
+    """A path of a document as one of its file."""
+    return (*document.prefix, *path) if isinstance(document, Section) else path
+
+
+def reread(document: Document, text: str) -> Document:
+    """The document anew, of a new text of its file."""
+    after = parse(document.path, text, document.syntax, document.bom)
+    return found(after, document.prefix) if isinstance(document, Section) else after
+
+
+def found(document: Document, prefix: Path) -> Section:
+    """A section with what is known of its file: its problems, its comments and how it is read."""
+    section = Section(document, prefix)
+    section.roots = [root.resolved() for root in section.roots]
+    section.problems, section.comments = document.problems, document.comments
+    section.leaves, section.relaxations = document.leaves, document.relaxations
+    return section
