@@ -24,17 +24,24 @@ RUNS = (1, 10, 100, 1000, 10_000)
 def files(bench: Bench) -> Growth:
     """Folders of more and more files, with one process and with two."""
     folders = [(count, bench.sources[".yaml"].fill(bench.scratch / f"folder-{count}", count)) for count in FILES]
-    one, two, free = "one process", "two processes", "as many as pay"
-    options = {one: ("--jobs", "1"), two: ("--jobs", "2"), free: ()}
+    options = {"one process": "1", "two processes": "2"}
     lines = {
-        name: [(count, bench.cfglint(name, folder, "check", ".", *jobs)) for count, folder in folders] for name, jobs in options.items()
+        name: [(count, bench.cfglint(name, folder, "check", ".", "--jobs", jobs)) for count, folder in folders]
+        for name, jobs in options.items()
     }
     grown = measured("A folder of more and more files", "YAML files", lines, bench.few)
-    shared = [ratios(second.seconds, first.seconds) for (_, first), (_, second) in zip(lines[one], lines[two], strict=True)]
-    grown["shared"] = [
-        {"x": count, "ratio": statistics.median(each), "spread": spread(each)} for count, each in zip(FILES, shared, strict=True)
-    ]
+    grown["shared"] = [shared(count, one, two) for (count, one), (_, two) in zip(*lines.values(), strict=True)]
     return grown
+
+
+def shared(count: int, one: Subject, two: Subject) -> dict[str, float]:
+    """What two processes need of the time of one, round by round."""
+    needs = {
+        "ratio": ratios(two.seconds, one.seconds),
+        "longest": ratios(two.longest, one.longest),
+        "processor": ratios(two.processor, one.processor),
+    }
+    return {"x": count, "spread": spread(needs["ratio"]), **{name: statistics.median(each) for name, each in needs.items()}}
 
 
 def size(bench: Bench) -> Growth:

@@ -110,11 +110,14 @@ def entries_of(room: int, suffix: str, between: int) -> Iterator[str]:
 def declared(folder: Path, runs: int) -> Path:
     """A project that declares so many runs, each with a trainer file of its own and one of ten DeepSpeed files."""
     folder.mkdir()
+    pair = EXAMPLES / "good" / "trainer-zero3"
+    launcher = (pair / "train.yaml").read_text(encoding="utf-8")
     for number in range(10):
-        (folder / f"ds-{number}.json").write_text(DEEPSPEED, encoding="utf-8")
+        shutil.copyfile(pair / "ds_config.json", folder / f"ds-{number}.json")
     tables = ["gpus = 8\n"]
     for number in range(runs):
-        (folder / f"train-{number}.yaml").write_text(TRAINER.replace("17", str(number)), encoding="utf-8")
+        text = launcher.replace("ds_config.json", f"ds-{number % 10}.json").replace("4000", str(4000 + number))
+        (folder / f"train-{number}.yaml").write_text(text, encoding="utf-8")
         tables.append(f'[[run]]\nfiles = ["train-{number}.yaml", "ds-{number % 10}.json"]\nnum-examples = {100_000 + number}\n')
     (folder / "cfglint.toml").write_text("\n".join(tables), encoding="utf-8")
     return folder

@@ -25,17 +25,19 @@ class Subject:
         self.before = before
         self.seconds: list[float] = []
         self.processor: list[float] = []
+        self.longest: list[float] = []  # processor seconds of the process that took most
         self.kilobytes = 0
 
     def run(self) -> None:
         """Once more, by the clock."""
-        _, seconds, processor, _ = self._measured()
+        _, seconds, processor, longest, _ = self._measured()
         self.seconds.append(seconds)
         self.processor.append(processor)
+        self.longest.append(longest)
 
     def weigh(self) -> None:
         """Once for the memory; it warms the caches, too."""
-        self.kilobytes = int(self._measured("--memory")[3])
+        self.kilobytes = int(self._measured("--memory")[4])
 
     def _measured(self, *options: str) -> list[float]:
         if self.before:
