@@ -18,12 +18,12 @@ from cfglint.cli.common import (
     silence,
 )
 from cfglint.cli.write import write
+from cfglint.diagnostic import INTERNAL
 from cfglint.gather import Gathering, Tally, UnknownKind
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import pairing
 from cfglint.review.compare import Comparison
-from cfglint.diagnostic import INTERNAL
 from cfglint.selection import Selection
 
 TYPE_CHECKING = False
