@@ -203,8 +203,9 @@ def single(sources: Sources, facts: dict[str, Any]) -> Run:
 def gathered(sources: Sources, whole: bool, facts: dict[str, Any]) -> list[Run]:
     """The runs of some sources."""
     paths, texts = named(sources)
-    kind = facts.pop("kind", None)
-    gathering = Gathering(Facts(whole=whole, declared=kind is not None, **facts), kind, shelf=Texts(texts))
+    kind = facts.get("kind")
+    known = {name: value for name, value in facts.items() if name != "kind"}
+    gathering = Gathering(Facts(whole=whole, declared=kind is not None, **known), kind, shelf=Texts(texts))
     found = [gathering.one(paths)] if whole else [each for _, each in sorted(gathering.each(paths), key=lambda pair: pair[0])]
     if gathering.tally.unreadable:
         raise FileNotFoundError(", ".join(gathering.tally.unreadable))

@@ -116,3 +116,8 @@ def test_the_documentation_is_true(root, monkeypatch):
     text = (root / "docs" / "html.md").read_text(encoding="utf-8")
     [code] = [block.partition("```")[0] for block in text.split("```python\n")[1:]]
     exec(compile(code, "html.md", "exec"), {})
+
+
+def test_a_kind_is_that_of_both_sides():
+    texts = [{"a.yaml": f"learning_rate: {rate}\n"} for rate in ("1.0e-5", "2.0e-5")]
+    assert cfglint.diff(*texts, kind="huggingface")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose, sqrt
+from math import isclose, isfinite, sqrt
 
 from cfglint.explain import origin
 from cfglint.repair import tuned
@@ -212,7 +212,15 @@ def growth(old: Side, new: Side) -> float | None:
     before, after = old.number("global_batch"), new.number("global_batch")
     if before is None and after is None and old.run.facts.gpus == new.run.facts.gpus:
         before, after = per_gpu(old), per_gpu(new)
-    return after / before if before and after and before > 0 and after > 0 else None
+    return quotient(after, before) if before and after and before > 0 and after > 0 else None
+
+
+def quotient(above: float, below: float) -> float | None:
+    """A quotient; None where it is beyond all floats."""
+    try:
+        return above / below
+    except OverflowError:
+        return None
 
 
 def split(old: Side, new: Side) -> str:
@@ -305,7 +313,7 @@ def samples(old: Side, new: Side) -> list[Consequence]:
     times, totals = growth(old, new), (old.number("total_steps"), new.number("total_steps"))
     if times in (None, 1) or not totals[0] or not totals[1]:
         return []
-    factor = totals[1] / totals[0] * (times or 1)
+    factor = (quotient(totals[1], totals[0]) or 1) * (times or 1)
     if abs(factor - 1) < NOTEWORTHY:
         return []
     batches = old.number("consumed_batch"), new.number("consumed_batch")
@@ -335,11 +343,11 @@ def part(about: str, name: str, old: Side, new: Side, steps: tuple[int | None, i
     totals = old.number("total_steps"), new.number("total_steps")
     if before is None or after is None or not totals[0] or not totals[1] or totals[0] < 0 or totals[1] < 0:
         return changed(f"{about}_steps", f"{name} steps", before, after)
-    shares = 100 * before / totals[0], 100 * after / totals[1]
-    if isclose(*shares, rel_tol=NOTEWORTHY):
+    was, share = quotient(100 * before, totals[0]), quotient(100 * after, totals[1])
+    if was is None or share is None or isclose(was, share, rel_tol=NOTEWORTHY):
         return []
     spelled_out = f"{before:,} of {totals[0]:,} steps -> {after:,} of {totals[1]:,}"
-    return [Consequence(f"{about}_share", f"{name} {percent(shares[0])} -> {percent(shares[1])} of the run ({spelled_out})", *shares)]
+    return [Consequence(f"{about}_share", f"{name} {percent(was)} -> {percent(share)} of the run ({spelled_out})", was, share)]
 
 
 # ---- the learning rate and the rest
@@ -420,13 +428,14 @@ def about(times: float) -> str:
 
 
 def number(value: Any) -> float | None:
-    """A value as a number, text that spells one included; None for anything else."""
+    """A value as a finite number, text that spells one included; None for anything else."""
     if isinstance(value, bool):
         return None
     try:
-        return float(value)
+        found = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
+    return found if isfinite(found) else None
 
 
 def as_written(item: Item) -> str:

@@ -51,6 +51,8 @@ def spell_number(value: float, document: Document, bare: str) -> str:
     if "_" in bare and isinstance(value, int):
         candidates.append(f"{value:_}")
     reader = YAML11 if document.syntax == "yaml" else HJSON
+    if candidates and type(reader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
+        return plain  # the form of a fraction, for a whole number
     for text in candidates:
         read = reader.scalar(Node(SCALAR, 0, 0, text))
         if read == value and type(read) is type(value):

@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ from cfglint.rules.catalogue import every_rule
 
 BATCH = 40  # mutants that are checked together, in several orders and processes
 TRIES = 400  # runs of a property that making a failure small may cost
+MEMORY = 2 << 30  # bytes of the process, so that what takes all there is becomes a failure of its own
 PATIENCE = 30  # seconds that it may cost, for a failure that takes its time
 
 
@@ -189,6 +191,7 @@ def main():
     arguments = parser.parse_args()
     out = os.path.abspath(arguments.out)
     groups = [of_examples(), of_rules(), of_rules(), *map(of_folder, arguments.corpus)]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     start = time.monotonic()
     told = start
     with tempfile.TemporaryDirectory() as folder:

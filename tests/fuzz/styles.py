@@ -37,7 +37,7 @@ def check_speakable(tree):
     elif isinstance(tree, list):
         for item in tree:
             check_speakable(item)
-    elif type(tree) not in PLAIN or "\\ud" in ascii(tree):
+    elif type(tree) not in PLAIN or (isinstance(tree, str) and any("\ud800" <= char <= "\udfff" for char in tree)):
         raise Unspeakable(ascii(tree))
 
 
@@ -269,7 +269,8 @@ class Json:
             gap = self.rng.choice(("", " "))
             return f"{opening}{gap}{self.comma.join(members)}{',' if self.trailing else ''}{gap}{closing}"
         inner = self.deeper(line)
-        lines = [f"{inner}{member}{',' if self.trailing or member is not members[-1] else ''}{self.comment()}" for member in members]
+        commas = [","] * (len(members) - 1) + ["," if self.trailing else ""]
+        lines = [f"{inner}{member}{comma}{self.comment()}" for member, comma in zip(members, commas, strict=True)]
         return opening + "".join(lines) + line + closing
 
     def comment(self):

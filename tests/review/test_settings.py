@@ -46,7 +46,7 @@ def test_reformatting_of_json_is_no_change(compare, after):
 
 
 def test_what_is_no_number_is_itself(compare):
-    text = TRAINER + "lr_scheduler_kwargs: {a: .nan, b: [.nan, 1]}\n"
+    text = TRAINER + "num_train_epochs: .nan\nlr_scheduler_kwargs: {a: .nan, b: [.nan, 1]}\n"
     assert compare(text, text, gpus=8).empty
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, edits
 from cfglint.source.parse import parse
+from cfglint.source.spelling import spell
 
 NEOX = """{
   # batch
@@ -257,8 +258,15 @@ def test_edits_need_no_heavy_imports():
 import sys
 from cfglint.source.edit import Change, apply
 from cfglint.source.parse import parse
+from cfglint.source.spelling import spell
 print(apply(parse("x", '{"a": 1}', "json"), [Change("replace", ("a",), text="2")]))
 print(sorted({"yaml", "json", "difflib", "re", "dataclasses", "typing"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{script}"], capture_output=True, text=True)
     assert done.stdout == '{"a": 2}\n[]\n', done.stderr
+
+
+def test_a_whole_number_does_not_take_the_form_of_a_fraction():
+    document = parse("x", '{"a": 5.0e-1, "b": 5e8}', "json")
+    assert spell(2, document, document.find(("a",))[1]) == "2"
+    assert spell(250_000_000, document, document.find(("b",))[1]) == "2.5e8"

@@ -126,7 +126,7 @@ def occasions_by_steps(config: TrainerConfig, told: Account, name: str, every: f
         told.mark(name, arithmetic.save_steps(run.total, interval))
         return arithmetic.saves(run.total, interval)
     delay = config.arguments["eval_delay"]
-    delay = delay if isinstance(delay, (int, float)) else 0
+    delay = min(delay, run.total + 1) if isinstance(delay, (int, float)) and abs(delay) < inf else 0
     told.mark(name, arithmetic.evaluation_steps(run.total, interval, config.version, delay))
     return arithmetic.evaluations(run.total, interval, config.version, delay)
 

@@ -208,7 +208,7 @@ class DeepSpeedLaunch:
         if world is None:
             self._drop_auto("train_batch_size")
         else:
-            total = world * micro * accumulation
+            total = product(world, micro, accumulation)
             fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
             self.match("train_batch_size", total, fields, "train_batch_size (calculated)")
         self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
@@ -299,7 +299,7 @@ class DeepSpeedLaunch:
         if micro is None and self.trainer.version >= ACCELERATE_1:
             return
         self._at = "train_micro_batch_size_per_gpu" if not isinstance(micro, (int, float)) else "gradient_accumulation_steps"
-        total = sample(micro) * sample(accumulation) * world
+        total = product(micro, accumulation, world)
         if self.trainer.version >= ACCELERATE_1:
             _ = total // 1
 
@@ -366,12 +366,20 @@ class DeepSpeedLaunch:
         )
 
 
+MOST_REPEATED = 10_000
 SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 
-def sample(value: Any) -> Any:
-    """A short stand-in of the same type for text and lists, whose product with a number may be huge."""
-    return value[:1] if isinstance(value, (str, list)) else value
+def product(*factors: Any) -> Any:
+    """The product as Python has it, but that no text and no list is repeated beyond MOST_REPEATED characters or items."""
+    result = factors[0]
+    for each in factors[1:]:
+        repeated = next((part for part in (result, each) if isinstance(part, (str, list))), None)
+        if repeated is not None:
+            most = MOST_REPEATED // max(len(repeated), 1)
+            result, each = (min(part, most) if isinstance(part, int) else part for part in (result, each))  # noqa: PLW2901
+        result = result * each
+    return result
 
 
 def section_document(document: Document, prefix: Path) -> Document:

@@ -208,7 +208,7 @@ def wrong(kind: str, value: Any) -> str | None:
     if kind == "float":
         return None if numeric(value) else "Input should be a valid number"
     if kind == "stage":
-        return None if integral(value) and int(float(value)) in (0, 1, 2, 3) else "Input should be 0, 1, 2, 3 or 3"
+        return None if integral(value) and amount(value) in (0, 1, 2, 3) else "Input should be 0, 1, 2, 3 or 3"
     if kind == "device":
         return None if value in ("none", "cpu", "nvme") else "Input should be 'none', 'cpu' or 'nvme'"
     types: dict[str, type | tuple[type, ...]] = {"str": str, "list": (list, tuple), "dict": dict}
@@ -238,12 +238,17 @@ def numeric(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
+def amount(value: Any) -> float:
+    """A number as it is, as text or not: a whole one may be beyond all floats."""
+    return value if isinstance(value, (int, float)) else float(value)
+
+
 def outside(bounds: str, value: Any) -> str | None:
     """pydantic's words for a number that breaks a bound such as `>=0`."""
     for bound in bounds.split():
         limit = float(bound[2:])
-        if bound[0] == ">" and float(value) < limit:
+        if bound[0] == ">" and amount(value) < limit:
             return f"Input should be greater than or equal to {bound[2:]}"
-        if bound[0] == "<" and float(value) > limit:
+        if bound[0] == "<" and amount(value) > limit:
             return f"Input should be less than or equal to {bound[2:]}"
     return None

@@ -13,7 +13,7 @@ from cfglint.frameworks.neox.refusals import number, raised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from cfglint.frameworks.neox.config import NeoXConfig
@@ -66,7 +66,7 @@ def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
         layerless = method == "wang_init" and not layers
         yield ("num_layers" if layerless else "hidden_size"), f"`{name}` {method} gives no weights for these sizes", wrong
     normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
-    if normal and number(std) and std < 0:
+    if normal and number(std) and -1e308 < std < 0:
         text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
         yield "init_method_std", f"a standard deviation cannot be {std}", text
 
@@ -88,7 +88,7 @@ def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
 
 def _attention(config: NeoXConfig) -> Iterator[Unbuildable]:
     heads, hidden = config.argument("num_attention_heads"), config.argument("hidden_size")
-    if number(heads) and number(hidden) and heads and hidden / heads < 0 <= hidden:
+    if number(heads) and number(hidden) and heads and heads < 0 < hidden:
         yield "num_attention_heads", f"there cannot be {heads} attention heads", "ValueError: math domain error"
     if config.argument("pos_emb") == "rotary":
         yield from _rotary(config)
@@ -126,6 +126,14 @@ def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
             return
 
 
+def truncated(product: Callable[[], float]) -> int | None:
+    """A product cut to a whole number; None where it has none that is finite."""
+    try:
+        return int(product())
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
 def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
     """The two widths of an MLP, as they are rounded."""
     hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
@@ -135,15 +143,17 @@ def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
     if absolute:
         name, width = "intermediate_size", absolute
     elif factor:
-        name, width = "expansion_factor", int(factor * hidden) if number(factor) else None
+        name, width = "expansion_factor", truncated(lambda: factor * hidden)
     else:
         name, width = "hidden_size", 4 * hidden
     if type(width) is not int:
         return
     inner = width
     if config.argument("activation") in GATED:
-        width = int(width * 2 / 3)
-        inner = width // 2
+        two_thirds = truncated(lambda: width * 2 / 3)
+        if two_thirds is None:
+            return
+        width, inner = two_thirds, two_thirds // 2
     yield name, 2 * multiple * -(-width // (2 * multiple))
     yield name, multiple * -(-inner // multiple)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -188,3 +189,13 @@ def test_the_file_is_read_as_strict_json(trainer):
     run = trainer(TEXT, 8, files={"ds.json": '{"zero_optimization": {"stage": 2},}'})
     assert [each.code for each in run.diagnostics] == ["SRC002"]
     assert run.verdict == "reject"
+
+
+@pytest.mark.parametrize("micro", ["'4'", "[4]"])
+@pytest.mark.parametrize("accumulation", [2147483648, 10**30, "'8'"])
+def test_text_is_not_repeated_without_end(trainer, micro, accumulation):
+    text = f"output_dir: out\ndeepspeed: ds.json\nper_device_train_batch_size: {micro}\ngradient_accumulation_steps: {accumulation}\n"
+    started = time.process_time()
+    run = trainer(text, 8, files={"ds.json": '{"zero_optimization": {"stage": 2}, "train_batch_size": "auto"}'})
+    assert run.verdict == "reject"
+    assert time.process_time() - started < 2

@@ -237,3 +237,11 @@ def test_biases_that_a_norm_does_not_have_need_no_switch(runs, norm, found):
 def test_zero_names_both_kinds_of_parallelism_that_it_refuses(runs):
     run = runs.of(zero_optimization={"stage": 2}, pipe_parallel_size=1, model_parallel_size=2)
     assert [each.key for each in run.diagnostics if each.code == "NEO060"] == ["/pipe_parallel_size", "/model_parallel_size"]
+
+
+@pytest.mark.parametrize(("size", "found"), [("1" + "0" * 400, False), ("-1" + "0" * 400, True)])
+def test_a_number_beyond_all_floats_is_held_against_its_bounds(runs, size, found):
+    run = runs.of(zero_optimization={"stage": 1, "prefetch_bucket_size": int(size)})
+    codes = [each.code for each in run.diagnostics]
+    assert ("NEO090" in codes) == found
+    assert "INT000" not in codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.diagnostic import ERROR, INFO, WARNING
-from cfglint.frameworks.huggingface.batch import ACCUMULATION, accumulation_steps, steps
+from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.huggingface.rules.types import described, spelled_as_number
@@ -420,7 +420,7 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:2158-2160.
     """
     value = config.arguments["warmup_steps"]
-    if config.version >= FLOATS_TAKEN and isinstance(value, float) and value >= 1 and (value == 1 or not value.is_integer()):
+    if config.version >= FLOATS_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
         message = f"warmup_steps of {value} is {count} step{'s' * (count > 1)}; only below 1 is it a share of the run"
         yield Finding(of(config, "warmup_steps"), message)

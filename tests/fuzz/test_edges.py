@@ -1,0 +1,77 @@
+"""Every key of every framework with the values at which arithmetic ends: nothing of ours breaks."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+import yaml
+from seeds import NAMES, own_keys
+
+from cfglint.explain import Account
+from cfglint.frameworks.base import Facts
+from cfglint.gather import Gathering, Shelf
+from cfglint.library import diff
+
+VALUES = {"huge": 10**400, "infinite": float("-inf"), "none": float("nan"), "nested": [{"a": [None]}]}
+SOUND = {
+    "deepspeed": {"train_micro_batch_size_per_gpu": 4},
+    "neox": {
+        "num_layers": 2,
+        "hidden_size": 64,
+        "num_attention_heads": 2,
+        "max_position_embeddings": 64,
+        "seq_length": 64,
+        "train_micro_batch_size_per_gpu": 4,
+        "train_iters": 10,
+        "save": "out",
+        "checkpoint_factor": 2,
+    },
+    "huggingface": {
+        "per_device_train_batch_size": 4,
+        "max_steps": 100,
+        "eval_strategy": "steps",
+        "save_strategy": "epoch",
+        "warmup_steps": 0.1,
+    },
+    "accelerate": {"distributed_type": "MULTI_GPU", "num_processes": 8},
+}
+CHANGED = ("batch", "steps", "lr", "rate", "warmup", "iters", "epoch", "size")  # what a comparison computes with
+
+
+def text_of(kind, tree):
+    """A tree in the syntax of its kind."""
+    return json.dumps(tree) if NAMES[kind].endswith(".json") else yaml.safe_dump(tree)
+
+
+def with_value(kind, path, value):
+    """A sound config of a kind with a value at a path; None where there is a value on the way."""
+    tree = part = copy.deepcopy(SOUND[kind])
+    for step in path[:-1]:
+        part = part.setdefault(step, {})
+        if not isinstance(part, dict):
+            return None
+    part[path[-1]] = value
+    return text_of(kind, tree)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("kind", SOUND)
+def test_no_value_breaks_a_rule_or_a_number(kind, name):
+    sound = {NAMES[kind]: text_of(kind, SOUND[kind])}
+    looked_at = 0
+    for each, path, _ in own_keys():
+        text = with_value(kind, path, VALUES[name]) if each == kind else None
+        if text is None:
+            continue
+        files = {NAMES[kind]: text}
+        run = Gathering(Facts(8, 1000, whole=True, declared=True), kind, shelf=Shelf(files)).one(list(files))
+        account = Account(run)
+        assert account.resolved
+        assert [found.message for found in run.diagnostics if found.code == "INT000"] == []
+        assert run.bugs == []
+        if any(word in path[-1] for word in CHANGED):
+            assert diff(sound, files, gpus=8, num_examples=1000, kind=kind) is not None
+        looked_at += 1
+    assert looked_at > 30
