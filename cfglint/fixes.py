@@ -45,8 +45,10 @@ def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, 
 
 
 def replaced(setting: Setting, value: Any) -> Part:
-    """The change that `replace` makes, for a fix of several."""
+    """The change that `replace` makes, for a fix of several; None for what JSON has no number for."""
     if setting.document is None or setting.node is None:
+        return None
+    if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
         return None
     from cfglint.source import edit, section
 

@@ -73,3 +73,10 @@ def test_a_section_that_is_the_config_is_mended(tmp_path):
     gathering = Gathering(Facts(declared=True), "huggingface", ("args",))
     run = gathering.one([str(tmp_path / "job.yaml")])
     assert list(mend(run).texts.values()) == ["model: x\nargs:\n  output_dir: out\n  seed: 1\nseed: '2'\n"]
+
+
+@pytest.mark.parametrize(("written", "fixed"), [('"1e-8"', True), ('"nan"', False), ('"inf"', False)])
+def test_no_fix_writes_a_number_that_json_does_not_have(written, fixed):
+    text = f'{{train_batch_size: 8, optimizer: {{type: "AdamW", params: {{eps: {written}, weight_decay: 0}}}}}}'
+    run = Run([parse("ds.json", text, "json")], ["deepspeed"], Facts(declared=True))
+    assert [each.fix is not None for each in run.diagnostics if each.code == "DSP083"] == [fixed]
