@@ -109,7 +109,7 @@ def changed(tree, path, kind, value):
     return copied
 
 
-@few(60)
+@few(40)
 @given(
     tree=st.one_of(framework_trees("neox"), framework_trees("deepspeed"), DOCUMENTS),
     rng=STYLES,

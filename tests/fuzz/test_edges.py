@@ -61,8 +61,9 @@ def with_value(kind, path, value):
 def test_no_value_breaks_a_rule_or_a_number(kind, name):
     sound = {NAMES[kind]: text_of(kind, SOUND[kind])}
     looked_at = 0
-    for each, path, _ in own_keys():
-        text = with_value(kind, path, VALUES[name]) if each == kind else None
+    paths = [path for each, path, _ in own_keys() if each == kind]
+    for path in paths if name == "huge" else paths[:: len(VALUES)]:
+        text = with_value(kind, path, VALUES[name])
         if text is None:
             continue
         files = {NAMES[kind]: text}
@@ -74,4 +75,4 @@ def test_no_value_breaks_a_rule_or_a_number(kind, name):
         if any(word in path[-1] for word in CHANGED):
             assert diff(sound, files, gpus=8, num_examples=1000, kind=kind) is not None
         looked_at += 1
-    assert looked_at > 30
+    assert looked_at > 10
