@@ -108,6 +108,8 @@ def run(document: Document, changes: list[Change], proposed: bool = False) -> tu
     """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
     if document.problems:
         raise EditRefused("a file that cannot be read is not edited", document.problems[0].start)
+    if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
+        raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
     if len(document.roots) > 1:
         raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
     pieces = [(document.text, 0)]

@@ -180,6 +180,7 @@ REFUSED = {
     "comment in an empty object": ("a: { # c\n }\n", Change(INSERT, ("a",), "k", "5"), "comment inside"),
     "key without a value in flow": ('{"a"}\n', Change(REPLACE, ("a",), text="5"), "cannot be read"),
     "explicit key": ("? a\n: 1\n? b\n: 2\n", Change(INSERT, (), "k", "5"), "cannot be read|more than its own place"),
+    "second byte order mark": ("\ufeffa: 1\nb: 2\n", Change(RENAME, ("b",), "c"), "byte order mark"),
     "pair in a list": ("[a: 1]\n", Change(INSERT, (0,), "k", "5"), "single pair"),
 }
 
