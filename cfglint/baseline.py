@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from cfglint.configuration import ConfigurationError
+from cfglint.configuration import ConfigurationError, quoted
 from cfglint.diagnostic import INTERNAL
 from cfglint.identity import identity
+from cfglint.source.files import FileProblem, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BASELINE = "baseline"
 VERSION = 1
+MAX_SIZE = 50_000_000  # bytes of a baseline: a hundred thousand findings
 FIELDS = ("code", "file", "key", "message")
 
 
@@ -85,13 +87,12 @@ def read(path: str) -> Baseline:
     """The baseline of a file. ConfigurationError when it cannot be used."""
     import json
 
+    if not os.path.exists(path):
+        raise ConfigurationError(f"baseline {path}: there is none; `cfglint check --baseline {path} --write-baseline` makes it")
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-    except FileNotFoundError as wrong:
-        raise ConfigurationError(f"baseline {path}: there is none; `cfglint check --baseline {path} --write-baseline` makes it") from wrong
-    except OSError as wrong:
-        raise ConfigurationError(f"baseline {path}: {wrong.strerror or wrong}") from wrong
+        content = json.loads(read_bytes(path, MAX_SIZE).decode("utf-8"))
+    except FileProblem as wrong:
+        raise ConfigurationError(f"baseline {wrong}") from wrong
     except (ValueError, RecursionError) as wrong:
         raise ConfigurationError(f"baseline {path}: not JSON: {wrong}") from wrong
     if not isinstance(content, dict) or content.get("cfglint-baseline") != VERSION or not isinstance(content.get("findings"), list):
@@ -105,4 +106,4 @@ def entry(finding: Any, path: str) -> tuple[Identity, int]:
         number = finding.get("count", 1)
         if isinstance(number, int) and number > 0:
             return (finding["code"], finding["file"], finding["key"], finding["message"]), number
-    raise ConfigurationError(f"baseline {path}: {finding!r:.80} is not a finding; write the file again with --write-baseline")
+    raise ConfigurationError(f"baseline {path}: {quoted(finding)} is not a finding; write the file again with --write-baseline")

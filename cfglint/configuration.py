@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import kinds
+from cfglint.source.files import FileProblem, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,10 +80,18 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
     if value is None:
         return None
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {value!r}")
+        raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {quoted(value)}")
     if isinstance(value, int) and value < 0:
         raise ConfigurationError(f"{where}: `{key}` cannot be negative")
     return value
+
+
+def quoted(value: Any) -> str:
+    """A value in a message: the beginning of it."""
+    try:
+        return f"{value!r:.80}"
+    except (RecursionError, ValueError):  # tables in tables without end, numbers of thousands of digits
+        return "that"
 
 
 NAMES = {int: "a whole number", str: "text", bool: "true or false", dict: "a table"}
@@ -125,7 +134,7 @@ def find(folder: str) -> str | None:
     while True:
         for name in ("cfglint.toml", "pyproject.toml"):
             path = os.path.join(folder, name)
-            if os.path.isfile(path) and (name == "cfglint.toml" or "[tool.cfglint" in peek(path)):
+            if os.path.isfile(path) and (name == "cfglint.toml" or b"[tool.cfglint" in peek(path)):
                 return path
         above = os.path.dirname(folder)
         if above == folder:
@@ -133,23 +142,20 @@ def find(folder: str) -> str | None:
         folder = above
 
 
-def peek(path: str) -> str:
-    """The text of a configuration file; empty when it cannot be read."""
+def peek(path: str) -> bytes:
+    """What is in a configuration file; nothing when it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as text:
-            return text.read()
-    except (OSError, UnicodeDecodeError):
-        return ""
+        return read_bytes(path)
+    except FileProblem:
+        return b""
 
 
 def read(path: str) -> Configuration:
     """The configuration of a file. ConfigurationError when it cannot be used."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as wrong:
-        raise ConfigurationError(f"{path}: {wrong.strerror or wrong}") from wrong
-    return take(content, path)
+        return take(read_bytes(path), path)
+    except FileProblem as wrong:
+        raise ConfigurationError(str(wrong)) from wrong
 
 
 def take(content: bytes, path: str) -> Configuration:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from cfglint.patience import OutOfPatience, Patience
+from cfglint.source.files import FileProblem, read_bytes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +18,8 @@ EVERY_KIND = ""
 OWN_WORDS = "x-message"  # a keyword of ours: what to say instead of the validator's words
 LONGEST = 300  # characters of a validator's message, which quotes whole values
 DEEPEST = 200
+SECONDS = 2  # of processor time for one file
+MOST = 1000  # violations of one file that are told
 
 
 class HouseError(Exception):
@@ -46,8 +51,21 @@ class House:
         document = plain(values)
         for each in (EVERY_KIND, kind):
             if each in self.validators:
-                for error in self.validators[each].iter_errors(document):
-                    yield from violations(error)
+                yield from bounded(self.validators[each], document)
+
+
+def bounded(ready: Any, document: Any) -> list[Violation]:
+    """The violations that a validator finds before its time is over; one of them says so when it is."""
+    found: list[Violation] = []
+    try:
+        with Patience(SECONDS):
+            for error in ready.iter_errors(document):
+                found += violations(error)
+    except (OutOfPatience, RecursionError):
+        found.append(
+            Violation((), f"the house schema needs more than {SECONDS} seconds for this file: a pattern or reference in it explodes")
+        )
+    return found[:MOST]
 
 
 def load(files: dict[str, str], folder: str) -> House:
@@ -61,10 +79,9 @@ def read(path: str) -> Any:
     import json
 
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            return json.load(file)
-    except OSError as wrong:
-        raise HouseError(f"house schema {path}: {wrong.strerror or wrong}") from wrong
+        return json.loads(read_bytes(path).decode("utf-8-sig"))
+    except FileProblem as wrong:
+        raise HouseError(f"house schema {wrong}") from wrong
     except (ValueError, RecursionError) as wrong:
         raise HouseError(f"house schema {path}: not JSON: {wrong}") from wrong
 
@@ -79,12 +96,15 @@ def validator(schema: Any, path: str) -> Any:
 
     if not isinstance(schema, dict):
         raise HouseError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
-    dialect = validator_for(schema, default=Draft202012Validator)
     try:
-        dialect.check_schema(schema)
-        check_references(schema, dialect)
-        ready = dialect(schema, registry=REGISTRY)
-        ready.is_valid({})
+        with Patience(SECONDS):
+            dialect = validator_for(schema, default=Draft202012Validator)
+            dialect.check_schema(schema)
+            check_references(schema, dialect)
+            ready = dialect(schema, registry=REGISTRY)
+            ready.is_valid({})
+    except OutOfPatience as wrong:
+        raise HouseError(f"{path}: it takes more than {SECONDS} seconds to look through: its references explode") from wrong
     except SchemaError as wrong:
         where = "/".join(str(step) for step in wrong.absolute_path) or "its top"
         raise HouseError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong

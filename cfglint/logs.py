@@ -24,6 +24,7 @@ STARTS = (
     ("DeepSpeedEngine configuration:", DEEPSPEED),
 )
 MAX_STEPS_GIVEN = "max_steps is given, it will override"
+LONGEST_NUMBER = 30  # digits; tokens of the largest runs have fifteen
 REACH = 80  # lines after its start within which a banner's numbers are looked for
 ARGUMENTS_REACH = 1000  # the same for a list of all arguments
 
@@ -118,9 +119,11 @@ def repeats(before: Banner | None, banner: Banner) -> bool:
 
 def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """(line number, text) of a log without terminal codes; what a carriage return separates comes piece by piece."""
-    for number, line in enumerate(lines, 1):
+    number = 1
+    for line in lines:
         for piece in line.rstrip("\r\n").split("\r") if "\r" in line else (line.rstrip("\n"),):
             yield number, _ESCAPES.sub("", piece) if "\x1b" in piece else piece
+        number += line.endswith("\n")  # a line without an end may come in parts
 
 
 class _Reader:
@@ -163,7 +166,7 @@ class _Reader:
             self.release = found.group(1) if found else self.release
         elif "world" in text:
             size = _WORLD_SIZE.search(text)
-            self.world_size = int(size.group(1)) if size else self.world_size
+            self.world_size = whole(size.group(1)) if size else self.world_size
 
     def _collect(self, number: int, text: str) -> None:
         self.open = [each for each in self.open if number - each.line <= (REACH if each.framework == HUGGINGFACE else ARGUMENTS_REACH)]
@@ -198,4 +201,4 @@ def whole(text: str) -> int | None:
     if not found:
         return None
     digits, _, fraction = found.group(1).replace(",", "").replace("_", "").partition(".")
-    return int(digits) if not fraction.strip("0") else None
+    return int(digits) if not fraction.strip("0") and len(digits) <= LONGEST_NUMBER else None

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks.base import parse_version
+from cfglint.source import files
+from cfglint.source.parse import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ RELEASES = {
     ),
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
-MAX_SIZE = 50_000_000  # bytes of a lock file
+MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
 
@@ -64,11 +66,8 @@ class Disk:
     def text(self, path: str) -> str:
         """The text of a file; empty when it cannot be read or is no config of anybody."""
         try:
-            if os.path.getsize(path) > MAX_SIZE:
-                return ""
-            with open(path, encoding="utf-8", errors="replace") as text:
-                return text.read()
-        except OSError:
+            return files.read_bytes(path, limit(path)).decode("utf-8", "replace")
+        except files.FileProblem:
             return ""
 
 
@@ -107,6 +106,11 @@ class Repositories:
                         answers.setdefault(package, []).append(found)
             self._folders[folder] = answers
         return self._folders[folder]
+
+
+def limit(path: str) -> int:
+    """The most bytes that are read of a file; a lock file may be long, and takes no parser."""
+    return MOST_LOCKED if path.endswith(".lock") else MAX_SIZE
 
 
 def repository(path: str) -> list[str]:
@@ -163,12 +167,13 @@ def locked(text: str, package: str) -> str | None:
     mark = f'\nname = "{package}"\n'
     start = text.find(mark)
     while start >= 0:
-        end = text.find("\n[[", start)
-        for line in text[start : end if end >= 0 else len(text)].splitlines():
+        end = text.find("\n[[", start + 1)
+        section = text[start : end if end >= 0 else len(text)]
+        for line in section.splitlines():
             key, _, version = line.partition(" = ")
             if key == "version":
                 versions.append(version.strip('"'))
-        start = text.find(mark, start + 1)
+        start = text.find(mark, start + len(section))
     return max(versions, key=parse_version, default=None)
 
 

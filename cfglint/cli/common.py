@@ -249,7 +249,7 @@ def one_run(arguments: Namespace, project: Configuration, whole: bool, known: di
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     for path in paths:
-        if path not in piped and not os.path.isfile(path):
+        if path not in piped and (os.path.isdir(path) or not os.path.lexists(path)):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
     return Gathering(facts, arguments.kind, section, Shelf(piped)).one(paths)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 
 from cfglint import logs, reconcile
@@ -9,6 +11,7 @@ from cfglint.cli.common import UsageError, add_run_options, fail, load_configura
 from cfglint.cli.write import to_file
 from cfglint.gather import UnknownKind
 from cfglint.report import render_account, render_log
+from cfglint.source import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from cfglint.reconcile import Explanation
     from cfglint.run import Run
 
+LONGEST_LINE = 1_000_000  # characters; a progress bar writes all of its states into one
 ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
@@ -51,17 +55,18 @@ def holds_banner(path: str) -> bool:
     """Whether a file is a training log, by its content."""
     try:
         return logs.is_log(read_lines(path))
-    except OSError:
+    except files.FileProblem:
         return False
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """The lines of a log of any size; what is no text is replaced."""
-    with open(path, "rb") as file:
+    """The lines of a log of any size, those that are too long in parts; what is no text is replaced. Raises FileProblem."""
+    with os.fdopen(files.open_regular(path), "rb") as file:
         start = file.read(3)
-    encoding = next((name for mark, name in ENCODINGS if start.startswith(mark)), "utf-8")
-    with open(path, encoding=encoding, errors="replace", newline="\n") as text:
-        yield from text
+        encoding = next((name for mark, name in ENCODINGS if start.startswith(mark)), "utf-8")
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding, "replace", "\n") as text:
+            yield from iter(lambda: text.readline(LONGEST_LINE), "")
 
 
 def explain_run(arguments: Namespace, project: Configuration) -> str:

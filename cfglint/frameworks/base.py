@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Version = tuple[int, ...]
 
 
+DIGITS = "0123456789"
+LONGEST_NUMBER = 30  # digits of a part of a version
+
 STRANGER = 0
 UNCLEAR = 1
 SURE = 2
@@ -101,12 +104,8 @@ def leading_numbers(text: str) -> list[int]:
     """The numbers of a version's parts, up to the first part that does not begin with one."""
     numbers: list[int] = []
     for part in text.replace("-", ".").split("."):
-        digits = ""
-        for char in part:
-            if not char.isdigit():
-                break
-            digits += char
-        if not digits:
+        digits = next((part[:end] for end, char in enumerate(part) if char not in DIGITS), part)
+        if not digits or len(digits) > LONGEST_NUMBER:
             break
         numbers.append(int(digits))
     return numbers

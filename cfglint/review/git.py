@@ -29,6 +29,8 @@ ENVIRONMENT = {
 }
 LINK = "120000"
 REGULAR = ("100644", "100755")
+MOST_CONTENT = 50_000_000  # bytes of one file
+PATIENCE = 120  # seconds for one command
 MOST_LINKS = 10  # that are followed from one file
 NOT_CHECKED_OUT = "S"
 
@@ -113,7 +115,7 @@ class Repository:
     # ---- contents
 
     def content(self, content_id: str) -> bytes:
-        """The bytes of a file's content. GitProblem when the repository does not hold them."""
+        """The bytes of a file's content, one more than 50 MB at most. GitProblem when the repository does not hold them."""
         if self._batch is None:
             self._batch = subprocess.Popen(
                 self._command("cat-file", "--batch"),
@@ -131,8 +133,11 @@ class Repository:
             raise GitProblem(
                 f"the repository does not hold object {content_id}; a partial clone has to fetch it first: git fetch --refetch"
             )
-        content = answer.read(int(head[2]))
-        answer.read(1)
+        size = int(head[2])
+        content = answer.read(min(size, MOST_CONTENT + 1))
+        left = size + 1 - len(content)
+        while left > 0:
+            left -= len(answer.read(min(left, MOST_CONTENT))) or left
         return content
 
     def id_of(self, content: bytes) -> str:
@@ -164,9 +169,14 @@ class Repository:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 check=False,
+                timeout=PATIENCE,
             )
         except FileNotFoundError:
             raise GitProblem("there is no git on the search path") from None
+        except subprocess.TimeoutExpired:
+            raise GitProblem(
+                f"git {arguments[0]} has not answered for {PATIENCE} seconds; a pipe in the place of a file does that"
+            ) from None
 
     def _records(self, *arguments: str) -> Iterator[str]:
         """The zero-terminated records that a command prints."""

@@ -101,7 +101,7 @@ class Document:
     parsers: (start, end, what).
     """
 
-    __slots__ = ("_breaks", "_indexes", "bom", "comments", "leaves", "path", "problems", "relaxations", "roots", "syntax", "text")
+    __slots__ = ("_breaks", "_indexes", "_lines", "bom", "comments", "leaves", "path", "problems", "relaxations", "roots", "syntax", "text")
 
     def __init__(self, path: str, text: str, syntax: str, bom: bool = False) -> None:
         self.path = path
@@ -115,6 +115,7 @@ class Document:
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str, tuple[Node, Node]]] = {}
+        self._lines: dict[int, str] = {}  # a thousand findings on one line share its text
 
     @property
     def root(self) -> Node | None:
@@ -132,9 +133,11 @@ class Document:
         """The text of a line (from 1) without its line break."""
         if self._breaks is None:
             self._breaks = line_starts(self.text)
-        start = self._breaks[number - 1]
-        end = self._breaks[number] if number < len(self._breaks) else len(self.text)
-        return self.text[start:end].rstrip("\r\n")
+        if number not in self._lines:
+            start = self._breaks[number - 1]
+            end = self._breaks[number] if number < len(self._breaks) else len(self.text)
+            self._lines[number] = self.text[start:end].rstrip("\r\n")
+        return self._lines[number]
 
     def find(self, path: Path) -> tuple[Node | None, Node | None]:
         """(key node, value node) at a path; the last of several equal keys, as readers take it.
@@ -185,11 +188,8 @@ class Document:
                 stack.extend(item for item in node.children if item.children)
 
 
-MERGE_DEPTH = 20
-
-
-def child(node: Node, step: str | int, depth: int = MERGE_DEPTH) -> tuple[Node | None, Node | None]:
-    """The (key, value) that a step leads to, looking through YAML merge keys last, `depth` merges deep."""
+def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
+    """The (key, value) that a step leads to, looking through YAML merge keys last."""
     if node.kind == SEQUENCE:
         if isinstance(step, int) and 0 <= step < len(node.children):
             return None, node.children[step]
@@ -199,12 +199,23 @@ def child(node: Node, step: str | int, depth: int = MERGE_DEPTH) -> tuple[Node |
     for key, value in reversed(node.children):
         if key.raw == step:
             return key, value
-    for key, value in node.children if depth else ():
-        if key.raw == "<<" and not key.style:
-            for source in merged(value):
-                found = child(source, step, depth - 1)
-                if found[1] is not None:
-                    return found
+    return brought_in(node, step) if any(key.raw == "<<" for key, _ in node.children) else (None, None)
+
+
+def brought_in(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
+    """The (key, value) that merge keys bring into a mapping, outer before inner; each source is looked at once."""
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        mapping = waiting.pop()
+        if id(mapping) in seen:
+            continue
+        seen.add(id(mapping))
+        for key, value in reversed(mapping.children):
+            if key.raw == step:
+                return key, value
+        sources = [source for key, value in mapping.children if key.raw == "<<" and not key.style for source in merged(value)]
+        waiting.extend(reversed(sources))
     return None, None
 
 

@@ -67,44 +67,45 @@ def read(path: str) -> tuple[str, bool, Identity]:
     return decode(path, data), data.startswith(BYTE_ORDER_MARK), Identity(data)
 
 
-def read_bytes(path: str) -> bytes:
-    """The bytes of a regular file; never waits for a pipe or device."""
+def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
+    """The bytes of a regular file of at most `limit`, or one more when it grows meanwhile; never waits for a pipe or device."""
+    descriptor = open_regular(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise FileProblem(path, why(path, error)) from None
-    except ValueError as error:
-        raise FileProblem(path, str(error)) from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE:
-            refuse_kind(path, status)
-        return read_all(descriptor, status.st_size)
+        size = os.fstat(descriptor).st_size
+        if size > limit:
+            raise FileProblem(path, f"has {size:,} bytes, the limit is {limit:,}", "too-large")
+        return read_all(descriptor, size, limit)
     except OSError as error:
         raise FileProblem(path, why(path, error)) from None
     finally:
         os.close(descriptor)
 
 
-def read_all(descriptor: int, size: int) -> bytes:
+def open_regular(path: str) -> int:
+    """A descriptor of a regular file, to read; raises FileProblem, at once also for a pipe or device."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise FileProblem(path, why(path, error)) from None
+    except ValueError as error:
+        raise FileProblem(path, str(error)) from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    raise FileProblem(path, next((what for is_kind, what in KINDS if is_kind(mode)), "is no file"))
+
+
+def read_all(descriptor: int, size: int, limit: int) -> bytes:
     """The bytes of an open file, with one byte more than the limit at most; `size` is what it is said to have."""
     data = os.read(descriptor, size + 1)
     if len(data) == size:
         return data
     parts = [data]
-    while data and sum(map(len, parts)) <= MAX_SIZE:
-        data = os.read(descriptor, MAX_SIZE)
+    while data and sum(map(len, parts)) <= limit:
+        data = os.read(descriptor, limit)
         parts.append(data)
     return b"".join(parts)
-
-
-def refuse_kind(path: str, status: os.stat_result) -> None:
-    """Refuse what is no regular file, or too large."""
-    for is_kind, what in KINDS:
-        if is_kind(status.st_mode):
-            raise FileProblem(path, what)
-    if status.st_size > MAX_SIZE:
-        raise FileProblem(path, f"has {status.st_size:,} bytes, the limit is {MAX_SIZE:,}", "too-large")
 
 
 def why(path: str, error: OSError) -> str:
@@ -144,11 +145,19 @@ def walk(folder: str) -> Iterator[str]:
 
     Links to files are given, links to folders are not entered. Folders that cannot be read are skipped.
     """
-    yield from walk_folder(folder, inherited(folder))
+    open_folders = [folder_entries(folder, inherited(folder))]
+    while open_folders:
+        entry, rules = next(open_folders[-1], (None, []))
+        if entry is None:
+            open_folders.pop()
+        elif entry.is_dir(follow_symlinks=False):
+            open_folders.append(folder_entries(entry.path, rules))
+        elif is_regular(entry):
+            yield entry.path
 
 
-def walk_folder(folder: str, rules: list[Ignore]) -> Iterator[str]:
-    """The files below a folder under the ignore rules of those above it."""
+def folder_entries(folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
+    """What is in a folder and not left out by the ignore rules of it and of those above, with these rules."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -157,13 +166,8 @@ def walk_folder(folder: str, rules: list[Ignore]) -> Iterator[str]:
     if any(entry.name == ".gitignore" and entry.is_file() for entry in entries):
         rules = [Ignore(folder), *rules]
     for entry in entries:
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if entry.name == ".git" or ignored(rules, entry.path, is_folder):
-            continue
-        if is_folder:
-            yield from walk_folder(entry.path, rules)
-        elif is_regular(entry):
-            yield entry.path
+        if entry.name != ".git" and not ignored(rules, entry.path, entry.is_dir(follow_symlinks=False)):
+            yield entry, rules
 
 
 def is_regular(entry: os.DirEntry[str]) -> bool:

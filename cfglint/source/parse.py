@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.source.document import Document, Problem
 
 MAX_SIZE = 5_000_000
+MOST_FOR_PYTHON = 1_000_000  # characters of YAML, ten seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
 
 
 def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:

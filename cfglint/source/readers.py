@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.numbers import DIGITS, is_json_number, is_omegaconf_float, is_yaml_float, is_yaml_int, yaml_float, yaml_int
+from cfglint.source.parse import MOST_FOR_PYTHON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class YamlReader(Reader):
         self.python_tags = python_tags
 
     def read(self, document: Document) -> Reading:
-        if document.relaxations:
+        if document.relaxations and len(document.text) <= MOST_FOR_PYTHON:
             from cfglint.source import yaml
 
             document = yaml.parse(document.path, document.text, document.bom, yaml.PYTHON if self.pure else yaml.LIBYAML)
@@ -180,12 +181,13 @@ def is_text(reader: YamlReader, key: Node) -> bool:
 class Construction:
     """One pass over a YAML tree; anchored values are made once and shared, as PyYAML does."""
 
-    __slots__ = ("entries", "expanded", "reader", "shared", "sizes")
+    __slots__ = ("begun", "entries", "expanded", "reader", "shared", "sizes")
 
     def __init__(self, reader: YamlReader) -> None:
         self.reader = reader
         self.shared: dict[int, Any] = {}
         self.sizes: dict[int, int] = {}
+        self.begun: set[int] = set()
         self.entries = 0
         self.expanded = 0
 
@@ -208,7 +210,13 @@ class Construction:
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
 
     def anchored(self, node: Node) -> Any:
-        """The value of a node that aliases may stand for; it is kept for them."""
+        """The value of a node that aliases may stand for; it is kept for them.
+
+        A merge key may name a node before its turn comes: what is merged in is made before anything else.
+        """
+        if id(node) in self.shared:
+            return self.shared[id(node)]
+        self.begun.add(id(node))
         before = self.entries
         value = self.fresh(node)
         self.shared[id(node)] = value
@@ -218,10 +226,11 @@ class Construction:
     def aliased(self, node: Node) -> Any:
         """The value that an alias stands for, the same object each time."""
         target = node.resolved()
-        if id(target) not in self.shared:
+        if id(target) in self.begun and id(target) not in self.shared:
             raise Refused(Problem(node.start, node.end, f"*{node.raw} stands inside of what it names", "value"))
+        value = self.anchored(target)
         self.expand(node, self.sizes[id(target)])
-        return self.shared[id(target)]
+        return value
 
     def expand(self, node: Node, entries: int) -> None:
         """Count what an alias or merge key brings in."""
@@ -342,6 +351,8 @@ class StrictJsonReader(Reader):
             return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
         except ValueError as error:
             return [Problem(0, 0, "a number has more digits than Python reads", "value", f"ValueError: {error}")]
+        except RecursionError as error:
+            return [Problem(0, 0, "nested deeper than Python reads", "depth", f"RecursionError: {error}")]
         return document.problems
 
     def construct(self, document: Document) -> Any:

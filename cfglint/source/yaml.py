@@ -10,6 +10,7 @@ from bisect import bisect_right
 
 from cfglint.source import libyaml
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
+from cfglint.source.parse import MOST_FOR_PYTHON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> D
     """
     document = Document(path, text, "yaml", bom)
     builder = Builder(document)
-    fast = libyaml.parser() if only != PYTHON else None
+    large = len(text) > MOST_FOR_PYTHON
+    fast = libyaml.parser() if only != PYTHON or large else None
     parsed = fast is not None and builder.run(fast)
-    if not parsed and not (only == LIBYAML and fast):
+    if not parsed and not ((only == LIBYAML or large) and fast):
         complaint = builder.problem
         builder = Builder(document)
         if builder.run(pure_parser()) and complaint is not None:
@@ -292,11 +294,10 @@ def last_end(node: Node) -> int:
 def line_end(text: str, start: int) -> int:
     """The offset of the line break at or after `start`, as YAML 1.1 counts breaks, or the end of the text."""
     end = plain_line_end(text, start)
-    if unusual_breaks(text):
-        for mark in BREAKS[1:]:
-            found = text.find(mark, start, end)
-            if found >= 0:
-                end = found
+    for mark in BREAKS[1:]:
+        found = text.find(mark, start, end)
+        if found >= 0:
+            end = found
     return end
 
 
