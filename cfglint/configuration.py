@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.house import House
 
+LONGEST_GLOB = 1000
 PROMISES = ("global-batch", "total-steps", "tokens-per-step")
 RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "args", "set", "name"))
 KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
@@ -64,6 +65,8 @@ class Configuration:
         self.ignore = strings(table, "ignore", where) or []
         self.fail_on: str | None = expect(table, "fail-on", str, where)
         per_file = expect(table, "per-file-ignores", dict, where) or {}
+        if any(len(glob) > LONGEST_GLOB for glob in per_file):
+            raise ConfigurationError(f"{where}: a pattern of `per-file-ignores` has more than {LONGEST_GLOB:,} characters")
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
         self.baseline: str | None = expect(table, "baseline", str, where)
         self.house_schema = house_schema(table, where)

@@ -19,6 +19,14 @@ INTERNAL = "INT000"
 UNUSED_IGNORE = "SUP001"
 
 
+LONGEST = 1000  # characters of a text that quotes values
+
+
+def clipped(text: str) -> str:
+    """A text without its middle where a value in it fills the screen."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
+
+
 def rank(severity: str) -> int:
     """0 for info, 1 for warning, 2 for error."""
     return SEVERITIES.index(severity)

@@ -26,7 +26,7 @@ EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 class Tally:
     """What became of the files that were looked at."""
 
-    __slots__ = ("checked", "relatives", "strangers", "targets", "unclear", "unreadable")
+    __slots__ = ("checked", "relatives", "strangers", "targets", "unclear", "unreadable", "untold")
 
     def __init__(self) -> None:
         self.checked = 0
@@ -34,6 +34,7 @@ class Tally:
         self.unclear: list[str] = []
         self.relatives: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
+        self.untold: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
     def count(self, run: Run) -> None:
@@ -48,6 +49,7 @@ class Tally:
         self.strangers += other.strangers
         self.unclear += other.unclear
         self.unreadable += other.unreadable
+        self.untold += other.untold
         self.targets.update(other.targets)
         for name, number in other.relatives.items():
             self.relatives[name] = self.relatives.get(name, 0) + number

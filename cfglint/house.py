@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.patience import OutOfPatience, Patience
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.patience import OutOfPatience, Patience
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -42,17 +42,32 @@ def program() -> NoReturn:
     gc.set_threshold(*RARELY)
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (it was closed, as with `>&-`)
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         status = NOT_DONE
     except OSError as wrong:
-        if wrong.errno not in NO_ROOM:
-            raise
-        print(f"cfglint: standard output: {wrong.strerror}", file=sys.stderr)
-        status = NOT_DONE
+        status = NOT_DONE if wrong.errno in NO_ROOM else internal(wrong)
+        if wrong.errno in NO_ROOM:
+            print(f"cfglint: standard output: {wrong.strerror}", file=sys.stderr)
+    except Exception as wrong:
+        status = internal(wrong)
     os._exit(status)
+
+
+def internal(wrong: Exception) -> int:
+    """Tell of a bug of ours in one line, with its place; the exit status for it."""
+    from cfglint.cli.say import fail
+
+    trace = wrong.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace is not None else "nowhere"
+    text = f"{type(wrong).__name__}: {wrong!s:.300} ({place})"
+    return fail(f"internal error: {text}. This is a bug in cfglint; please report it with the files.")
 
 
 def main(arguments: list[str]) -> int:
@@ -65,7 +80,7 @@ def main(arguments: list[str]) -> int:
         print(f"cfglint {__version__}")
         return 0
     if name not in COMMANDS:
-        print(f"cfglint: no command {name!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"cfglint: no command {name!a}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return NOT_DONE
     from cfglint.cli.arguments import Parser
 

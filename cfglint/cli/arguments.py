@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from cfglint.report.text import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +128,7 @@ class Parser:
         try:
             return self._parse(arguments)
         except Misused as wrong:
-            print(f"usage: {self.usage()}\n{self.prog}: {wrong}", file=sys.stderr)
+            print(f"usage: {self.usage()}\n{self.prog}: {shown(str(wrong))}", file=sys.stderr)
             raise SystemExit(2) from None
 
     def _parse(self, arguments: list[str]) -> Namespace:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from cfglint.cli.common import (
     UsageError,
     add_baseline_options,
@@ -12,13 +10,13 @@ from cfglint.cli.common import (
     add_run_options,
     baseline_of,
     count,
-    fail,
     left_out,
     load_configuration,
     positive,
     silence,
 )
 from cfglint.cli.outcomes import outcomes
+from cfglint.cli.say import fail, say
 from cfglint.cli.write import write
 from cfglint.gather import Tally, UnknownKind
 from cfglint.report import FORMATS, render
@@ -57,9 +55,9 @@ def run(arguments: Namespace) -> int:
         return fail(str(wrong))
     written = write(arguments, lambda form, colour: render(form, found, colour))
     for code in selection.unknown():
-        print(f"cfglint: no rule has the code {code}", file=sys.stderr)
-    print(summary(found, tally), file=sys.stderr)
-    if tally.unreadable or not written:
+        say(f"no rule has the code {code}")
+    say(summary(found, tally))
+    if tally.unreadable or tally.untold or not written:
         return 2
     return selection.status(found)
 
@@ -75,7 +73,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
     gone = accepted.apply(outcomes)
     if gone:
         text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
-        print(f"cfglint: {text}", file=sys.stderr)
+        say(text)
 
 
 def summary(outcomes: list[Outcome], tally: Tally) -> str:
@@ -96,4 +94,4 @@ def summary(outcomes: list[Outcome], tally: Tally) -> str:
     if tally.targets:
         parts.append("for " + ", ".join([*tally.targets][:3]) + (", ..." if len(tally.targets) > 3 else ""))
     parts += left_out(tally)
-    return "cfglint: " + "; ".join(parts)
+    return "; ".join(parts)

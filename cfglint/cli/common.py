@@ -10,7 +10,7 @@ from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
 from cfglint.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Shelf, Tally
+from cfglint.gather import Gathering, Shelf, Tally, UnknownKind
 from cfglint.source.parse import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -214,7 +214,9 @@ def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Itera
     if not arguments.paths and project.runs:
         folders: Folders = {}
         for index, declared in enumerate(project.runs):
-            yield index, declared_run(declared, arguments, project, tally, folders)
+            found = declared_run(declared, arguments, project, tally, folders)
+            if found is not None:
+                yield index, found
         return
     gathering, paths = gathering_of(arguments, project, tally)
     if arguments.run:
@@ -223,11 +225,19 @@ def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Itera
         yield from gathering.each(paths)
 
 
-def declared_run(declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: Tally, folders: Folders) -> Run:
-    """A run as the configuration declares it; `folders` is what one finds out about versions for the next."""
+def declared_run(declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: Tally, folders: Folders) -> Run | None:
+    """A run as the configuration declares it, None when nobody can tell what it is.
+
+    `folders` is what one finds out about versions for the next.
+    """
     gathering = Gathering(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
     gathering.tally, gathering.folders = tally, folders
-    return gathering.one(declared.files)
+    try:
+        return gathering.one(declared.files)
+    except UnknownKind as wrong:
+        if wrong.path not in tally.unreadable:
+            tally.untold.append(wrong.path)
+        return None
 
 
 def gathering_of(arguments: Namespace, project: Configuration, tally: Tally) -> tuple[Gathering, list[str]]:
@@ -285,6 +295,9 @@ def left_out(tally: Tally) -> list[str]:
     if tally.unclear:
         named = ", ".join(tally.unclear[:3]) + (", ..." if len(tally.unclear) > 3 else "")
         parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {named}")
+    if tally.untold:
+        named = ", ".join(tally.untold[:3]) + (", ..." if len(tally.untold) > 3 else "")
+        parts.append(f"{count(len(tally.untold), 'run')} left out, for what it is cannot be told, say it with `kind`: {named}")
     if tally.unreadable:
         parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
     return parts
@@ -293,9 +306,3 @@ def left_out(tally: Tally) -> list[str]:
 def count(number: int, thing: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def fail(text: str) -> int:
-    """Say on standard error why the job could not be done; the exit status for that."""
-    print(f"cfglint: {text}", file=sys.stderr)
-    return 2

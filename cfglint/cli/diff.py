@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from cfglint.cli.common import (
     UsageError,
@@ -12,11 +11,11 @@ from cfglint.cli.common import (
     add_run_options,
     count,
     facts_of,
-    fail,
     left_out,
     load_configuration,
     silence,
 )
+from cfglint.cli.say import fail, say
 from cfglint.cli.write import write
 from cfglint.diagnostic import INTERNAL
 from cfglint.gather import Gathering, Tally, UnknownKind
@@ -51,7 +50,7 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
     status = finish(arguments, project, comparisons)
-    print(summary(comparisons, tally), file=sys.stderr)
+    say(summary(comparisons, tally))
     return 2 if tally.unreadable else status
 
 
@@ -64,7 +63,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
         each.add_notes()
     written = write(arguments, lambda form, colour: render_changes(form, comparisons, colour))
     for code in selection.unknown():
-        print(f"cfglint: no rule has the code {code}", file=sys.stderr)
+        say(f"no rule has the code {code}")
     bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
@@ -75,7 +74,7 @@ def summary(comparisons: list[Comparison], tally: Tally) -> str:
     new = [found.severity for each in comparisons for found in each.new]
     found = [count(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
     parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in meaning", f"{' and '.join(found) or 'no findings'} new"]
-    return "cfglint: " + "; ".join([*parts, *left_out(tally)])
+    return "; ".join([*parts, *left_out(tally)])
 
 
 def compare(arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:

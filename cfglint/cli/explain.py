@@ -7,7 +7,8 @@ import os
 import sys
 
 from cfglint import logs, reconcile
-from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run
+from cfglint.cli.common import UsageError, add_run_options, load_configuration, one_run
+from cfglint.cli.say import fail
 from cfglint.cli.write import to_file
 from cfglint.gather import UnknownKind
 from cfglint.report import render_account, render_log

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.common import UsageError, add_run_options, count, fail, left_out, load_configuration, positive, runs_of
+from cfglint.cli.common import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
+from cfglint.cli.say import fail, say
 from cfglint.gather import Tally, UnknownKind
 from cfglint.mend import mend
 from cfglint.repair import Changed, Repair, Unknown, repair, tuned
+from cfglint.report.text import shown
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
 from cfglint.source.files import BYTE_ORDER_MARK, FileProblem, Identity
@@ -73,7 +75,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(_as_json(works))
     else:
         sys.stdout.write("".join(_as_text(work, arguments) for work in works))
-        print(_summary(works, tally, arguments), file=sys.stderr)
+        say(_summary(works, tally, arguments))
     return _status(works, tally, arguments)
 
 
@@ -118,7 +120,7 @@ def _write_run(work: Work) -> None:
         return
     for each in edits:
         if each.note:
-            print(f"cfglint: {each.note}", file=sys.stderr)
+            say(each.note)
 
 
 def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
@@ -128,7 +130,7 @@ def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
 
 
 def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:
-    if tally.unreadable or any(work.problem for work in works):
+    if tally.unreadable or tally.untold or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1
@@ -136,11 +138,10 @@ def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:
 
 
 def _as_json(works: list[Work]) -> str:
-    import json
-
     from cfglint import __version__
+    from cfglint.report.json import dumps
 
-    return json.dumps({"cfglint": __version__, "runs": [_entry(work) for work in works]}) + "\n"
+    return dumps({"cfglint": __version__, "runs": [_entry(work) for work in works]})
 
 
 def _entry(work: Work) -> dict[str, Any]:
@@ -175,14 +176,15 @@ def _entry(work: Work) -> dict[str, Any]:
 def _as_text(work: Work, arguments: Namespace) -> str:
     """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
-        print(f"cfglint: {work.problem}", file=sys.stderr)
+        say(work.problem)
         return ""
     told = "".join(_told(work.repair)) if work.repair else ""
     if arguments.diff and not work.infeasible:
         sys.stderr.write(told)
-        return "".join(_diff(work))
-    lines = [f"{each.file}: {each.key[1:]} {_change(each)}\n" for each in work.changed]
-    lines += [f"{work.run.documents[0].path}: {title}\n" for title in work.titles]
+        lines = _diff(work)
+        return "".join(f"{shown(line[:-1])}\n" for line in lines) if sys.stdout.isatty() else "".join(lines)
+    lines = [f"{shown(f'{each.file}: {each.key[1:]} {_change(each)}')}\n" for each in work.changed]
+    lines += [f"{shown(f'{work.run.documents[0].path}: {title}')}\n" for title in work.titles]
     return "".join(lines) + told
 
 
@@ -204,7 +206,8 @@ def _diff(work: Work) -> list[str]:
     for document in work.run.documents:
         if document.path in work.texts:
             before, after = _lines(document.text), _lines(work.texts[document.path])
-            lines += unified_diff(before, after, f"a/{document.path}", f"b/{document.path}")
+            name = shown(document.path)
+            lines += unified_diff(before, after, f"a/{name}", f"b/{name}")
     return [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines]
 
 
@@ -244,4 +247,4 @@ def _summary(works: list[Work], tally: Tally, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
     parts = [f"{count(changed, 'file')} {verb}, {count(len(works), 'run')} looked at", *left_out(tally)]
-    return "cfglint: " + "; ".join(parts)
+    return "; ".join(parts)

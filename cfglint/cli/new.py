@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.common import UsageError, above_zero, fail, load_configuration, positive, targets
+from cfglint.cli.common import UsageError, above_zero, load_configuration, positive, targets
+from cfglint.cli.say import fail, say
 from cfglint.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering, Shelf, UnknownKind, missing
@@ -108,7 +109,7 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKind, Contradiction, files.FileProblem) as wrong:
         return fail(str(wrong))
     except Unreachable as wrong:
-        print(f"cfglint: {wrong}", file=sys.stderr)
+        say(str(wrong))
         return 1
     tell(made, doubts, arguments.output or "")
     return 0
@@ -252,4 +253,4 @@ def shown(value: Any) -> str:
 def report(lines: Iterable[str]) -> None:
     """Lines for the person, beside the result."""
     for line in lines:
-        print(f"cfglint: {line}", file=sys.stderr)
+        say(line)

@@ -54,7 +54,9 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
     def work(block: list[tuple[int, DeclaredRun]]) -> Share:
         share = Share()
         for index, each in block:
-            share.found.append((index, outcome_of(declared_run(each, arguments, project, share.tally, folders), arguments)))
+            found = declared_run(each, arguments, project, share.tally, folders)
+            if found is not None:
+                share.found.append((index, outcome_of(found, arguments)))
         return share
 
     return spread(work, list(enumerate(project.runs)), arguments.jobs)

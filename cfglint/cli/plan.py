@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.common import UsageError, add_run_options, fail, load_configuration, one_run, positive
+from cfglint.cli.common import UsageError, add_run_options, load_configuration, one_run, positive
+from cfglint.cli.say import fail
 from cfglint.gather import UnknownKind
 from cfglint.planning import Pace, plan, table
 from cfglint.repair import Unknown, today

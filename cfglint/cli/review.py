@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from cfglint import configuration
 from cfglint.cli.common import (
@@ -13,10 +12,10 @@ from cfglint.cli.common import (
     add_output_options,
     facts_of,
     facts_of_declared,
-    fail,
     load_configuration,
 )
 from cfglint.cli.diff import finish, summary
+from cfglint.cli.say import fail, say
 from cfglint.configuration import ConfigurationError
 from cfglint.gather import Tally, UnknownKind
 from cfglint.report import FORMATS
@@ -59,8 +58,8 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKind, GitProblem, FileProblem) as wrong:
         return fail(str(wrong))
     status = finish(arguments, project, comparisons)
-    print(f"{summary(comparisons, tally)}; against {name} ({base[:10]})", file=sys.stderr)
-    return 2 if tally.unreadable else status
+    say(f"{summary(comparisons, tally)}; against {name} ({base[:10]})")
+    return 2 if tally.unreadable or tally.untold else status
 
 
 # ---- the base
@@ -114,7 +113,11 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, tally:
         facts = facts_of_declared(declared, arguments, project)
         twin = counterpart(declared, branch, before)
         was = facts_of_declared(twin, arguments, before) if twin else facts
-        old, new = branch.declared(declared.files, was, facts, declared.kind)
+        try:
+            old, new = branch.declared(declared.files, was, facts, declared.kind)
+        except UnknownKind as wrong:
+            tally.untold.append(wrong.path)
+            continue
         taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
         if branch.touches(old, new) or differ(was, facts):
             tally.checked += len(new.documents) if new else 0
@@ -138,7 +141,7 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
     content = branch.old.read_bytes(project.path)
     if content == branch.new.read_bytes(project.path):
         return project
-    print(f"cfglint: {project.path} changed, too; findings are selected by its new state", file=sys.stderr)
+    say(f"{project.path} changed, too; findings are selected by its new state")
     try:
         return configuration.take(content, project.path)
     except ConfigurationError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.cli.common import fail
+from cfglint.cli.say import fail
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 

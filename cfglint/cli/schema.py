@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.common import fail
+from cfglint.cli.say import fail
 from cfglint.schema import file_of, kinds
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.common import fail
+from cfglint.cli.say import fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -47,11 +47,10 @@ def as_text(account: Account) -> str:
 
 def as_json(told: dict[str, Any]) -> str:
     """Plain values under the version of cfglint; what JSON has no type for as text."""
-    import json
-
     from cfglint import __version__
+    from cfglint.report.json import dumps
 
-    return json.dumps({"cfglint": __version__, **told}, default=str) + "\n"
+    return dumps({"cfglint": __version__, **told})
 
 
 def lines(account: Account) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 
 from cfglint import __version__
 
@@ -20,7 +21,24 @@ def render(outcomes: list[Outcome]) -> str:
         "runs": [outcome.entry() for outcome in outcomes],
         "diagnostics": [entry(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed],
     }
-    return json.dumps(report, ensure_ascii=True) + "\n"
+    return dumps(report)
+
+
+def dumps(report: dict[str, Any]) -> str:
+    """A report as strict JSON in a line of ASCII: what JSON has no type for is text, NaN and the infinities among it."""
+    try:
+        return json.dumps(report, default=str, allow_nan=False) + "\n"
+    except ValueError:
+        return json.dumps(strict(report), default=str, allow_nan=False) + "\n"
+
+
+def strict(value: Any) -> Any:
+    """A value with text in the place of the numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: strict(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(each) for each in value]
+    return value if not isinstance(value, float) or isfinite(value) else str(value)
 
 
 def entry(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -29,11 +29,10 @@ NARROWEST = 20  # columns that a note gets at least
 def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
     """The plans in a format; `told` is `cfglint.planning.table`."""
     if form == "json":
-        import json
-
         from cfglint import __version__
+        from cfglint.report.json import dumps
 
-        return json.dumps({"cfglint": __version__, **told}) + "\n"
+        return dumps({"cfglint": __version__, **told})
     rows = [row(plan) for plan in told["plans"]]
     if form == "csv":
         return as_csv(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place
+from cfglint.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.frameworks import framework
 from cfglint.rule import CONFIG, RULES, SKIP, WARN
 
@@ -74,18 +74,19 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         rule.name,
         severity,
         place_of(setting, config, finding.on_key),
-        setting.pointer,
-        finding.message,
+        clipped(setting.pointer),
+        clipped(finding.message),
         config.moment(finding.fails_at or rule.fails_at) if fails else None,
-        finding.exception or rule.raises,
-        tuple((place_of(each, config, False), f"{each.name} {each.value}") for each in finding.related if each.node is not None),
+        clipped(finding.exception or rule.raises or "") or None,
+        tuple((place_of(each, config, False), clipped(f"{each.name} {each.value}")) for each in finding.related if each.node is not None),
         finding.fix,
     )
 
 
 def internal(where: str, wrong: Exception, document: Document) -> Diagnostic:
     """A bug of ours as a diagnostic: it says nothing about the config, and the exit status is 2."""
-    message = f"internal error in {where}: {type(wrong).__name__}: {wrong}. This is a bug in cfglint; please report it with this file."
+    told = f"{type(wrong).__name__}: {clipped(str(wrong))}"
+    message = f"internal error in {where}: {told}. This is a bug in cfglint; please report it with this file."
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message)
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+CLEAR_STARS = 2  # in a pattern that cannot take long
+SECONDS = 0.5  # of processor time for one path
 KINDS = (
     (stat.S_ISDIR, "is a folder"),
     (stat.S_ISFIFO, "is a pipe"),
@@ -179,25 +181,44 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 class Ignore:
-    """The rules of one `.gitignore`."""
+    """The rules of one `.gitignore`; none any more once they take too long, for a pattern can be made to."""
 
-    __slots__ = ("folder", "spec")
+    __slots__ = ("doubtful", "folder", "spec")
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
-        self.spec = read_rules(os.path.join(folder, ".gitignore"))
+        lines = read_rules(os.path.join(folder, ".gitignore"))
+        self.doubtful = any(line.count("*") > CLEAR_STARS for line in lines)
+        self.spec = spec_of(lines)
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
         """True to leave a path out, False to keep it, None when no rule speaks of it."""
-        relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/")
-        included = self.spec.check_file(relative + "/" if is_folder else relative).include
+        relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/") + ("/" if is_folder else "")
+        included = self.carefully(relative) if self.doubtful else self.spec.check_file(relative).include
         return None if included is None else bool(included)
 
+    def carefully(self, relative: str) -> bool | None:
+        """What the rules say of a path within a time that none takes by accident."""
+        from cfglint.source.patience import OutOfPatience, Patience
 
-def read_rules(path: str) -> Any:
-    """The patterns of a `.gitignore`; those that are no patterns are passed over, as git does."""
+        try:
+            with Patience(SECONDS):
+                included: bool | None = self.spec.check_file(relative).include
+                return included
+        except OutOfPatience:
+            self.doubtful, self.spec = False, spec_of([])
+            return None
+
+
+def spec_of(lines: list[str]) -> Any:
+    """What pathspec makes of patterns."""
     from pathspec import GitIgnoreSpec
 
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def read_rules(path: str) -> list[str]:
+    """The patterns of a `.gitignore`; those that are no patterns are passed over, as git does."""
     try:
         lines = read_bytes(path).decode("utf-8", "surrogateescape").splitlines()
     except FileProblem:
@@ -205,11 +226,11 @@ def read_rules(path: str) -> Any:
     good = []
     for line in lines:
         try:
-            GitIgnoreSpec.from_lines([line])
+            spec_of([line])
         except ValueError:
             continue
         good.append(line)
-    return GitIgnoreSpec.from_lines(good)
+    return good
 
 
 def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:

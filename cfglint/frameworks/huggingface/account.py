@@ -62,7 +62,12 @@ def needs(config: TrainerConfig) -> str:
 
 def epochs_of(run: Steps) -> float | None:
     """The epochs that a given number of steps comes to."""
-    return round(run.total / run.updates, 2) if run.total is not None and run.updates else None
+    if run.total is None or not run.updates:
+        return None
+    try:
+        return round(run.total / run.updates, 2)
+    except OverflowError:  # more than a float holds
+        return run.total // run.updates
 
 
 def batches_because(config: TrainerConfig) -> str:

@@ -164,6 +164,9 @@ def _converted(value: Any) -> Any:
         return value
     if value.lower() in ("true", "false"):
         return value.lower() == "true"
-    if value.isdigit():
-        return int(value)
-    return float(value) if value.replace(".", "", 1).isdigit() else value
+    try:
+        if value.isdigit():
+            return int(value)
+        return float(value) if value.replace(".", "", 1).isdigit() else value
+    except ValueError:  # `²` is a digit, too
+        return value

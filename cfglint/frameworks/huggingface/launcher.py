@@ -29,6 +29,7 @@ NAMES = {
     "fp16.enabled": ("mixed_precision",),
     "bf16.enabled": ("mixed_precision",),
 }
+LONGEST_NUMBER = 30  # digits
 DEFAULT_STAGE = 2
 
 
@@ -92,7 +93,7 @@ def whole(value: Any) -> Any:
     if value is None:
         return AUTO
     text = str(value)
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
 
 
 def number(value: Any) -> Any:
@@ -108,7 +109,7 @@ def stage(value: Any) -> Any:
     if value is None:
         return DEFAULT_STAGE
     text = str(value)
-    return int(text) if text.lstrip("-").isdigit() else value
+    return int(text) if text.removeprefix("-").isdecimal() and len(text) < LONGEST_NUMBER else value
 
 
 def device(block: dict[Any, Any], name: str) -> str:
