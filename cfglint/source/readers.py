@@ -9,6 +9,7 @@ from __future__ import annotations
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.numbers import DIGITS, is_json_number, is_omegaconf_float, is_yaml_float, is_yaml_int, yaml_float, yaml_int
 from cfglint.source.parse import MOST_FOR_PYTHON
+from cfglint.source.reading import Reading, Refused, constructor_error, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,24 +26,6 @@ YAML_WORDS: dict[str, bool | None] = {
 }
 JSON_WORDS = {"true": True, "false": False, "null": None}
 JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-
-
-class Reading:
-    """A document's value in plain Python, or the problems for which its reader refuses it (the value is None then)."""
-
-    __slots__ = ("problems", "value")
-
-    def __init__(self, value: Any, problems: list[Problem]) -> None:
-        self.value = value
-        self.problems = problems
-
-
-class Refused(Exception):
-    """The reader stops at a node, for a problem."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
 
 
 class Reader:
@@ -313,17 +296,6 @@ def is_merge(key: Node) -> bool:
     if key.tag is None:
         return key.raw == "<<" and not key.style and key.kind == SCALAR
     return key.tag == MERGE_TAG or (key.tag == "!" and key.raw == "<<")
-
-
-def refused(node: Node, exception: str, kind: str = "value") -> Refused:
-    """The refusal of a node with the exception that the library would raise."""
-    what = exception.split(": ", 1)[1]
-    return Refused(Problem(node.head, node.end, what, kind, exception))
-
-
-def constructor_error(text: str) -> str:
-    """PyYAML's exception for a value that it cannot build."""
-    return f"yaml.constructor.ConstructorError: {text}"
 
 
 class StrictJsonReader(Reader):

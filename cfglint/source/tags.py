@@ -7,11 +7,36 @@ from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
 from cfglint.source.numbers import yaml_float, yaml_int
-from cfglint.source.readers import Construction, constructor_error, refused
+from cfglint.source.reading import constructor_error, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
+
+    class Loader(Protocol):
+        """The reader that meets a tag."""
+
+        python_tags: bool
+
+        def bare(self, node: Node) -> Any:
+            """The value of a scalar without quotes and tag."""
+
+    class Construction(Protocol):
+        """The pass over the tree in which a tag is met."""
+
+        @property
+        def reader(self) -> Loader:
+            """The reader that makes it."""
+
+        def value(self, node: Node) -> Any:
+            """The value of any node."""
+
+        def mapping(self, node: Node) -> dict[Any, Any]:
+            """A mapping's values by key."""
+
+        def sequence(self, node: Node) -> list[Any]:
+            """The values of a sequence's items."""
+
 
 YAML = "tag:yaml.org,2002:"
 PYTHON = YAML + "python/"
