@@ -150,10 +150,9 @@ class Gathering:
             document, kind = self._look(path)
             if kind is None:
                 continue
-            referable = framework(kind).referable and path not in self.shelf.texts
             documents, kinds = self._with_references([document], [kind])
-            if not referable:
-                self.taken.update(each.path for each in documents[1:])
+            self.taken.update(each.path for each in documents[1:])
+            referable = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).referable)
             yield index, self._run(documents, kinds), path if referable else None
 
     def identities(self, paths: set[str]) -> set[str]:

@@ -259,6 +259,18 @@ class TestJson:
         assert run["kinds"] == ["huggingface", "deepspeed"]
         assert set(run["target"]) == {"transformers", "deepspeed"}
 
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_a_named_file_is_in_that_run_also_when_all_are_said_to_be_of_a_kind(self, folder, report, jobs):
+        write(folder, train__yaml=TRAINER + "deepspeed: ds.json\n", ds__json="{", other__yaml=TRAINER)
+        _, found = report("ds.json", "train.yaml", "other.yaml", "--kind", "huggingface", "--jobs", jobs)
+        assert [run["files"] for run in found["runs"]] == [["train.yaml", "ds.json"], ["other.yaml"]]
+        assert [each["code"] for each in found["diagnostics"]] == ["SRC002"]
+
+    def test_files_that_name_each_other_are_all_checked(self, folder, report):
+        write(folder, a__yaml=TRAINER + "deepspeed: b.yaml\n", b__yaml=TRAINER + "deepspeed: a.yaml\n")
+        _, found = report("a.yaml", "b.yaml", "--kind", "huggingface")
+        assert [run["files"] for run in found["runs"]] == [["a.yaml", "b.yaml"], ["b.yaml", "a.yaml"]]
+
     def test_silenced_findings_do_not_change_the_verdict(self, folder, report):
         write(folder, ds_config__json=BAD)
         status, found = report("ds_config.json", "--gpus", "8", "--ignore", "BAT")
