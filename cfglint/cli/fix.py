@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
                 _hit_target(work, arguments, target_gpus)
             else:
                 _mend(work, arguments.unsafe_fixes)
-    except (UsageError, UnknownKind, Unknown) as wrong:
+    except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
     _write(works, arguments)
     if arguments.format == "json":
@@ -86,8 +86,8 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> None:
         return
     try:
         work.repair = repair(work.run, work.run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
-    except EditRefused as refused:
-        work.problem = f"{work.run.documents[0].path}: {refused}"
+    except (EditRefused, Unknown) as wrong:
+        work.problem = f"{work.run.documents[0].path}: {wrong}"
         return
     work.texts = work.repair.texts
     work.changed = work.repair.changed

@@ -118,6 +118,14 @@ class TestTarget:
         assert "--global-batch" in err
         assert text_of(folder, "train.yaml") == TRAINER
 
+    def test_a_file_that_tells_too_little_does_not_keep_the_others_from_theirs(self, folder, fix):
+        write(folder, "a.json", '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}\n')
+        write(folder, "ds.json", DEEPSPEED)
+        status, out, err = fix(".", "--gpus", "16", "--global-batch", "256")
+        assert status == 2
+        assert "a.json: today's micro batch is not known" in err
+        assert "ds.json: gradient_accumulation_steps 8 -> 4" in out
+
     def test_auto_is_left_to_the_trainer(self, folder, fix):
         write(folder, "train.yaml", TRAINER + "deepspeed: ds.json\n")
         write(folder, "ds.json", AUTO)
