@@ -12,7 +12,7 @@ from cfglint import configuration
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ("rules.md",)  # held by the tests of what makes them
-PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in GENERATED)]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in GENERATED)]
 BLOCK = re.compile(r"^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#]+)(?:#[^)]*)?\)")
 

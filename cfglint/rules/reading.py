@@ -21,12 +21,13 @@ UNREADABLE = ("unreadable", "too-large", "encoding", "control", "depth")
 def unreadable_file(config: Config) -> Iterator[Finding]:
     """The file cannot be read as text at all.
 
-    It is missing, a directory, not permitted, larger than 5 MB, not UTF-8, holds NUL or control
-    characters, or is nested deeper than 200 levels. No framework gets as far as its keys.
+    It is missing, a directory, not permitted, not UTF-8, or holds NUL or control characters, and no
+    framework gets as far as its keys. Or it is larger than 5 MB or nested deeper than 200 levels: cfglint
+    reads no further then.
 
     Fix: the message names the byte or the limit. Save the file as UTF-8 without a NUL.
 
-    Source: the limits are cfglint's own; a config of a run is a few kilobytes.
+    Source: the two limits are cfglint's own; a config of a run is a few kilobytes.
     """
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
