@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.source.document import Node
 
+FIRST = "+-N" + DIGITS  # what a deceptive scalar begins with
+
 
 @rule(
     "TYP001",
@@ -102,7 +104,9 @@ def plain_scalars(config: Config) -> list[Setting]:
 def found_scalars(config: Config) -> Iterator[Setting]:
     """The same, found by a walk over the files."""
     for document in config.documents:
-        if document.syntax != "yaml" or not any(map(deceptive, document.leaves)):
+        if document.syntax != "yaml":
+            continue
+        if not any(map(deceptive, [node for node in document.leaves if node.raw[:1] in FIRST])):
             continue
         for path, key, node in document.walk():
             if deceptive(node) and path not in config.overridden:
