@@ -57,7 +57,7 @@ def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any) -> str
         raise SourceError("\n".join(problems))
     head = {
         "$schema": DIALECT,
-        "$id": f"https://cfglint.dev/schemas/{kind}.json",
+        "$id": f"urn:cfglint:schema:{kind}",
         **notes["head"],
         "x-framework": {**notes["head"]["x-framework"], "version": version},
     }

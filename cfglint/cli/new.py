@@ -12,13 +12,13 @@ from cfglint.frameworks.base import Facts
 from cfglint.gather import Gathering, Shelf, UnknownKind, missing
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
 from cfglint.new.facts import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable, flag
-from cfglint.new.files import inside
+from cfglint.new.files import inside, schema_name
 from cfglint.new.models import SHAPES
 from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from cfglint.cli.arguments import Namespace, Parser
@@ -241,6 +241,16 @@ def tell(made: Generated, doubts: list[str], output: str) -> None:
             report(f"{file.name}: {name} {shown(value)}: {why}" for name, value, why in file.reasons)
     report(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     report(doubts)
+    if output != STANDARD_OUTPUT:
+        report(schema_hints(made, folder_of(output)))
+
+
+def schema_hints(made: Generated, folder: str) -> Iterator[str]:
+    """How to get the schemas that the first lines of the files name, where they are not there yet."""
+    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
+        path = inside(folder, schema_name(kind))
+        if not os.path.lexists(path):
+            yield f"for completion in an editor: cfglint schema {kind} > {path}"
 
 
 def shown(value: Any) -> str:

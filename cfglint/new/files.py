@@ -109,13 +109,16 @@ def as_yaml(kind: str, keys: Keys, head: tuple[str, ...]) -> str:
     """YAML as PyYAML reads it, with the schema for editors, and a comment on each key that has a reason."""
     from io import StringIO
 
-    from cfglint.schema import load
-
     writer = yaml_writer()
     out = StringIO()
     writer.dump(commented(keys.values, keys), out)
-    lines = [f"yaml-language-server: $schema={load(kind).raw['$id']}", *head]
+    lines = [f"yaml-language-server: $schema={schema_name(kind)}", *head]
     return "".join(f"# {line}\n" for line in lines) + "\n" + out.getvalue().strip("\n") + "\n"
+
+
+def schema_name(kind: str) -> str:
+    """The file beside a config in which its first line tells editors to look for the schema."""
+    return f"{kind}.schema.json"
 
 
 def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int = 0) -> Any:

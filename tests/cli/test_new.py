@@ -62,6 +62,15 @@ class TestWriting:
         assert sorted(os.listdir(folder)) == ["accelerate.yaml", "ds_config.json", "train.yaml"]
         assert "cfglint: wrote train.yaml\n" in err
 
+    def test_the_schema_that_the_first_line_names_can_be_made(self, new, folder, capsys):
+        hint = "cfglint: for completion in an editor: cfglint schema neox > conf/neox.schema.json\n"
+        assert hint in new("neox", *BATCH, "--model", "pythia-160m", "--steps", "100", "-o", "conf")[2]
+        (first,) = [line for line in (folder / "conf" / "model.yml").read_text().splitlines() if "language-server" in line]
+        assert first == "# yaml-language-server: $schema=neox.schema.json"
+        main(["schema", "neox"])
+        (folder / "conf" / "neox.schema.json").write_text(capsys.readouterr().out)
+        assert hint not in new("neox", *BATCH, "--model", "pythia-160m", "--steps", "100", "-o", "conf", "--force")[2]
+
     def test_what_is_written_passes_check(self, new, capsys):
         new("run", *BATCH, "-o", "configs")
         files = [f"configs/{name}" for name in ("train.yaml", "ds_config.json", "accelerate.yaml")]

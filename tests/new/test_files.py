@@ -39,7 +39,7 @@ class TestYaml:
 
     def test_begins_with_the_schema_for_editors(self):
         text = GeneratedFile("model.yml", "neox", keys(seed=1), ("For 8 GPUs.",)).text
-        assert text == "# yaml-language-server: $schema=https://cfglint.dev/schemas/neox.json\n# For 8 GPUs.\n\nseed: 1\n"
+        assert text == "# yaml-language-server: $schema=neox.schema.json\n# For 8 GPUs.\n\nseed: 1\n"
 
     def test_reasons_stand_behind_their_keys_and_long_ones_above(self):
         made = Keys()

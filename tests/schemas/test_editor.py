@@ -17,6 +17,7 @@ from queue import Empty, Queue
 
 import pytest
 
+from cfglint.new.files import Keys, as_yaml
 from cfglint.schema import file_of
 
 VERSION = "1.25.0"
@@ -114,6 +115,14 @@ def server():
 def opened(server: Server, folder: Path, kind: str, body: str) -> str:
     path = folder / f"{kind}.yaml"
     return server.open(path, f"# yaml-language-server: $schema={Path(file_of(kind)).as_uri()}\n{body}")
+
+
+def test_the_first_line_of_a_new_config_is_understood(server, tmp_path):
+    (tmp_path / "huggingface.schema.json").write_bytes(Path(file_of("huggingface")).read_bytes())
+    keys = Keys()
+    keys.add("learning_rate", "fast")
+    [found] = server.diagnostics(server.open(tmp_path / "train.yaml", as_yaml("huggingface", keys, ())))
+    assert found["range"]["start"]["line"] == 2
 
 
 def at(uri: str, line: int, character: int) -> dict:
