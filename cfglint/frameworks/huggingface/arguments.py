@@ -23,6 +23,10 @@ DICT_FIELDS = (
     "gradient_checkpointing_kwargs",
     "lr_scheduler_kwargs",
 )
+CHECKPOINTING = (
+    ("gradient_checkpointing", "activation_checkpointing"),
+    ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"),
+)
 
 
 class Arguments:
@@ -78,7 +82,7 @@ class Arguments:
             self._move("no_cuda", "use_cpu")
         if self.given.get("torchdynamo") is not None:
             self._move("torchdynamo", "torch_compile_backend")
-        for old, new in (("gradient_checkpointing", "activation_checkpointing"),):
+        for old, new in CHECKPOINTING:
             if has_field(new, self.version) and self.given.get(new) is None and self.given.get(old) is not None:
                 self._move(old, new)
         if self.given.get("per_gpu_train_batch_size"):
@@ -133,6 +137,12 @@ class Arguments:
         if "activation_checkpointing" in self.given:
             return self.written("activation_checkpointing")
         return "gradient_checkpointing"
+
+    @property
+    def checkpointing_arguments(self) -> str:
+        """The field with the arguments of that, under the name that the release goes on with."""
+        new = "activation_checkpointing_kwargs"
+        return new if has_field(new, self.version) else "gradient_checkpointing_kwargs"
 
     @property
     def optimizer(self) -> Any:

@@ -264,6 +264,31 @@ def warmup(value: Any, config: TrainerConfig) -> None:
         _ = value < 0
 
 
+def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:815, 4.42.4 trainer.py:4556: compared where accelerate is given its own."""
+    if "num_steps" in config.accumulation_kwargs:
+        _ = value > 1
+
+
+def checkpointing(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1507, modeling_utils.py:3162: the arguments are copied, then unpacked."""
+    if config.arguments.checkpointing:
+        unpacked(dict(value or {}))
+
+
+def former_checkpointing(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 modeling_utils.py:2258: the same without a copy, where the old name is not just another name for the new one."""
+    if config.arguments.checkpointing and value is not None and "activation_checkpointing_kwargs" not in config.arguments.defaults:
+        unpacked(value)
+
+
+def unpacked(arguments: Any) -> None:
+    """Keyword arguments that wait for their call."""
+    from functools import partial
+
+    partial(print, **arguments)
+
+
 def makes_optimizer(config: TrainerConfig) -> bool:
     """Whether the trainer builds the optimizer itself: a DeepSpeed file may bring its own."""
     launch = config.deepspeed
@@ -292,6 +317,7 @@ USES = (
     Use("seed", INIT, seed),
     Use("log_level", INIT, log_level),
     Use("log_level_replica", INIT, log_level),
+    Use("gradient_accumulation_steps", INIT, doubled_accumulation),
     Use("max_steps", INIT, limit),
     Use("debug", INIT, debug_options),
     Use("dataloader_num_workers", INIT, loader_workers),
@@ -312,6 +338,8 @@ USES = (
     Use("max_steps", STEP, looped_limit),
     Use("past_index", STEP, past),
     Use("label_smoothing_factor", STEP, smoothing),
+    Use("activation_checkpointing_kwargs", STEP, checkpointing),
+    Use("gradient_checkpointing_kwargs", STEP, former_checkpointing),
     Use("neftune_noise_alpha", STEP, noise),
     Use("max_grad_norm", STEP, clipping),
     Use("weight_decay", STEP, decay),

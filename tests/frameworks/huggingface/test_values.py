@@ -49,6 +49,35 @@ def test_exponents_need_a_point_and_the_fix_writes_one(trainer):
     assert trainer("output_dir: out\nlearning_rate: 1.0e-5\n").diagnostics == []
 
 
+CHECKPOINTING = "output_dir: out\ngradient_checkpointing: true\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "value", "exception"),
+    [
+        ("5.23.0", "activation_checkpointing_kwargs", "1", "TypeError: 'int' object is not iterable"),
+        ("5.23.0", "gradient_checkpointing_kwargs", "1", "TypeError: 'int' object is not iterable"),
+        ("5.23.0", "gradient_checkpointing_kwargs", "[]", None),
+        ("5.23.0", "gradient_checkpointing_kwargs", "{use_reentrant: false}", None),
+        ("4.42.4", "gradient_checkpointing_kwargs", "[]", "TypeError: functools.partial() argument after ** must be a mapping, not list"),
+        ("4.42.4", "gradient_checkpointing_kwargs", "null", None),
+    ],
+)
+def test_arguments_of_checkpointing_are_unpacked(trainer, version, name, value, exception):
+    run = trainer(f"{CHECKPOINTING}{name}: {value}\n", version=version)
+    assert [each.exception for each in run.diagnostics if each.severity == "error"] == ([exception] if exception else [])
+    assert run.fails_at == ("first-step" if exception else None)
+    assert trainer(f"output_dir: out\n{name}: {value}\n", version=version).verdict == "accept"
+
+
+@pytest.mark.parametrize("value", ["null", "two"])
+def test_accumulation_is_compared_where_accelerate_has_its_own(trainer, value):
+    text = f"output_dir: out\ngradient_accumulation_steps: {value}\naccelerator_config: {{gradient_accumulation_kwargs: {{num_steps: 4}}}}\n"
+    run = trainer(text)
+    assert (run.verdict, run.fails_at) == ("reject", "init")
+    assert "'>' not supported between instances of" in run.diagnostics[0].exception
+
+
 def test_sgd_asks_the_other_way_round(trainer):
     run = trainer('output_dir: out\noptim: sgd\nlearning_rate: "0.1"\n')
     assert run.diagnostics[0].exception == "TypeError: '<' not supported between instances of 'str' and 'float'"

@@ -140,13 +140,10 @@ def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 trainer.py:1503-1530.
     """
-    for switch, arguments in (
-        ("gradient_checkpointing", "gradient_checkpointing_kwargs"),
-        ("activation_checkpointing", "activation_checkpointing_kwargs"),
-    ):
-        given = config.arguments.given
-        if given.get(switch) is False and given.get(arguments):
-            yield Finding(of(config, arguments), f"{arguments} has no effect while {switch} is false", related=(of(config, switch),))
+    arguments = config.arguments
+    if arguments.checkpointing is False and arguments.checkpointing_key in arguments and arguments[arguments.checkpointing_arguments]:
+        switch, unused = config.setting(arguments.checkpointing_key), of(config, arguments.checkpointing_arguments)
+        yield Finding(unused, f"{unused.name} has no effect while {switch.name} is false", related=(switch,))
 
 
 @rule(
