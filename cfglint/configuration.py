@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import kinds
+from cfglint.frameworks.base import is_version
 from cfglint.source.files import FileProblem, read_bytes
 
 TYPE_CHECKING = False
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from cfglint.house import House
 
 LONGEST_GLOB = 1000
+MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
+LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
 PROMISES = ("global-batch", "total-steps", "tokens-per-step")
 RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "args", "set", "name"))
 KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
@@ -86,6 +89,8 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
         raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {quoted(value)}")
     if isinstance(value, int) and value < 0:
         raise ConfigurationError(f"{where}: `{key}` cannot be negative")
+    if isinstance(value, int) and value > LARGEST:
+        raise ConfigurationError(f"{where}: `{key}` is more than {LARGEST:,}")
     return value
 
 
@@ -114,7 +119,7 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     """`target = { transformers = "4.57.1" }` checked."""
     target = expect(table, "target", dict, where) or {}
     for package, version in target.items():
-        if not isinstance(version, str) or not version[:1].isdigit():
+        if not isinstance(version, str) or not is_version(version):
             raise ConfigurationError(f'{where}: target `{package}` has to be a version such as "4.57.1"')
     return dict(target)
 
@@ -172,6 +177,13 @@ def take(content: bytes, path: str) -> Configuration:
     return Configuration(table, relative(path))
 
 
+def unquoted(line: bytes) -> bytes:
+    """A line of TOML without its strings."""
+    import re
+
+    return re.sub(rb'"(?:[^"\\]|\\.)*"|\'[^\']*\'', b"", line)
+
+
 def relative(path: str) -> str:
     """A path as people in this folder would write it."""
     return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
@@ -179,6 +191,9 @@ def relative(path: str) -> str:
 
 def parse(content: bytes, path: str) -> dict[str, Any]:
     """TOML as a mapping; a thousand `[[run]]` tables take the time of one parse."""
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.count(b".") > MOST_DOTS and unquoted(line).count(b".") > MOST_DOTS:
+            raise ConfigurationError(f"{path}: line {number} has a key of more than {MOST_DOTS:,} parts")
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10

@@ -55,16 +55,20 @@ class House:
 
 
 def bounded(ready: Any, document: Any) -> list[Violation]:
-    """The violations that a validator finds before its time is over; one of them says so when it is."""
+    """The first violations that a validator finds before its time is over; one of them says so when it is, or when it breaks."""
     found: list[Violation] = []
     try:
         with Patience(SECONDS):
             for error in ready.iter_errors(document):
                 found += violations(error)
+                if len(found) >= MOST:
+                    break
     except (OutOfPatience, RecursionError):
         found.append(
             Violation((), f"the house schema needs more than {SECONDS} seconds for this file: a pattern or reference in it explodes")
         )
+    except Exception as wrong:  # a part that no keyword of the dialect leads to is tried out by no check beforehand
+        found.append(Violation((), f"the house schema cannot be held against this file: {reason(wrong)}"))
     return found[:MOST]
 
 
@@ -112,6 +116,8 @@ def validator(schema: Any, path: str) -> Any:
         raise HouseError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
     except RecursionError as wrong:
         raise HouseError(f"{path}: a reference leads to itself without end") from wrong
+    except Exception as wrong:  # the dialect of a schema is looked up before anything has checked its name
+        raise HouseError(f"{path}: not a valid JSON Schema: {reason(wrong)}") from wrong
     return ready
 
 
@@ -133,8 +139,9 @@ def check_references(schema: dict[str, Any], dialect: Any) -> None:
 def violations(error: Any) -> Iterator[Violation]:
     """The violations that a validator's error tells: one for each key that is not allowed, else one at its place."""
     path = tuple(error.absolute_path)
-    said = error.schema.get(OWN_WORDS) if isinstance(error.schema, dict) else None
-    message = short(said if isinstance(said, str) else error.message)
+    own = error.schema.get(OWN_WORDS) if isinstance(error.schema, dict) else None
+    said = own if isinstance(own, str) else None
+    message = short(said or error.message)
     extras = unexpected(error) if error.validator == "additionalProperties" and error.validator_value is False else []
     for key in extras:
         yield Violation((*path, key), message if said else f"`{key}` is not allowed here")
@@ -149,6 +156,11 @@ def unexpected(error: Any) -> list[str]:
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
     return [key for key in error.instance if key not in known and not any(re.search(each, key) for each in patterns)]
+
+
+def reason(wrong: Exception) -> str:
+    """What a library says that broke on a schema."""
+    return short(f"{type(wrong).__name__}: {wrong}")
 
 
 def short(message: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.base import is_version, parse_version
 from cfglint.source import files
 from cfglint.source.parse import MAX_SIZE
 
@@ -171,7 +171,7 @@ def locked(text: str, package: str) -> str | None:
         section = text[start : end if end >= 0 else len(text)]
         for line in section.splitlines():
             key, _, version = line.partition(" = ")
-            if key == "version":
+            if key == "version" and is_version(version.strip('"')):
                 versions.append(version.strip('"'))
         start = text.find(mark, start + len(section))
     return max(versions, key=parse_version, default=None)
@@ -252,7 +252,7 @@ def clauses_of(spec: str) -> list[tuple[str, str]]:
         text = part.strip()
         operator = next((each for each in OPERATORS if text.startswith(each)), None)
         version = text[len(operator or "") :].strip()
-        if operator and version[:1].isdigit():
+        if operator and is_version(version):
             clauses.append((operator, version))
     return clauses
 

@@ -14,6 +14,7 @@ from cfglint.cli.common import (
     load_configuration,
     positive,
     silence,
+    tell_unknown,
 )
 from cfglint.cli.outcomes import outcomes
 from cfglint.cli.say import fail, say
@@ -54,8 +55,7 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKind) as wrong:
         return fail(str(wrong))
     written = write(arguments, lambda form, colour: render(form, found, colour))
-    for code in selection.unknown():
-        say(f"no rule has the code {code}")
+    tell_unknown(selection)
     say(summary(found, tally))
     if tally.unreadable or tally.untold or not written:
         return 2

@@ -6,10 +6,11 @@ import os
 import sys
 
 from cfglint import configuration
-from cfglint.configuration import Configuration, ConfigurationError, DeclaredRun
+from cfglint.cli.say import say
+from cfglint.configuration import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import Facts, is_version
 from cfglint.gather import Gathering, Shelf, Tally, UnknownKind
 from cfglint.source.parse import MAX_SIZE
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from cfglint.versions import Found
 
     Folders = dict[str, dict[str, list[Found]]]
+
+
+MOST_UNKNOWN = 10  # codes without a rule that are named
+LONGEST_LINE = 100_000  # characters of a launch line; a word takes the square of its length
 
 
 class UsageError(Exception):
@@ -78,9 +83,9 @@ def paired(namespace: Namespace, file: str) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0."""
+    """A whole number above 0, and not beyond what anybody counts."""
     number = int(text)
-    if number < 1:
+    if not 0 < number <= LARGEST:
         raise ValueError(text)
     return number
 
@@ -119,10 +124,10 @@ def targets(arguments: Namespace) -> dict[str, str]:
     """`--target NAME==VERSION` as a mapping."""
     target = {}
     for text in arguments.target:
-        name, mark, version = text.partition("==")
-        if not mark or not name or not version[:1].isdigit():
+        name, _, version = map(str.strip, text.partition("=="))
+        if not name or not is_version(version):
             raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
-        target[name.strip()] = version.strip()
+        target[name] = version
     return target
 
 
@@ -143,6 +148,8 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
 
 def launch_line(line: str) -> list[Override]:
     """`--key value`, `--key=value`, `--key a b` and `--flag` of a launch line; words before the first option are left out."""
+    if len(line) > LONGEST_LINE:
+        raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
     import shlex
 
     from cfglint.frameworks.overrides import ARGS, Override
@@ -187,7 +194,11 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.target = {**project.target, **run.target, **targets(arguments)}
     facts.declared = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
-    facts.overrides = (*overrides([f"{key}={value}" for key, value in run.overrides], run.arguments), *facts.overrides)
+    try:
+        own = overrides([f"{key}={value}" for key, value in run.overrides], run.arguments)
+    except UsageError as wrong:
+        raise UsageError(f"{project.path}, the run of {run.files[0]}: {wrong}") from wrong
+    facts.overrides = (*own, *facts.overrides)
     facts.promises = run.promises
     return facts
 
@@ -270,7 +281,10 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
         return arguments.paths or ["."], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
-    data = sys.stdin.buffer.read(MAX_SIZE + 1)
+    try:
+        data = sys.stdin.buffer.read(MAX_SIZE + 1)
+    except (AttributeError, OSError) as wrong:  # closed, as with `<&-`, or open for nothing but writing
+        raise UsageError("`-` reads standard input, and that cannot be read") from wrong
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: data}
 
@@ -283,6 +297,15 @@ def silence(outcomes: list[Outcome], selection: Selection) -> None:
         settle(outcomes)
     for outcome in outcomes:
         selection.apply(outcome)
+
+
+def tell_unknown(selection: Selection) -> None:
+    """Say which codes of the flags and the configuration no rule has."""
+    codes = selection.unknown()
+    for code in codes[:MOST_UNKNOWN]:
+        say(f"no rule has the code {code}")
+    if len(codes) > MOST_UNKNOWN:
+        say(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
 def left_out(tally: Tally) -> list[str]:

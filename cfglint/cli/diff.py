@@ -14,6 +14,7 @@ from cfglint.cli.common import (
     left_out,
     load_configuration,
     silence,
+    tell_unknown,
 )
 from cfglint.cli.say import fail, say
 from cfglint.cli.write import write
@@ -62,8 +63,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
     for each in comparisons:
         each.add_notes()
     written = write(arguments, lambda form, colour: render_changes(form, comparisons, colour))
-    for code in selection.unknown():
-        say(f"no rule has the code {code}")
+    tell_unknown(selection)
     bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DIGITS = "0123456789"
 LONGEST_NUMBER = 30  # digits of a part of a version
+LONGEST_VERSION = 80
+VERSION_SIGNS = "._+!-*"
 
 STRANGER = 0
 UNCLEAR = 1
@@ -91,6 +93,13 @@ class Facts:
 
 
 _versions: dict[str, Version] = {}
+
+
+def is_version(text: str) -> bool:
+    """Whether a text may name a release: a number first, and nothing in it that no release has."""
+    if not text or text[0] not in DIGITS or len(text) > LONGEST_VERSION or not text.isascii():
+        return False
+    return all(char.isalnum() or char in VERSION_SIGNS for char in text)
 
 
 def parse_version(text: str) -> Version:

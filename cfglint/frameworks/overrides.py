@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
+MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
+SECONDS = 2  # of processor time for that
 
 SET = "--set"
 ARGS = "--args"
@@ -34,31 +40,87 @@ def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def by_omegaconf(override: Override) -> Any:
-    """The value of an override as OmegaConf reads it: numbers, booleans, null, lists and mappings in flow style."""
+    """The value of an override as OmegaConf reads it: numbers, booleans, null, lists and mappings in flow style.
+
+    The text itself where that is no YAML, nests too deeply, or has aliases, which OmegaConf writes out.
+    """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    from cfglint.source.document import ALIAS
+    from cfglint.source.parse import parse
 
     text = " ".join(override.texts)
+    document = parse(override.origin, text, "yaml")
+    if document.problems or any(node.kind == ALIAS for _, _, node in document.walk()):
+        return text
     try:
         container: Any = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))
-    except (OmegaConfBaseException, ValueError):
+        str(container)  # raises ValueError for a number of more digits than Python prints
+    except (OmegaConfBaseException, YAMLError, ValueError):
         return text
     return container.get("value")
 
 
 def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
-    """The values with `${key}` replaced by what it refers to; as they are where that cannot be resolved here.
+    """The values with `${key}` replaced by what it refers to; as they are where that cannot be resolved here, or never ends.
 
-    References to the environment (`${oc.env:...}`) are not followed: it is the launch's, not ours.
+    References to the environment (`${oc.env:...}`) and other resolvers are not followed: they are the launch's, not ours.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    from cfglint.source.patience import OutOfPatience, Patience
+
     try:
-        resolved: Any = OmegaConf.to_container(OmegaConf.create(values), resolve=True)
-    except (OmegaConfBaseException, ValueError, TypeError):
+        if Growth(values).of(values) > MOST_RESOLVED:
+            return values
+        with Patience(SECONDS):
+            resolved: Any = OmegaConf.to_container(OmegaConf.create(followed_alone(values)), resolve=True)
+    except (OmegaConfBaseException, OutOfPatience, RecursionError, ValueError, TypeError):
         return values
     return dict(resolved) if isinstance(resolved, dict) else values
+
+
+class Growth:
+    """How large values become once the keys of a mapping that they refer to stand in their place."""
+
+    def __init__(self, root: dict[Any, Any]) -> None:
+        self._root = root
+        self._known: dict[str, int] = {}
+
+    def of(self, value: Any) -> int:
+        """Characters and nodes of a value. RecursionError where references lead on for too long."""
+        if isinstance(value, dict):
+            return 1 + sum(map(self.of, value.values()))
+        if isinstance(value, list):
+            return 1 + sum(map(self.of, value))
+        return len(value) + sum(map(self._at, REFERENCE.findall(value))) if isinstance(value, str) and can_be_followed(value) else 1
+
+    def _at(self, name: str) -> int:
+        if name not in self._known:
+            self._known[name] = 0  # what refers to itself is refused later
+            value: Any = self._root
+            for step in name.split("."):
+                value = self._inside(value, step)
+            self._known[name] = self.of(value)
+        return self._known[name]
+
+    @staticmethod
+    def _inside(value: Any, step: str) -> Any:
+        if isinstance(value, list):
+            return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+        return value.get(step) if isinstance(value, dict) else None
+
+
+def followed_alone(values: Any) -> Any:
+    """The values with everything escaped that is not to be followed."""
+    if isinstance(values, dict):
+        return {key: followed_alone(value) for key, value in values.items()}
+    if isinstance(values, list):
+        return [followed_alone(value) for value in values]
+    return values.replace("${", "\\${") if isinstance(values, str) and not can_be_followed(values) else values
 
 
 def refers(values: Any) -> bool:
@@ -67,4 +129,9 @@ def refers(values: Any) -> bool:
         return any(refers(value) for value in values.values())
     if isinstance(values, list):
         return any(refers(value) for value in values)
-    return isinstance(values, str) and "${" in values and "${oc." not in values
+    return isinstance(values, str) and "${" in values and can_be_followed(values)
+
+
+def can_be_followed(text: str) -> bool:
+    """Whether every interpolation of a text is the plain name of a key, without which a resolver may be hidden in it."""
+    return "${" not in REFERENCE.sub("", text)

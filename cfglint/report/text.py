@@ -59,7 +59,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 def titled(kind: str, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8`."""
-    return f"{TITLES.get(kind, kind)} {outcome.target.get(PACKAGES.get(kind, kind), '')}".strip()
+    return shown(f"{TITLES.get(kind, kind)} {outcome.target.get(PACKAGES.get(kind, kind), '')}".strip())
 
 
 def excerpt(place: Place, style: str) -> Segments:

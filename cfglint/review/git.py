@@ -25,8 +25,10 @@ ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects whatever the line above says
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the whole repository
     "LC_ALL": "C",
 }
+ALGORITHMS = ("sha1", "sha256")
 LINK = "120000"
 REGULAR = ("100644", "100755")
 MOST_CONTENT = 50_000_000  # bytes of one file
@@ -58,12 +60,15 @@ class Repository:
         self._batch: subprocess.Popen[bytes] | None = None
         asked = self._try("rev-parse", "--show-toplevel", "--show-object-format", "--is-shallow-repository")
         if asked.returncode:
-            said = asked.stderr.decode("utf-8", "replace").strip().splitlines()
-            if said and "not a git repository" in said[0]:
+            said = complaint(asked.stderr)
+            if "not a git repository" in said:
                 raise GitProblem("not in a git repository; `cfglint diff OLD NEW` compares files without one")
-            raise GitProblem(f"git: {said[0] if said else 'no answer'}")
-        top, self.algorithm, shallow = os.fsdecode(asked.stdout).splitlines()
-        self.top = os.path.abspath(top)
+            raise GitProblem(f"git: {said}")
+        *top, algorithm, shallow = ["", "", *os.fsdecode(asked.stdout).removesuffix("\n").split("\n")]
+        if algorithm not in ALGORITHMS or not any(top):
+            raise GitProblem("what git says of the repository makes no sense; `git --version` tells whether it is git")
+        self.algorithm = algorithm
+        self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may have several lines
         self.shallow = shallow == "true"
 
     def __enter__(self) -> Repository:
@@ -71,6 +76,7 @@ class Repository:
 
     def __exit__(self, *_: object) -> None:
         if self._batch is not None:
+            self._batch.kill()
             self._batch.communicate()
 
     # ---- commits
@@ -80,12 +86,12 @@ class Repository:
         if name.startswith("-"):
             raise GitProblem(f"{name}: a revision does not start with a dash")
         asked = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        return asked.stdout.decode("ascii").strip() if asked.returncode == 0 else None
+        return hexadecimal(asked.stdout) if asked.returncode == 0 else None
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The newest commit that two commits both come from; None where none is known."""
         asked = self._try("merge-base", "--end-of-options", one, other)
-        return asked.stdout.decode("ascii").strip() if asked.returncode == 0 else None
+        return hexadecimal(asked.stdout) if asked.returncode == 0 else None
 
     # ---- trees
 
@@ -95,7 +101,8 @@ class Repository:
         for record in self._records("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit):
             head, _, path = record.partition("\t")
             mode, _, content_id = head.split(" ")
-            found[path] = Entry(mode, content_id)
+            if not leads_out(path):
+                found[path] = Entry(mode, content_id)
         return found
 
     def index(self) -> dict[str, Entry]:
@@ -126,8 +133,12 @@ class Repository:
                 stderr=subprocess.DEVNULL,
             )
         ask, answer = pipes(self._batch)
-        ask.write(f"{content_id}\n".encode("ascii"))
-        ask.flush()
+        try:
+            ask.write(f"{content_id}\n".encode("ascii"))
+            ask.flush()
+        except BrokenPipeError:
+            raise GitProblem("git cat-file has ended before its time") from None
+        wait_for(answer)
         head = answer.readline().split()
         if len(head) != 3:
             raise GitProblem(
@@ -173,17 +184,51 @@ class Repository:
             )
         except FileNotFoundError:
             raise GitProblem("there is no git on the search path") from None
+        except OSError as wrong:
+            raise GitProblem(f"the git on the search path cannot be run: {wrong.strerror}") from None
         except subprocess.TimeoutExpired:
-            raise GitProblem(
-                f"git {arguments[0]} has not answered for {PATIENCE} seconds; a pipe in the place of a file does that"
-            ) from None
+            raise GitProblem(silent(arguments[0])) from None
 
     def _records(self, *arguments: str) -> Iterator[str]:
         """The zero-terminated records that a command prints."""
         asked = self._try(*arguments)
         if asked.returncode:
-            raise GitProblem(f"git {arguments[0]}: {asked.stderr.decode('utf-8', 'replace').strip()}")
+            raise GitProblem(f"git {arguments[0]}: {complaint(asked.stderr)}")
         return (os.fsdecode(record) for record in asked.stdout.split(b"\0") if record)
+
+
+def complaint(stderr: bytes) -> str:
+    """What git says is wrong: the line for it, before which traces and warnings may stand."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
+    said = next((line for line in lines if line.startswith("fatal:")), lines[0])
+    return f"{said}; `git config --global --add safe.directory FOLDER` trusts its owner" if "dubious ownership" in said else said
+
+
+def silent(command: str) -> str:
+    """What is said of a git that does not answer."""
+    return f"git {command} has not answered for {PATIENCE} seconds; a pipe in the place of a file does that"
+
+
+def wait_for(answer: IO[bytes]) -> None:
+    """Return once something can be read; GitProblem when nothing comes. Windows has no way to ask, and waits."""
+    import select
+
+    if hasattr(select, "poll"):
+        ready = select.poll()
+        ready.register(answer, select.POLLIN)
+        if not ready.poll(PATIENCE * 1000):
+            raise GitProblem(silent("cat-file"))
+
+
+def hexadecimal(answer: bytes) -> str | None:
+    """The id that git answers with; None for anything else."""
+    text = answer.strip().decode("ascii", "replace")
+    return text if text and not text.strip("0123456789abcdef") else None
+
+
+def leads_out(path: str) -> bool:
+    """Whether a path of a tree leads out of the repository, which git itself never writes."""
+    return path.startswith("/") or ".." in path.split("/")
 
 
 def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
