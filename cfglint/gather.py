@@ -93,8 +93,9 @@ class Shelf:
         try:
             text, bom = self.read(path)
         except files.FileProblem as problem:
-            document = Document(path, "", syntax)
-            document.problems.append(Problem(0, 0, str(problem), problem.kind, problem.exception))
+            document = parse(path, problem.text, syntax) if problem.text else Document(path, "", syntax)
+            place = min(len(problem.text), problem.offset)
+            document.problems[:] = [Problem(place, place, str(problem), problem.kind, problem.exception)]
             return document
         return parse(path, text, syntax, bom)
 
@@ -218,28 +219,24 @@ class Gathering:
         raise UnknownKind(document.path)
 
     def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
-        position = 0
-        while position < len(documents):
-            document = documents[position]
+        same: list[str] = []  # one name for all the names of each document, once a file names another
+        for document in [*documents]:  # no framework follows what a named file names
+            position = documents.index(document)
             after = position + 1
             for _, name, kind in framework(kinds[position]).references(document):
                 path = self._locate(name, document.path)
                 if path is None:
                     continue
-                known = self._position(path, documents)
-                if known is not None:
-                    kinds[known] = kind
-                    continue
-                documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
-                kinds.insert(after, kind)
-                after += 1
-            position += 1
+                same = same or [self.shelf.identity(each.path) for each in documents]
+                identity = self.shelf.identity(path)
+                if identity not in same:
+                    documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
+                    kinds.insert(after, kind)
+                    same.insert(after, identity)
+                    after += 1
+                elif same.index(identity) != position:
+                    kinds[same.index(identity)] = kind
         return documents, kinds
-
-    def _position(self, path: str, documents: list[Document]) -> int | None:
-        """Where a file stands among those of a run; None where it does not."""
-        same = self.shelf.identity(path)
-        return next((index for index, each in enumerate(documents) if self.shelf.identity(each.path) == same), None)
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, then to the working directory."""

@@ -75,7 +75,8 @@ def key_line(document: Document, pointer: str) -> int | None:
 def ignores_in(document: Document) -> list[Ignore]:
     """Every ignore that the comments of a file hold, in the order of the text."""
     found: list[Ignore] = []
-    alone = {document.position(start)[0] for start, _ in document.comments if starts_line(document, start)}
+    firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
+    alone = {line for line, start in firsts.items() if starts_line(document, start)}
     block = (0, 0)
     for start, end in document.comments:
         text = document.text[start:end]

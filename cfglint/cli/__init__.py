@@ -50,9 +50,9 @@ def program() -> NoReturn:
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         status = NOT_DONE
     except OSError as wrong:
-        status = NOT_DONE if wrong.errno in NO_ROOM else internal(wrong)
-        if wrong.errno in NO_ROOM:
-            print(f"cfglint: standard output: {wrong.strerror}", file=sys.stderr)
+        from cfglint.cli.say import fail
+
+        status = fail(f"standard output: {wrong.strerror}") if wrong.errno in NO_ROOM else internal(wrong)
     except Exception as wrong:
         status = internal(wrong)
     os._exit(status)

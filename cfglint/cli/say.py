@@ -8,8 +8,11 @@ from cfglint.report.text import shown
 
 
 def say(text: str) -> None:
-    """One line on standard error."""
-    print(f"cfglint: {shown(text)}", file=sys.stderr)
+    """One line on standard error, if anybody takes it."""
+    try:
+        print(f"cfglint: {shown(text)}", file=sys.stderr)
+    except OSError:
+        return
 
 
 def fail(text: str) -> int:

@@ -28,7 +28,7 @@ class Problem:
     """Something in a text that keeps it from being read, at a span.
 
     `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
-    `duplicate`, `value`; `exception` is what the reader would raise, as `Type: text`, when one is known.
+    `duplicate`, `digits`, `value`; `exception` is what the reader would raise, as `Type: text`, when one is known.
     `only_here`: other readers that such a file commonly has would not stumble.
     """
 

@@ -9,13 +9,17 @@ from cfglint.source.parse import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 CLEAR_STARS = 2  # in a pattern that cannot take long
-SECONDS = 0.5  # of processor time for one path
+CLEAR_LINES = 1000  # of patterns that do not take long together
+LARGEST_RULES = 1_000_000  # bytes of patterns
+SECONDS = 0.5  # of processor time for one path and the patterns of one folder
+ALL_SECONDS = 5.0  # of the same for all that take longer than SLOW
+SLOW = 0.002
 KINDS = (
     (stat.S_ISDIR, "is a folder"),
     (stat.S_ISFIFO, "is a pipe"),
@@ -29,16 +33,20 @@ class FileProblem(Exception):
     """A file that cannot be read or written.
 
     `kind` is `unreadable`, `too-large`, `encoding` or `control`; `offset` is the byte where the last two
-    begin, `exception` what Python's own decoder says there. `unwritable` is the kind of a refused write.
+    begin, `exception` what Python's own decoder says there, `text` what can be read of such a file all the same: what
+    stands before, or all of it in another encoding. `unwritable` is the kind of a refused write.
     """
 
-    def __init__(self, path: str, message: str, kind: str = "unreadable", offset: int = 0, exception: str | None = None) -> None:
+    def __init__(
+        self, path: str, message: str, kind: str = "unreadable", offset: int = 0, exception: str | None = None, text: str = ""
+    ) -> None:
         super().__init__(f"{path}: {message}")
         self.path = path
         self.message = message
         self.kind = kind
         self.offset = offset
         self.exception = exception
+        self.text = text.removeprefix("\ufeff")
 
 
 class Identity:
@@ -113,7 +121,8 @@ def read_all(descriptor: int, size: int, limit: int) -> bytes:
 def why(path: str, error: OSError) -> str:
     """A system error in words that name the cause."""
     if isinstance(error, FileNotFoundError):
-        return f"is a link to {os.readlink(path)}, which does not exist" if os.path.islink(path) else "does not exist"
+        target = link_target(path)
+        return "does not exist" if target is None else f"is a link to {target}, which does not exist"
     if isinstance(error, PermissionError):
         return "may not be read"
     if isinstance(error, IsADirectoryError):
@@ -121,6 +130,14 @@ def why(path: str, error: OSError) -> str:
     if os.path.islink(path) and error.strerror and "symbolic" in error.strerror:
         return "is a link that leads back to itself"
     return (error.strerror or str(error)).lower()
+
+
+def link_target(path: str) -> str | None:
+    """Where a link leads; None for what is none, or is gone meanwhile."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
 
 
 def decode(path: str, data: bytes) -> str:
@@ -131,14 +148,16 @@ def decode(path: str, data: bytes) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         exception = f"UnicodeDecodeError: {error}"
-        if data.startswith(WIDE_MARKS):
-            raise FileProblem(path, "is in UTF-16, not in UTF-8", "encoding", 0, exception) from None
+        wide = next((name for mark, name in WIDE_MARKS if data.startswith(mark)), None)
+        if wide:
+            raise FileProblem(path, f"is in {wide}, not in UTF-8", "encoding", 0, exception, data.decode(wide, "replace")) from None
         line = data.count(b"\n", 0, error.start) + 1
         message = f"is not in UTF-8: byte {data[error.start]:#04x} at offset {error.start} (line {line})"
-        raise FileProblem(path, message, "encoding", error.start, exception) from None
+        before = data[: error.start].decode("utf-8")
+        raise FileProblem(path, message, "encoding", error.start, exception, before) from None
     if "\0" in text:
         offset = data.index(b"\0")
-        raise FileProblem(path, f"has a NUL byte at offset {offset}", "control", offset)
+        raise FileProblem(path, f"has a NUL byte at offset {offset}", "control", offset, text=text[: text.index("\0")])
     return text.removeprefix("\ufeff")
 
 
@@ -181,56 +200,72 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 class Ignore:
-    """The rules of one `.gitignore`; none any more once they take too long, for a pattern can be made to."""
+    """The rules of one `.gitignore`; none any more once they take too long, for patterns can be made to."""
 
     __slots__ = ("doubtful", "folder", "spec")
+    left = ALL_SECONDS  # of processor time, for the rules of all folders
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
         lines = read_rules(os.path.join(folder, ".gitignore"))
-        self.doubtful = any(line.count("*") > CLEAR_STARS for line in lines)
-        self.spec = spec_of(lines)
+        self.doubtful = len(lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in lines)
+        self.spec = spec_of([])
+        self.spec = self.carefully(lambda: spec_of(lines)) or self.spec
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
         """True to leave a path out, False to keep it, None when no rule speaks of it."""
         relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/") + ("/" if is_folder else "")
-        included = self.carefully(relative) if self.doubtful else self.spec.check_file(relative).include
+        included = self.carefully(lambda: self.spec.check_file(relative).include)
         return None if included is None else bool(included)
 
-    def carefully(self, relative: str) -> bool | None:
-        """What the rules say of a path within a time that none takes by accident."""
+    def carefully(self, work: Callable[[], Any]) -> Any:
+        """What some work returns, within a time that none takes by accident; None beyond it."""
+        if not self.doubtful:
+            return work()
+        from time import process_time
+
         from cfglint.source.patience import OutOfPatience, Patience
 
+        began = process_time()
         try:
-            with Patience(SECONDS):
-                included: bool | None = self.spec.check_file(relative).include
-                return included
+            with Patience(min(SECONDS, Ignore.left)):
+                return work()
         except OutOfPatience:
             self.doubtful, self.spec = False, spec_of([])
             return None
+        finally:
+            took = process_time() - began
+            if took > SLOW:
+                Ignore.left = max(Ignore.left - took, SLOW)
 
 
 def spec_of(lines: list[str]) -> Any:
-    """What pathspec makes of patterns."""
+    """What pathspec makes of patterns; those that are no patterns are passed over, as git does."""
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(lines)
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines(line for line in lines if is_pattern(line))
+
+
+def is_pattern(line: str) -> bool:
+    """Whether pathspec takes a line."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
 
 
 def read_rules(path: str) -> list[str]:
-    """The patterns of a `.gitignore`; those that are no patterns are passed over, as git does."""
+    """The lines of a `.gitignore`; none of one that cannot be read."""
     try:
-        lines = read_bytes(path).decode("utf-8", "surrogateescape").splitlines()
+        return read_bytes(path, LARGEST_RULES).decode("utf-8", "surrogateescape").splitlines()
     except FileProblem:
-        lines = []
-    good = []
-    for line in lines:
-        try:
-            spec_of([line])
-        except ValueError:
-            continue
-        good.append(line)
-    return good
+        return []
 
 
 def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:

@@ -7,6 +7,8 @@ and something else to hjson; they are taken as json does.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
 from cfglint.source.numbers import is_json_number
 
@@ -106,7 +108,7 @@ def line_and_column(document: Document, place: int) -> tuple[int, int]:
 class Parser:
     """One pass over a text; `position` is the next character to look at."""
 
-    __slots__ = ("comments", "constants", "document", "open", "position", "relaxations", "text")
+    __slots__ = ("breaks", "comments", "constants", "document", "open", "position", "relaxations", "text")
 
     def __init__(self, document: Document, constants: bool) -> None:
         self.document = document
@@ -116,6 +118,7 @@ class Parser:
         self.constants = constants
         self.position = 0
         self.open: list[Node] = []
+        self.breaks: list[int] | None = None  # where lines end, once a multiline string asks
 
     def run(self) -> None:
         """Read the root: an object with or without braces, an array, or a lone value."""
@@ -375,12 +378,13 @@ class Parser:
     def multiline(self) -> Node:
         """A string in three quotes; each line loses as many blanks as stand before the opening quotes."""
         text, start = self.text, self.position
-        indent = start - 1 - text.rfind("\n", 0, start)
-        if "\n" not in text[:start]:
-            # hjson counts back to a line break, and past the start of the text goes on from its end.
-            if "\n" not in text:
-                raise Refused(start, "string index out of range", INDEX_ERROR)
-            indent = start - 1 - text.rfind("\n") + len(text)
+        breaks = self.line_breaks()
+        if not breaks:
+            raise Refused(start, "string index out of range", INDEX_ERROR)
+        before = bisect_left(breaks, start)
+        indent = start - 1 - breaks[before - 1]
+        if not before:  # hjson counts back to a line break, and past the start of the text goes on from its end
+            indent += len(text)
         position = self.indent(start + 3, -1)
         if position >= len(text):
             raise Refused(start, "string index out of range", INDEX_ERROR)
@@ -393,6 +397,12 @@ class Parser:
         self.position = end + 3
         self.relax(start, self.position, MULTILINE)
         return Node(SCALAR, start, self.position, raw, "'''")
+
+    def line_breaks(self) -> list[int]:
+        """Where lines end, looked for once."""
+        if self.breaks is None:
+            self.breaks = [place for place, char in enumerate(self.text) if char == "\n"]
+        return self.breaks
 
     def unindented(self, position: int, end: int, indent: int) -> str:
         """The lines of a multiline string without their indentation and last line break."""

@@ -77,7 +77,8 @@ def load_alone() -> None:
 
         for name, error in ERRORS.items():
             stand_in = module(f"yaml.{name}")
-            setattr(stand_in, error, type(error, (yaml.error.MarkedYAMLError,), {}))
+            kept = {"__init__": unacceptable} if name == "reader" else {}
+            setattr(stand_in, error, type(error, (yaml.error.MarkedYAMLError,), kept))
             setattr(package, name, stand_in)
         import yaml._yaml
 
@@ -87,6 +88,11 @@ def load_alone() -> None:
         sys.modules.pop("yaml._yaml", None)
     finally:
         del sys.modules["yaml"]
+
+
+def unacceptable(error: Any, _name: object, place: int, character: int, *_: object) -> None:
+    """What a ReaderError is made with: not the marks that the others have."""
+    error.position, error.character = place, character
 
 
 def complete() -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 DIGITS = "0123456789"
+MOST_DIGITS = 500  # of an integer: more than a float has, and few enough for products of several to be printed
+
+
+class TooLong(ValueError):
+    """An integer of more digits than anything counts."""
 
 
 def is_json_number(raw: str) -> bool:
@@ -62,26 +67,35 @@ def is_yaml_int(raw: str) -> bool:
 
 
 def yaml_int(raw: str) -> int:
-    """The integer that PyYAML makes of a text (`constructor.py`, `construct_yaml_int`); raises ValueError."""
+    """The integer that PyYAML makes of a text (`constructor.py`, `construct_yaml_int`); raises ValueError, TooLong for its length."""
     text = raw.replace("_", "")
     sign = -1 if text[:1] == "-" else 1
     text = unsigned(text)
     if text == "0":
         return 0
+    if len(text) > MOST_DIGITS and ":" in text:  # takes the square of its length
+        raise TooLong
     if text[:2] == "0b":
-        return sign * int(text[2:], 2)
+        return sign * printable(int(text[2:], 2), text)
     if text[:2] == "0x":
-        return sign * int(text[2:], 16)
+        return sign * printable(int(text[2:], 16), text)
     if text[0] == "0":
-        return sign * int(text, 8)
+        return sign * printable(int(text, 8), text)
     number = 0
     for part in text.split(":"):
         number = number * 60 + int(part)
-    return sign * number
+    return sign * printable(number, text)
+
+
+def printable(number: int, text: str) -> int:
+    """An integer; TooLong when the text that spells it is."""
+    if len(text) > MOST_DIGITS:
+        raise TooLong
+    return number
 
 
 def yaml_float(raw: str) -> float:
-    """The float that PyYAML makes of a text (`constructor.py`, `construct_yaml_float`)."""
+    """The float that PyYAML makes of a text (`constructor.py`, `construct_yaml_float`); raises OverflowError in base 60."""
     text = raw.replace("_", "").lower()
     sign = -1.0 if text[0] == "-" else 1.0
     text = unsigned(text)

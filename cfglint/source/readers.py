@@ -7,9 +7,19 @@ clean file imports nothing; where a text leaves the common ground the library it
 from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
-from cfglint.source.numbers import DIGITS, is_json_number, is_omegaconf_float, is_yaml_float, is_yaml_int, yaml_float, yaml_int
+from cfglint.source.numbers import (
+    DIGITS,
+    TooLong,
+    is_json_number,
+    is_omegaconf_float,
+    is_yaml_float,
+    is_yaml_int,
+    printable,
+    yaml_float,
+    yaml_int,
+)
 from cfglint.source.parse import MOST_FOR_PYTHON
-from cfglint.source.reading import Reading, Refused, constructor_error, refused
+from cfglint.source.reading import Reading, Refused, constructor_error, refused, too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +52,8 @@ class Reader:
             return Reading(self.construct(document), [])
         except Refused as refused:
             return Reading(None, [refused.problem])
+        except RecursionError:
+            return Reading(None, [Problem(0, 0, "nested deeper than Python reads, with its tags and anchors", "depth")])
 
     def scalar(self, node: Node) -> Any:
         """The value of a scalar node alone; its text where the library would refuse it."""
@@ -115,13 +127,15 @@ class YamlReader(Reader):
         raw = node.raw
         if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
             return int(raw)
-        if is_yaml_float(raw) or self.is_float(raw):
-            return yaml_float(raw)
-        if is_yaml_int(raw):
-            try:
+        try:
+            if is_yaml_float(raw) or self.is_float(raw):
+                return yaml_float(raw)
+            if is_yaml_int(raw):
                 return yaml_int(raw)
-            except ValueError as error:
-                raise refused(node, f"ValueError: {error}") from None
+        except TooLong:
+            raise too_long(node) from None
+        except (ValueError, OverflowError) as error:
+            raise refused(node, f"{type(error).__name__}: {error}") from None
         return self.date(node) if raw[4:5] == "-" and raw[:4].isdecimal() else raw
 
     def is_float(self, raw: str) -> bool:
@@ -347,8 +361,9 @@ def is_json(document: Document) -> bool:
 
 def json_reason(document: Document, start: int, message: str) -> str:
     """What is wrong at a place, in the words of the relaxation that stands there or before it."""
+    reached = len(document.text[:start].rstrip())
     for begin, end, what in document.relaxations:
-        if begin <= start and not document.text[end:start].strip():
+        if begin <= start and end >= reached:
             return what
     return message[0].lower() + message[1:]
 
@@ -391,7 +406,9 @@ def json_number(node: Node) -> int | float:
     """A number of JSON's grammar."""
     raw = node.raw
     try:
-        return float(raw) if "." in raw or "e" in raw or "E" in raw else int(raw)
+        return float(raw) if "." in raw or "e" in raw or "E" in raw else printable(int(raw), raw)
+    except TooLong:
+        raise too_long(node) from None
     except ValueError as error:
         raise refused(node, f"ValueError: {error}") from None
 

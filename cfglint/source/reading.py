@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import Node, Problem
+from cfglint.source.numbers import MOST_DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def refused(node: Node, exception: str, kind: str = "value") -> Refused:
     """The refusal of a node with the exception that the library would raise."""
     what = exception.split(": ", 1)[1]
     return Refused(Problem(node.head, node.end, what, kind, exception))
+
+
+def too_long(node: Node) -> Refused:
+    """The refusal of an integer that only cfglint does not take."""
+    message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
+    return Refused(Problem(node.head, node.end, message, "digits"))
 
 
 def constructor_error(text: str) -> str:

@@ -6,8 +6,8 @@ Rare in configs, so imported only where one is met.
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
-from cfglint.source.numbers import yaml_float, yaml_int
-from cfglint.source.reading import constructor_error, refused
+from cfglint.source.numbers import TooLong, yaml_float, yaml_int
+from cfglint.source.reading import constructor_error, refused, too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def scalar(node: Node, name: str) -> Any:
         if name == "complex":
             return complex(raw)
         return binary(node) if name == "binary" else timestamp(node, forced=True)
-    except (KeyError, IndexError, ValueError, AttributeError) as error:
+    except TooLong:
+        raise too_long(node) from None
+    except (KeyError, IndexError, ValueError, OverflowError, AttributeError) as error:
         raise refused(node, f"{type(error).__name__}: {error}") from None
 
 

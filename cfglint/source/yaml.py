@@ -49,6 +49,10 @@ def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> D
         if builder.run(pure_parser()) and complaint is not None:
             document.relaxations.append((complaint.start, complaint.end, PURE))
     builder.finish()
+    refused = builder.problem
+    if refused is not None and refused.kind == "control":  # it is looked for before anything is parsed
+        before = parse(path, text[: refused.start], bom, only)
+        document.roots, document.leaves, document.comments = before.roots, before.leaves, before.comments
     if parsed and only is None:
         builder.differences()
     return document
@@ -112,6 +116,9 @@ class Builder:
                 children.append(node)
         except YAMLError as error:
             self.problem = syntax_problem(self.text, error)
+            return False
+        except UnicodeEncodeError as error:  # half of a pair, in a text that came from no file
+            self.problem = unacceptable(self.text, self.text[error.start])
             return False
         except TooDeep:
             start = self.open[-1].start
@@ -251,15 +258,17 @@ class Builder:
         relaxations.extend((place, place + 1, TAG) for place in self.tags)
 
     def tabs(self) -> Iterator[int]:
-        """Places of the tabs that separate or indent, or stand in a bare scalar: Python's scanner refuses them."""
-        comments = self.document.comments
-        found = self.text.find("\t")
+        """Places of the tabs that separate or indent, or stand in a bare scalar, one a line: Python's scanner refuses them."""
+        comments, text = self.document.comments, self.text
+        found = text.find("\t")
         while found >= 0:
-            comment = bisect_right(comments, (found, len(self.text))) - 1
+            comment = bisect_right(comments, (found, len(text))) - 1
             in_comment = comment >= 0 and found < comments[comment][1]
-            if not in_comment and (self.text_end(found) < 0 or not self.leaf(found).style):
+            end = comments[comment][1] if in_comment else self.text_end(found)
+            if not in_comment and (end < 0 or not self.leaf(found).style):
                 yield found
-            found = self.text.find("\t", found + 1)
+                end = plain_line_end(text, found)
+            found = text.find("\t", end)
 
     def leaf(self, place: int) -> Node:
         """The last leaf that begins at a place or before it."""
@@ -347,14 +356,20 @@ def skip_blanks(text: str, start: int) -> int:
 
 def syntax_problem(text: str, error: Any) -> Problem:
     """A parser's complaint at its mark, with the words of the exception."""
-    exception = f"{exception_name(error)}: {one_line(error)}"
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    if mark is None:
-        start = min(max(getattr(error, "position", None) or 0, 0), len(text))
-        what = f"the character {text[start : start + 1]!r} is not allowed in YAML"
-        return Problem(start, min(start + 1, len(text)), what, "control", exception)
-    start = min(mark.index, len(text))
-    return Problem(start, min(start + 1, len(text)), f"not YAML: {one_line(error)}", "syntax", exception)
+    character = getattr(error, "character", None)
+    if character is not None:
+        return unacceptable(text, chr(character))
+    start = min((error.problem_mark or error.context_mark).index, len(text))
+    what = one_line(error)
+    return Problem(start, min(start + 1, len(text)), f"not YAML: {what}", "syntax", f"{exception_name(error)}: {what}")
+
+
+def unacceptable(text: str, character: str) -> Problem:
+    """The complaint about a character, where it stands first: libyaml counts bytes."""
+    start = text.index(character)
+    reason = f"unacceptable character #x{ord(character):04x}: special characters are not allowed"
+    message = f"the character {character!r} is not allowed in YAML"
+    return Problem(start, start + 1, message, "control", f"yaml.reader.ReaderError: {reason}")
 
 
 def exception_name(error: Any) -> str:
@@ -365,5 +380,4 @@ def exception_name(error: Any) -> str:
 
 def one_line(error: Any) -> str:
     """The exception's text without the places, which the problem's span tells."""
-    parts = [part for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part]
-    return ": ".join(parts) if parts else str(error).split("\n", 1)[0]
+    return ": ".join(part for part in (error.context, error.problem) if part)
