@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 
+from cfglint.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import is_version
 from cfglint.source.files import FileProblem, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from cfglint.house import House
@@ -39,7 +41,7 @@ class DeclaredRun:
         if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
             raise ConfigurationError(f"{where}: a run needs `files`, a list of paths")
         self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
-        self.kind: str | None = expect(table, "kind", str, where)
+        self.kind = one_of(kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
@@ -66,7 +68,7 @@ class Configuration:
         self.target = versions(table, where)
         self.select = strings(table, "select", where)
         self.ignore = strings(table, "ignore", where) or []
-        self.fail_on: str | None = expect(table, "fail-on", str, where)
+        self.fail_on = one_of(SEVERITIES, table, "fail-on", where)
         per_file = expect(table, "per-file-ignores", dict, where) or {}
         if any(len(glob) > LONGEST_GLOB for glob in per_file):
             raise ConfigurationError(f"{where}: a pattern of `per-file-ignores` has more than {LONGEST_GLOB:,} characters")
@@ -91,6 +93,14 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
         raise ConfigurationError(f"{where}: `{key}` cannot be negative")
     if isinstance(value, int) and value > LARGEST:
         raise ConfigurationError(f"{where}: `{key}` is more than {LARGEST:,}")
+    return value
+
+
+def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) -> str | None:
+    """The word of a key when it is one of those that there are; None when it is not there; ConfigurationError else."""
+    value: str | None = expect(table, key, str, where)
+    if value is not None and value not in words:
+        raise ConfigurationError(f"{where}: `{key}` has to be one of {', '.join(words)}, not {quoted(value)}")
     return value
 
 

@@ -83,6 +83,8 @@ BROKEN = [
     ("[[run]]\n", "a run needs `files`"),
     ("[[run]]\nfiles = []\n", "a run needs `files`"),
     ("[[run]]\nfiles = [1]\n", "a run needs `files`"),
+    ("[[run]]\nfiles = ['good.json']\nkind = \"\\u001b[31m\"\n", "`kind` has to be one of accelerate, deepspeed, huggingface, neox, not"),
+    ("fail-on = 'never'\n", "`fail-on` has to be one of info, warning, error, not 'never'"),
     ("[[run]]\nfiles = ['good.json']\nset = 1\n", "`set` has to be a table"),
     ("[[run]]\nfiles = ['good.json']\nargs = 1\n", "`args` has to be text"),
     ("[[run]]\nfiles = ['good.json']\nstrict-keys = 1\n", "`strict-keys` has to be true or false"),
@@ -150,20 +152,17 @@ def test_declared_runs_lead_anywhere(folder, limited, good):
     runs = [f"[[run]]\nfiles = [{json.dumps(each)}, 'good.json']\nkind = 'deepspeed'\n" for each in files]
     many = f"[[run]]\nfiles = {json.dumps([f'no{number}.json' for number in range(10_000)])}\nkind = 'deepspeed'\n"
     strange = "[[run]]\nfiles = ['good.json']\nkind = 'deepspeed'\nset = {a = {b = [1, {c = 2}]}, \"\\u001b[31m\" = 1, x = 1979-05-27}\n"
-    odd = "[[run]]\nfiles = ['good.json']\nkind = \"\\u001b[31m\"\n"
     (folder / "cfglint.toml").write_text("".join([*runs, many, strange, f"[[run]]\nfiles = [{json.dumps(good.name)}]\n"]))
     ended = limited(["check", "--jobs", "1"], folder).sound(2)
     assert ended.out.rindex(good.told) > ended.out.rindex("SRC001")
     assert not [char for char in ended.out + ended.err if not char.isprintable() and char != "\n"]
-    (folder / "cfglint.toml").write_text(odd)
-    assert limited(["check"], folder).sound(2).err.count("\n") == 1
 
 
 def test_a_file_that_is_declared_again_and_again(folder, limited):
     """Every one of them names another file, which is looked for among all the others."""
     (folder / "t.yaml").write_text(TRAINER + "deepspeed: ds.json\n")
     (folder / "ds.json").write_text("{}")
-    listed = json.dumps(["other.json"] * 2000 + ["t.yaml"] * 2000)
+    listed = json.dumps(["other.json"] * 1000 + ["t.yaml"] * 1000)
     (folder / "other.json").write_text("{}")
     (folder / "cfglint.toml").write_text(f"[[run]]\nfiles = {listed}\nkind = 'deepspeed'\n")
     limited(["check"], folder).sound()
