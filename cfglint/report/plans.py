@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
+from cfglint.report.markdown import code
+from cfglint.report.text import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 COLUMNS = ("GPUs", "micro", "accumulation", "data-parallel", "global", "steps/epoch", "total steps", "tokens/step", "hours", "note")
@@ -38,9 +42,9 @@ def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
         return as_csv(rows)
     if form == "markdown":
         return as_markdown(rows, told)
-    shown = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
-    drawn = on_terminal(rows, shown) if terminal else as_text(rows, shown)
-    return drawn + "".join(f"{line}\n" for each in notes(told) for line in wrap(each) or [""])
+    used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
+    drawn = on_terminal(rows, used) if terminal else as_text(rows, used)
+    return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each) or [""])
 
 
 def row(plan: dict[str, Any]) -> list[str]:
@@ -75,8 +79,11 @@ def remark(plan: dict[str, Any]) -> str:
     return text
 
 
-def notes(told: dict[str, Any]) -> list[str]:
-    """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it."""
+def notes(told: dict[str, Any], quoted: Callable[[str], str]) -> list[str]:
+    """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it.
+
+    `quoted` makes a place, which holds the name of a file, harmless.
+    """
     lines = other_splits(told["plans"])
     if told["pace"]:
         lines += ["", f"Hours: {told['pace']}."]
@@ -85,7 +92,7 @@ def notes(told: dict[str, Any]) -> list[str]:
     lines += ["", f"Tuned for a global batch of {told['before']}, and left as it is. Published rules would say for {told['after']}:"]
     advised: dict[str, list[str]] = {}
     for each in told["advice"]:
-        where = f"{each['key']} {each['value']} ({each['place']})"
+        where = f"{each['key']} {each['value']} ({quoted(each['place'])})"
         advised.setdefault(where, []).append(f"{amount(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in told["advice"]) if "," in rule)]
@@ -98,9 +105,9 @@ def other_splits(plans: list[dict[str, Any]]) -> list[str]:
         chosen = plan["chosen"] or {}
         others = [split for split in plan["options"] if split["micro_batch"] != chosen.get("micro_batch")]
         if others:
-            shown = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
+            listed = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
             more = ", ..." if len(others) > MOST_SPLITS else ""
-            lines.append(f"  {plan['gpus']}: {', '.join(shown)}{more}")
+            lines.append(f"  {plan['gpus']}: {', '.join(listed)}{more}")
     return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
 
 
@@ -115,9 +122,9 @@ def wrap(line: str) -> list[str]:
     return textwrap.wrap(line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
-def as_text(rows: list[list[str]], shown: list[int]) -> str:
+def as_text(rows: list[list[str]], used: list[int]) -> str:
     """Columns aligned by spaces, the notes folded in theirs."""
-    *numbers, note = shown
+    *numbers, note = used
     heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
@@ -135,7 +142,7 @@ def aligned(cells: list[str], widths: list[int]) -> str:
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 
-def on_terminal(rows: list[list[str]], shown: list[int]) -> str:
+def on_terminal(rows: list[list[str]], used: list[int]) -> str:
     """A table drawn by rich."""
     from io import StringIO
 
@@ -145,10 +152,10 @@ def on_terminal(rows: list[list[str]], shown: list[int]) -> str:
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index in shown:
+    for index in used:
         drawn.add_column("\n".join(HEADS[index]).strip(), justify="left" if index == len(COLUMNS) - 1 else "right")
     for line in rows:
-        drawn.add_row(*(Text(line[index], style="" if line[1] else "dim") for index in shown))
+        drawn.add_row(*(Text(line[index], style="" if line[1] else "dim") for index in used))
     console = Console()
     buffer = StringIO()
     Console(file=buffer, width=console.width, force_terminal=not console.no_color, no_color=console.no_color).print(drawn)
@@ -169,6 +176,6 @@ def as_markdown(rows: list[list[str]], told: dict[str, Any]) -> str:
     """A Markdown table and the notes as a list."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "--:|" * (len(COLUMNS) - 1) + "---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows]
-    for line in notes(told):
+    for line in notes(told, code):
         lines.append(f"- {line.strip()}" if line.startswith("  ") else line)
     return "\n".join(lines) + "\n"

@@ -1,0 +1,235 @@
+"""What a file, its name or its surroundings say never acts: not on a terminal, not in a page, not in a workflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.report import FORMATS
+
+MARK = "zqx"  # is part of every text that nobody may obey
+PAYLOADS = [
+    *("<script>zqx()</script>", "</script><script>zqx()</script>", "<img src=x onerror=zqx()>", '"><svg onload=zqx()>'),
+    *("' autofocus onfocus='zqx()", "javascript:zqx()", "{{ 7*7 }}zqx{% raw %}", "<!-- zqx -->", "]]><zqx/>", "&lt;zqx&gt;&#0;"),
+    *("[zqx](javascript:zqx)", "![zqx](https://zqx.example/x.png)", "`zqx` `` ``` ~~~", "```\n</details>\n<zqx>", "| zqx \\| zqx |"),
+    *("@zqx #123 GH-1", "https://zqx.example", "::set-output name=zqx::1", "\n::add-mask::zqx", "%0A::error::zqx", "##[add-mask]zqx"),
+    *("\x1b[31mzqx\x1b[0m\x07", "\x1b]8;;https://zqx\x07", "\x9b31mzqx", "\u202ezqx", "\u2028zqx\u2029", "\r\nzqx", "\x08\x08zqx\x7f"),
+    *("\ufeffzqx\ufffe", "=zqx()|'x'!A0", "\U000e0041zqx", "a\\u001bzqx"),
+]
+NAMES = ["<img src=x onerror=zqx()>.json", "\x1b[31mzqx.json", "\u202ezqx\n::error::zqx.json", "zqx`|[x](y) @zqx.json", "'\"&zqx,:%0A.json"]
+TEXT_ONLY = ("aria-label", "title", "content")  # attributes that may hold words of a file
+
+
+def harmless(text):
+    """Whether a text holds nothing that a terminal obeys or hides."""
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
+class Page(HTMLParser):
+    """A page, held to it that nothing from outside is an element, an attribute or a script."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.inside, self.policy, self.scripts = "", "", 0
+        self.feed(text)
+        self.close()
+        assert "default-src 'none'" in self.policy
+        assert self.scripts <= 2
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = tag
+        self.scripts += tag == "script"
+        assert tag not in ("img", "iframe", "object", "embed", "base", "link", "form" if MARK in self.policy else "frame")
+        for name, value in attributes:
+            assert not name.startswith("on")
+            assert MARK not in tag + name
+            assert MARK not in (value or "") or name in TEXT_ONLY, (tag, name, value)
+            assert name not in ("href", "src") or value.startswith("#")
+        given = dict(attributes)
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"]
+
+    def handle_data(self, data):
+        if self.inside == "style":
+            assert MARK not in data
+        elif self.inside == "script" and MARK in data:
+            assert "<" not in data
+            json.loads(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+
+def refuse(word):
+    raise AssertionError(f"{word} is not JSON")
+
+
+def as_text(text):
+    assert harmless(text)
+
+
+def as_json(text):
+    json.loads(text, parse_constant=refuse)
+    assert text.isascii()
+
+
+def as_junit(text):
+    names = {element.tag for element in ElementTree.fromstring(text).iter()}
+    assert names <= {"testsuites", "testsuite", "testcase", "failure", "skipped", "system-out"}
+    assert harmless(text)
+
+
+def as_github(text):
+    """As a runner reads it: a command a line, whose properties end at commas, and whose name at the first blank."""
+    for line in text.splitlines():
+        found = re.fullmatch(r"::(error|warning|notice) ((?:[A-Za-z]+=[^,:]*,?)+)::(.*)", line)
+        assert found, line
+        assert {part.partition("=")[0] for part in found[2].split(",")} <= {"file", "line", "endLine", "col", "endColumn", "title"}
+    assert harmless(text)
+
+
+def as_markdown(text):
+    """Without fenced blocks, code spans and the tags of its own, nothing is left that means anything."""
+    plain, fence = [], None
+    for line in text.splitlines():
+        ticks = re.match(r"`{3,}", line)
+        if fence is None and ticks:
+            fence = ticks[0]
+        elif fence is not None:
+            fence = None if line == fence else fence
+        else:
+            plain.append(line)
+    assert fence is None
+    rest = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", "\n".join(plain))
+    rest = re.sub(r"</?(?:details|summary)>|<code>[^<>]*</code>: [^<>]*|<!-- cfglint -->", "", rest)
+    assert not [sign for sign in ("<", ">", "](", "@", "#1", "://", MARK) if sign in rest.replace("->", "")], rest
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in plain if line.startswith("|")}) <= 1
+    assert harmless(text)
+
+
+def as_csv(text):
+    assert harmless(text)
+    assert MARK not in text
+
+
+HOLDS = {
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_json,
+    "gitlab": as_json,
+    "junit": as_junit,
+    "github": as_github,
+    "markdown": as_markdown,
+    "html": Page,
+    "csv": as_csv,
+}
+
+
+def trainer(payloads):
+    """A trainer file that says every payload as value and as key, in comments where YAML allows it."""
+    known = (
+        *(
+            "per_device_train_batch_size",
+            "learning_rate",
+            "lr_scheduler_type",
+            "optim",
+            "eval_strategy",
+            "save_strategy",
+            "num_train_epochs",
+        ),
+        *("max_steps", "report_to", "fsdp", "deepspeed", "seed", "bf16", "logging_steps", "warmup_steps", "gradient_accumulation_steps"),
+    )
+    lines = [f"{key}: {json.dumps(payloads[place % len(payloads)])}" for place, key in enumerate(known)]
+    lines += [f"{json.dumps(each)}: [{json.dumps(each)}]" for each in payloads]
+    shown = [each for each in payloads if harmless(each) and "\n" not in each]
+    lines += [f"output_dir: out  # cfglint: ignore[{each.replace('[', '(').replace(']', ')')}] {each}" for each in shown[:1]]
+    lines += [f"# cfglint: ignore[BAT001, {re.sub(r'[^!-~]|[][,]', '', each)}] {each}" for each in shown]
+    return "\n".join(lines) + "\n"
+
+
+def deepspeed(payloads):
+    """A DeepSpeed file that does."""
+    wrong = dict.fromkeys(("stage", "allgather_partitions", "reduce_bucket_size", "offload_optimizer"), payloads[0])
+    content = {
+        "train_batch_size": 32,
+        "train_micro_batch_size_per_gpu": 4,
+        "gradient_accumulation_steps": 5,
+        "zero_optimization": {**wrong, **{each: each for each in payloads}},
+        "optimizer": {"type": payloads[0], "params": {"lr": payloads[-1], **{each: each for each in payloads}}},
+        "scheduler": {"type": payloads[0], "params": {each: each for each in payloads}},
+        "fp16": {"enabled": payloads[0]},
+        **{each: {each: each} for each in payloads},
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A project in which everything that can say something says what nobody may obey."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    for number in range(3):
+        part = PAYLOADS[number::3]
+        (tmp_path / f"t{number}.yaml").write_text(trainer(part), encoding="utf-8", newline="")
+        (tmp_path / f"d{number}.json").write_text(deepspeed(part))
+    for name in NAMES:
+        (tmp_path / name).write_text(deepspeed([name]))
+    entries = [{"code": "BAT001", "file": name, "key": name, "message": name} for name in NAMES + PAYLOADS]
+    (tmp_path / "accepted\u202e.json").write_text(json.dumps({"cfglint-baseline": 1, "findings": entries}))
+    house = {"allOf": [{"required": [f"{MARK}{number}"], "x-message": each} for number, each in enumerate(PAYLOADS)]}
+    (tmp_path / "house").write_text(json.dumps(house | {"additionalProperties": {"type": "array"}}))
+    tables = f'house-schema = "house"\nselect = {json.dumps(["A", "B", "D", "H", "I", "K", "N", "P", "R", "S", "T"])}\n'
+    (tmp_path / "cfglint.toml").write_text(tables + f'baseline = "accepted{os.sep.join([""])}\u202e.json"\n', encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command: its status, with what it printed held to its format."""
+
+    def held(form, *arguments):
+        status = main([*arguments, "--format", form])
+        said = capsys.readouterr()
+        for bug in ("INT000", "Traceback", "internal error"):
+            assert bug not in said.out + said.err
+        assert harmless(said.err)
+        HOLDS[form](said.out)
+        return status, said.out
+
+    return held
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_check(folder, run, form):
+    status, out = run(form, "check", ".", "--gpus", "8", "--strict-keys", "--jobs", "1")
+    assert status == 1
+    assert out.count(MARK) > 100
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_diff(folder, run, form):
+    for before, after in (("d0.json", "d1.json"), ("t0.yaml", "t1.yaml"), (NAMES[0], NAMES[2])):
+        _, out = run(form, "diff", before, after)
+        assert form in ("gitlab", "github", "sarif", "junit") or MARK in out
+
+
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_explain(folder, run, form):
+    for name in ("d0.json", "t1.yaml", *NAMES):
+        assert run(form, "explain", name, "--gpus", "8")[0] == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "html", "markdown", "csv"])
+def test_plan(folder, run, form):
+    for name in NAMES:
+        content = {"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}}
+        (folder / name).write_text(json.dumps(content))
+        status, out = run(form, "plan", name, "--gpus", "8,16", "--global-batch", "64")
+        assert status == 0
+        assert form == "csv" or MARK in out
