@@ -9,7 +9,9 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
+import cfglint
 from cfglint.cli import main
 from cfglint.report import FORMATS
 
@@ -22,7 +24,10 @@ PAYLOADS = [
     *("\x1b[31mzqx\x1b[0m\x07", "\x1b]8;;https://zqx\x07", "\x9b31mzqx", "\u202ezqx", "\u2028zqx\u2029", "\r\nzqx", "\x08\x08zqx\x7f"),
     *("\ufeffzqx\ufffe", "=zqx()|'x'!A0", "\U000e0041zqx", "a\\u001bzqx"),
 ]
-NAMES = ["<img src=x onerror=zqx()>.json", "\x1b[31mzqx.json", "\u202ezqx\n::error::zqx.json", "zqx`|[x](y) @zqx.json", "'\"&zqx,:%0A.json"]
+NAMES = [
+    *("<img src=x onerror=zqx()>.json", "\x1b[31mzqx.json", "\u202ezqx\n::error::zqx.json", "zqx`|[x](y) @zqx.json", "'\"&zqx,:%0A.json"),
+    "```zqx.json",
+]
 TEXT_ONLY = ("aria-label", "title", "content")  # attributes that may hold words of a file
 
 
@@ -31,21 +36,19 @@ def harmless(text):
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
-class Page(HTMLParser):
-    """A page, held to it that nothing from outside is an element, an attribute or a script."""
+class Fragment(HTMLParser):
+    """HTML, held to it that nothing from outside is an element, an attribute or a script."""
 
     def __init__(self, text):
         super().__init__()
         self.inside, self.policy, self.scripts = "", "", 0
         self.feed(text)
         self.close()
-        assert "default-src 'none'" in self.policy
-        assert self.scripts <= 2
 
     def handle_starttag(self, tag, attributes):
         self.inside = tag
         self.scripts += tag == "script"
-        assert tag not in ("img", "iframe", "object", "embed", "base", "link", "form" if MARK in self.policy else "frame")
+        assert tag not in ("img", "iframe", "object", "embed", "base", "link", "audio", "video", "template", "math")
         for name, value in attributes:
             assert not name.startswith("on")
             assert MARK not in tag + name
@@ -64,6 +67,16 @@ class Page(HTMLParser):
 
     def handle_comment(self, data):
         raise AssertionError(f"a comment: {data}")
+
+
+class Page(Fragment):
+    """A whole page, which also forbids what it does not hold, and has its own two scripts at most."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        assert self.policy.startswith("default-src 'none'; ")
+        assert not re.search(r"https?:|\*|'self'|data:|unsafe-eval", self.policy)
+        assert self.scripts <= 2
 
 
 def refuse(word):
@@ -146,6 +159,7 @@ def trainer(payloads):
         *("max_steps", "report_to", "fsdp", "deepspeed", "seed", "bf16", "logging_steps", "warmup_steps", "gradient_accumulation_steps"),
     )
     lines = [f"{key}: {json.dumps(payloads[place % len(payloads)])}" for place, key in enumerate(known)]
+    lines += ["weight_decay: .nan", "adam_epsilon: -.inf"]
     lines += [f"{json.dumps(each)}: [{json.dumps(each)}]" for each in payloads]
     shown = [each for each in payloads if harmless(each) and "\n" not in each]
     lines += [f"output_dir: out  # cfglint: ignore[{each.replace('[', '(').replace(']', ')')}] {each}" for each in shown[:1]]
@@ -164,6 +178,7 @@ def deepspeed(payloads):
         "optimizer": {"type": payloads[0], "params": {"lr": payloads[-1], **{each: each for each in payloads}}},
         "scheduler": {"type": payloads[0], "params": {each: each for each in payloads}},
         "fp16": {"enabled": payloads[0]},
+        "gradient_clipping": float("nan"),
         **{each: {each: each} for each in payloads},
     }
     return json.dumps(content, indent=1) + "\n"
@@ -207,7 +222,7 @@ def run(capsys):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_check(folder, run, form):
-    status, out = run(form, "check", ".", "--gpus", "8", "--strict-keys", "--jobs", "1")
+    status, out = run(form, "check", *sorted(os.listdir()), "--gpus", "8", "--strict-keys", "--jobs", "1")
     assert status == 1
     assert out.count(MARK) > 100
 
@@ -233,3 +248,72 @@ def test_plan(folder, run, form):
         status, out = run(form, "plan", name, "--gpus", "8,16", "--global-batch", "64")
         assert status == 0
         assert form == "csv" or MARK in out
+
+
+def test_fix(folder, run, monkeypatch):
+    """Also what a terminal is shown of a difference, which is otherwise the bytes of the file, to be piped on."""
+    for name in ("d0.json", "t2.yaml", *NAMES):
+        content = {"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "fp16": {"enabled": name}, name: PAYLOADS}
+        if name in NAMES:
+            (folder / name).write_text(json.dumps(content))
+        run("text", "fix", name, "--check", "--unsafe-fixes")
+        run("json", "fix", name, "--check", "--gpus", "8", "--global-batch", "64")
+    (folder / NAMES[1]).write_text('{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4}')
+    assert run("text", "fix", NAMES[1], "--diff", "--gpus", "8", "--global-batch", "64")[0] == 0
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    (folder / NAMES[1]).write_text('{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "x": "\x9b\u202e"}', encoding="utf-8")
+    status, out = run("text", "fix", NAMES[1], "--diff", "--gpus", "8", "--global-batch", "64")
+    assert status == 0
+    assert "+++ b/\\x1b[31mzqx.json" in out
+
+
+def test_colours_are_the_only_escapes(folder, monkeypatch, capsys):
+    """On a terminal, without the colours that were asked for."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for arguments in (["check", ".", "--gpus", "8", "--jobs", "1"], ["diff", "d0.json", "d1.json"], ["diff", NAMES[1], NAMES[2]]):
+        main(arguments)
+        out = capsys.readouterr().out
+        assert "\x1b[" in out
+        assert harmless(re.sub(r"\x1b\[[0-9;]*m", "", out))
+
+
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_a_log_against_files(folder, run, form):
+    banner = "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 3\n  Instantaneous batch size per device = 4\n"
+    banner += "  Total train batch size (w. parallel, distributed & accumulation) = 64\n  Gradient Accumulation steps = 2\n"
+    banner += "  Total optimization steps = 48\n"
+    log = NAMES[0].replace(".json", "\x1b]0;\u202e.log")
+    (folder / log).write_text("".join(f"{each} world_size = 8\n" for each in PAYLOADS) + banner, encoding="utf-8")
+    for name in NAMES[:2]:
+        (folder / name).write_text('{"output_dir": "out", "per_device_train_batch_size": 3, "max_steps": 7}')
+        status, out = run(form, "explain", log, name, "--kind", "huggingface")
+        assert status == 1
+        assert MARK in out
+
+
+@pytest.mark.parametrize("kind", ["huggingface", "deepspeed", "neox", "run"])
+def test_a_config_made_of_another_one(folder, capsys, kind):
+    """Nothing of the old files gets into the new ones but values in their place."""
+    known = "per_device_train_batch_size: 4\nlearning_rate: 1.0e-5\ngradient_accumulation_steps: 2\nnum_train_epochs: 1\n"
+    for number, name in enumerate(("t0.yaml", "t1.yaml", "t2.yaml")):
+        strange = "".join(f"{json.dumps(each)}: {json.dumps(each)}\n" for each in PAYLOADS[number::3])
+        fields = ("output_dir", "optim", "lr_scheduler_type", "logging_dir", "run_name")
+        strange += "".join(f"{key}: {json.dumps(each)}\n" for key, each in zip(fields, PAYLOADS[number::3], strict=False))
+        (folder / name).write_text(known + strange, encoding="utf-8")
+        status = main(["new", kind, "--from", name, "--gpus", "8", "-o", "-"])
+        said = capsys.readouterr()
+        assert status in (0, 2)
+        assert "internal error" not in said.err
+        assert harmless(said.out + said.err)
+        for part in re.split(r"^==> .* <==$", said.out, flags=re.MULTILINE):
+            assert MARK not in "".join(map(str, yaml.safe_load(part) or {}))
+
+
+def test_notebooks(folder):
+    for name in ("d0.json", "t1.yaml", *NAMES):
+        text = (folder / name).read_text(encoding="utf-8")
+        for made in (cfglint.check({name: text}, gpus=8), cfglint.diff({name: text}, {name: text.replace("32", "40")})):
+            Fragment(made._repr_html_())
+            assert harmless(str(made))
