@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COMMENT = "comment"
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
-MEANT = re.compile(r"(?:#|//|/\*)+\s*cfglint:")  # a comment that speaks to nobody but cfglint
+MEANT = re.compile(r"[#/*]+\s*cfglint:")  # a comment that speaks to nobody but cfglint
 CODE = re.compile(r"[^\s,]+")
 
 

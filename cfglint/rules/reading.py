@@ -22,12 +22,12 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     """The file cannot be read as text at all.
 
     It is missing, a directory, not permitted, not UTF-8, or holds NUL or control characters, and no
-    framework gets as far as its keys. Or it is larger than 5 MB, nested deeper than 200 levels, or has an
-    integer of more than 500 digits: cfglint reads no further then.
+    framework gets as far as its keys. Or it is larger than 5 MB, nested deeper than 200 levels, has more
+    than a million keys, values and comments, or an integer of more than 500 digits: cfglint reads no further then.
 
     Fix: the message names the byte or the limit. Save the file as UTF-8 without a NUL.
 
-    Source: the three limits are cfglint's own; a config of a run is a few kilobytes.
+    Source: the four limits are cfglint's own; a config of a run is a few kilobytes.
     """
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 

@@ -11,6 +11,7 @@ from bisect import bisect_left
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
 from cfglint.source.numbers import is_json_number
+from cfglint.source.parse import MOST_PARTS, too_many
 
 MAX_DEPTH = 200
 
@@ -59,6 +60,10 @@ class TooDeep(Exception):
     """More open brackets than any config has."""
 
 
+class TooMany(Exception):
+    """More values or comments than any config has."""
+
+
 def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Document:
     """The span tree of a JSON or hjson text.
 
@@ -75,6 +80,9 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     except TooDeep:
         place = parser.position
         document.problems.append(Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", "depth"))
+        parser.abandon()
+    except TooMany:
+        document.problems.append(too_many())
         parser.abandon()
     return document
 
@@ -170,7 +178,9 @@ class Parser:
 
     def collections(self) -> None:
         """Read members and items until every open collection is closed."""
-        while self.open:
+        for _ in range(MOST_PARTS):
+            if not self.open:
+                return
             node = self.open[-1]
             if self.at_end(node):
                 self.open.pop()
@@ -178,6 +188,7 @@ class Parser:
                 self.member(node)
             else:
                 node.children.append(self.value())
+        raise TooMany
 
     def at_end(self, node: Node) -> bool:
         """Step over a comma and the end of a collection; whether it ended."""
@@ -436,6 +447,8 @@ class Parser:
             end = self.comment_end(position)
             if end == position:
                 break
+            if len(self.comments) >= MOST_PARTS:
+                raise TooMany
             self.comments.append((position, end))
             self.relax(position, end, COMMENT)
             position = end

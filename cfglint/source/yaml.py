@@ -7,10 +7,11 @@ libyaml's parser is twelve times faster; the pure Python one gives the same tree
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import islice
 
 from cfglint.source import libyaml
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
-from cfglint.source.parse import MOST_FOR_PYTHON
+from cfglint.source.parse import MOST_FOR_PYTHON, MOST_PARTS, too_many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ HEADER = "comment on a block scalar's header"
 DIRECTIVE = "directive"
 TAG = "tag"
 BREAKS = "\n\r\x85\u2028\u2029"
+USUAL_LINE = 160  # characters within which most lines end
 
 
 def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> Document:
@@ -97,8 +99,8 @@ class Builder:
 
         add_leaf, children = self.leaves.append, self.children
         try:
-            get_event = parser_class(self.text).get_event
-            while (event := get_event()) is not None:
+            events = iter(parser_class(self.text).get_event, None)
+            for event in islice(events, MOST_PARTS):
                 kind = type(event)
                 if kind is libyaml.Leaf:
                     node = event
@@ -114,6 +116,7 @@ class Builder:
                     node.head = node.start = node.end = self.behind(node.start)
                 add_leaf(node)
                 children.append(node)
+            self.problem = too_many() if next(events, None) is not None else None
         except YAMLError as error:
             self.problem = syntax_problem(self.text, error)
             return False
@@ -208,7 +211,9 @@ class Builder:
         self.document.problems.extend(sorted(problems, key=lambda problem: problem.start))
         if "#" in self.text:
             limit = self.problem.start if self.problem is not None else len(self.text)
-            self.document.comments.extend(self.comments(limit))
+            self.document.comments.extend(islice(self.comments(limit), MOST_PARTS))
+            if len(self.document.comments) == MOST_PARTS:
+                self.document.problems.append(too_many())
 
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
         """Spans of the comments, which events do not tell: every `#` outside scalars."""
@@ -302,12 +307,12 @@ def last_end(node: Node) -> int:
 
 def line_end(text: str, start: int) -> int:
     """The offset of the line break at or after `start`, as YAML 1.1 counts breaks, or the end of the text."""
-    end = plain_line_end(text, start)
-    for mark in BREAKS[1:]:
-        found = text.find(mark, start, end)
-        if found >= 0:
-            end = found
-    return end
+    reach = start + USUAL_LINE
+    while True:
+        found = [place for mark in BREAKS if (place := text.find(mark, start, reach)) >= 0]
+        if found or reach >= len(text):
+            return min(found, default=len(text))
+        reach += 3 * (reach - start)
 
 
 def plain_line_end(text: str, start: int) -> int:

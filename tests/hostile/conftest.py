@@ -58,12 +58,12 @@ def limited(environment, at_start):
     """Run `cfglint` with arguments in a folder: how it ended.
 
     It may take `memory` MB beyond what Python begins with, and `seconds` of processor time. `env` comes on top of
-    the environment of a plain terminal.
+    the environment of a plain terminal. `program` is what Python runs instead of `cfglint`.
     """
 
-    def run(arguments, cwd, memory=300, seconds=10, stdin=None, env=None):
+    def run(arguments, cwd, memory=300, seconds=10, stdin=None, env=None, program=("-m", "cfglint")):
         done = subprocess.run(
-            [sys.executable, "-m", "cfglint", *map(os.fspath, arguments)],
+            [sys.executable, *program, *map(os.fspath, arguments)],
             cwd=cwd,
             env={**environment, **(env or {})},
             capture_output=True,
