@@ -8,6 +8,7 @@ from cfglint.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import is_version
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.parse import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.house import House
 
 LONGEST_GLOB = 1000
+MOST_GLOBS = 1000
 MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
 LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
 PROMISES = ("global-batch", "total-steps", "tokens-per-step")
@@ -72,6 +74,8 @@ class Configuration:
         per_file = expect(table, "per-file-ignores", dict, where) or {}
         if any(len(glob) > LONGEST_GLOB for glob in per_file):
             raise ConfigurationError(f"{where}: a pattern of `per-file-ignores` has more than {LONGEST_GLOB:,} characters")
+        if len(per_file) > MOST_GLOBS:
+            raise ConfigurationError(f"{where}: `per-file-ignores` has more than {MOST_GLOBS:,} patterns")
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
         self.baseline: str | None = expect(table, "baseline", str, where)
         self.house_schema = house_schema(table, where)
@@ -201,6 +205,8 @@ def relative(path: str) -> str:
 
 def parse(content: bytes, path: str) -> dict[str, Any]:
     """TOML as a mapping; a thousand `[[run]]` tables take the time of one parse."""
+    if len(content) > MAX_SIZE:
+        raise ConfigurationError(f"{path}: has {len(content):,} bytes, the limit is {MAX_SIZE:,}")
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.count(b".") > MOST_DOTS and unquoted(line).count(b".") > MOST_DOTS:
             raise ConfigurationError(f"{path}: line {number} has a key of more than {MOST_DOTS:,} parts")

@@ -26,6 +26,7 @@ class Selection:
         self.ignore = ignore if ignore is not None else project.ignore
         self.fail_on = fail_on or project.fail_on or "error"
         self.per_file = [(os.path.join(project.folder, glob), chosen) for glob, chosen in project.per_file_ignores.items()]
+        self._in_file: dict[str, list[str]] = {}
 
     def apply(self, outcome: Outcome) -> None:
         """Mark the findings that are silenced here."""
@@ -38,7 +39,13 @@ class Selection:
             return True
         if matches(diagnostic.code, self.ignore):
             return True
-        return any(matches(diagnostic.code, chosen) and fits(diagnostic.place.file, glob) for glob, chosen in self.per_file)
+        return bool(self.per_file) and matches(diagnostic.code, self._ignored_in(diagnostic.place.file))
+
+    def _ignored_in(self, file: str) -> list[str]:
+        """The codes that the patterns which a file fits leave out."""
+        if file not in self._in_file:
+            self._in_file[file] = [code for glob, chosen in self.per_file if fits(file, glob) for code in chosen]
+        return self._in_file[file]
 
     def status(self, outcomes: list[Outcome]) -> int:
         """The exit status for what was found: 1 from `fail_on` on, 2 for a bug of ours."""
