@@ -184,7 +184,7 @@ def folder_entries(folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEnt
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return
-    if any(entry.name == ".gitignore" and entry.is_file() for entry in entries):
+    if any(entry.name == ".gitignore" and is_regular(entry) for entry in entries):
         rules = [Ignore(folder), *rules]
     for entry in entries:
         if entry.name != ".git" and not ignored(rules, entry.path, entry.is_dir(follow_symlinks=False)):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from html.parser import HTMLParser
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
 MEGABYTE = 1 << 20
 GRACE = 20  # seconds beyond six times the processor time: whoever takes longer waits for something
 BUGS = ("Traceback", "INT000", "internal error", "This is a bug")
+FORMATS = ("text", "json", "github", "sarif", "junit", "gitlab", "markdown", "html")
 AT_START = "print(*[line.split()[1] for line in open('/proc/self/status') if line.startswith('VmPeak')])"
 
 
@@ -81,3 +85,56 @@ def good():
     """A healthy file with one mistake, which must be told whatever stands beside it: its name, text, code, line, and what is told."""
     lines = ["{", '  "train_batch_size": 7,', '  "train_micro_batch_size_per_gpu": 4,', '  "gradient_accumulation_steps": 8', "}", ""]
     return SimpleNamespace(name="good.json", text="\n".join(lines), code="BAT001", line=2, told="good.json:2:23: error BAT001")
+
+
+@pytest.fixture(scope="session")
+def strict():
+    """Read JSON that has none of the numbers that JSON does not have."""
+    return read_strictly
+
+
+def read_strictly(text):
+    return json.loads(text, parse_constant=no_constant)
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+@pytest.fixture(scope="session")
+def formats():
+    """Options that ask for a report in every format, each in a file of its own."""
+    return [part for form in FORMATS for part in ("--format", form, "--output", f"report.{form}")]
+
+
+@pytest.fixture(scope="session")
+def harmless(good):
+    """Read the reports of every format in a folder: their texts, which tell of the healthy file and nothing that is obeyed."""
+
+    def read(folder):
+        texts = {form: (folder / f"report.{form}").read_bytes().decode("utf-8") for form in FORMATS}
+        for form, text in texts.items():
+            assert good.code in text, form
+            assert not [char for char in text if not char.isprintable() and char not in "\n\t" and form != "html"], form
+            assert "\x1b" not in text, form
+        for form in ("json", "sarif", "gitlab"):
+            assert read_strictly(texts[form])
+        assert [*ElementTree.fromstring(texts["junit"]).iter("testcase")]
+        assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in texts["github"].splitlines())
+        page = Page(texts["html"])
+        assert page.names.count("html") == page.names.count("body") == 1
+        return texts
+
+    return read
+
+
+class Page(HTMLParser):
+    """Names of the elements of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.names = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
