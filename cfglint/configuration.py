@@ -49,7 +49,7 @@ class DeclaredRun:
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
         self.arguments: str | None = expect(table, "args", str, where)
-        self.overrides = tuple((str(key), str(value)) for key, value in (expect(table, "set", dict, where) or {}).items())
+        self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
         self.promises: dict[str, int] = {
             key.replace("-", "_"): table[key] for key in PROMISES if expect(table, key, int, where) is not None
         }
@@ -106,6 +106,14 @@ def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) ->
     if value is not None and value not in words:
         raise ConfigurationError(f"{where}: `{key}` has to be one of {', '.join(words)}, not {quoted(value)}")
     return value
+
+
+def written(value: Any, where: str) -> str:
+    """A value of `set` as a launch line would have it."""
+    try:
+        return str(value)
+    except (RecursionError, ValueError) as wrong:
+        raise ConfigurationError(f"{where}: `set` holds a value that cannot be written: {wrong}") from wrong
 
 
 def quoted(value: Any) -> str:

@@ -71,7 +71,7 @@ class Arguments:
 
                 try:
                     self.given[name] = converted(json.loads(value))
-                except ValueError as wrong:
+                except (ValueError, RecursionError) as wrong:
                     self.unparsed[name] = wrong
 
     def _rename(self) -> None:
