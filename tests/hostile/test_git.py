@@ -160,7 +160,11 @@ def test_nothing_of_a_repository_is_run(trap, review, good):
             (trap.folder / folder / name).symlink_to(trap.script)
     (trap.folder / ".git" / "included").write_text(f"[core]\n fsmonitor = {trap.script}\n")
     (trap.folder / ".gitmodules").write_text('[submodule "sub"]\n path = sub\n url = ext::sh\n update = !touch canary\n')
+    trap.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
     trap.configure(TRAPS)
+    trap.canary.unlink(missing_ok=True)
+    shutil.copytree(trap.folder / ".git", trap.folder / "sub" / ".git", symlinks=True)
+    (trap.folder / "sub" / "x.json").write_text(good.text)
     for state in ("working", "committed"):
         ended = review(trap.folder, "--state", state).sound(1 if state == "working" else 0)
         assert (f"{good.code} batch-mismatch" in ended.out) == (state == "working")
