@@ -72,8 +72,8 @@ def test_arguments_of_checkpointing_are_unpacked(trainer, version, name, value, 
 
 @pytest.mark.parametrize("value", ["null", "two"])
 def test_accumulation_is_compared_where_accelerate_has_its_own(trainer, value):
-    text = f"output_dir: out\ngradient_accumulation_steps: {value}\naccelerator_config: {{gradient_accumulation_kwargs: {{num_steps: 4}}}}\n"
-    run = trainer(text)
+    own = "accelerator_config: {gradient_accumulation_kwargs: {num_steps: 4}}\n"
+    run = trainer(f"output_dir: out\ngradient_accumulation_steps: {value}\n{own}")
     assert (run.verdict, run.fails_at) == ("reject", "init")
     assert "'>' not supported between instances of" in run.diagnostics[0].exception
 
