@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 ALIKE = 0.5  # share of common parts from which two files are versions of one
 SAME_NAME = 0.2  # what the same last part of the path adds to that share
 MOST_PAIRS = 10_000
+MOST_COMPARED = 50_000_000  # characters of all pairs of texts, a second or so; beyond, only equal texts are one file
 
 
 def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
@@ -19,10 +20,13 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     come = {name: text for name, text in after.items() if name not in before}
     found = by_content(gone, come)
     taken = set(found.values())
-    old = {name: parts_of(text) for name, text in gone.items() if name not in taken}
-    new = {name: parts_of(text) for name, text in come.items() if name not in found}
-    if len(old) * len(new) > MOST_PAIRS:
+    gone = {name: text for name, text in gone.items() if name not in taken}
+    come = {name: text for name, text in come.items() if name not in found}
+    compared = len(come) * sum(map(len, gone.values())) + len(gone) * sum(map(len, come.values()))
+    if compared > MOST_COMPARED or len(gone) * len(come) > MOST_PAIRS:
         return found
+    old = {name: parts_of(text) for name, text in gone.items()}
+    new = {name: parts_of(text) for name, text in come.items()}
     pairs = ((likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
     for alike, name, was in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
         if alike >= ALIKE and name not in found and was not in taken:

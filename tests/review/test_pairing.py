@@ -32,3 +32,9 @@ def test_the_most_similar_pair_wins():
 
 def test_a_name_that_stays_is_never_another_ones():
     assert renamed({"a.yaml": LINES, "b.yaml": "x: 1\n"}, {"b.yaml": LINES}) == {}
+
+
+def test_large_files_are_not_compared_with_each_other():
+    before = {f"{number}.yaml": "a: 1\n" * 100_000 for number in range(20)} | {"same.yaml": "x: 1\n" * 100_000}
+    after = {f"new{number}.yaml": f"{number}: 1\n" * 100_000 for number in range(20)} | {"there.yaml": "x: 1\n" * 100_000}
+    assert renamed(before, after) == {"there.yaml": "same.yaml"}
