@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -414,6 +413,5 @@ def test_a_pipe_in_the_place_of_ignore_rules(trap, capsys, monkeypatch):
 
 
 def test_no_git(trap, review):
-    ended = review(trap.folder, PATH=str(trap.folder / "hooked")).sound(2)
+    ended = review(trap.folder, PATH=str(trap.folder / "empty")).sound(2)
     assert ended.err == "cfglint: there is no git on the search path\n"
-    assert sys.executable  # which `review` was started by, not by a name on the search path

@@ -13,6 +13,8 @@ from cfglint.cli import main
 from cfglint.configuration import LARGEST, MOST_DOTS
 from cfglint.frameworks.overrides import Override, by_omegaconf, interpolated, refers
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices and names of files as Windows does not have them")
+
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n"
 pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system here")
 
