@@ -6,6 +6,7 @@ from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from cfglint.frameworks.account import Account
@@ -187,9 +188,12 @@ class Config:
     `documents` are the files in the order in which the framework reads them; `values` is the mapping that
     its code works on. `owner` maps a top-level key to the document that gives it, where that is not the
     first. `load_problems` are reasons for which the framework could not read a file: (document, problem).
+    `disputed` are the keys whose values whoever hands them over takes for a mistake: the run ends before the framework
+    meets what follows from them.
     """
 
     framework: Framework
+    disputed: Collection[str] = ()
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: Facts) -> None:

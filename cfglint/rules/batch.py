@@ -235,7 +235,7 @@ def model_size(config: Config) -> int:
 
 def _problem(config: Config, reason: str) -> Iterator[Finding]:
     problem = config.batch.problem
-    if problem is None or problem.reason != reason:
+    if problem is None or problem.reason != reason or any(key in config.disputed for key in config.batch_keys.values()):
         return
     batch = config.batch
     terms = () if reason == "layout" else (batch.global_batch, batch.micro_batch, batch.accumulation)

@@ -47,13 +47,11 @@ class Triple:
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:
-    """The batch that a config comes to, with what DeepSpeed would refuse about it, if it came to that."""
+    """The batch that a config comes to, with what DeepSpeed would refuse about it."""
     divisor, problem = data_parallel(config)
     triple = Triple({key: number(config, key) for key in KEYS})
     if problem is None and config.readable:
         problem = settle(config, triple, divisor)
-    if any(key in config.refused for key in KEYS):
-        problem = None
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))

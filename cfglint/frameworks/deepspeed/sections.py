@@ -26,8 +26,7 @@ class DeepSpeedSections(Config):
 
     With `values` the trainer has read the file and filled its "auto" values. `trainer` is the config that
     named the file: then the trainer passes the optimizer and the schedule that the file leaves out.
-    `world_size` is the number of processes where the caller knows better than the facts. `refused` are the keys whose
-    values the trainer takes for a mistake: it stops before DeepSpeed meets what follows from them.
+    `world_size` is the number of processes where the caller knows better than the facts.
     """
 
     framework = FRAMEWORK
@@ -45,10 +44,10 @@ class DeepSpeedSections(Config):
         values: dict[Any, Any] | None = None,
         trainer: Config | None = None,
         world_size: int | None = None,
-        refused: Collection[str] = (),
+        disputed: Collection[str] = (),
     ) -> None:
         super().__init__(documents, facts)
-        self.refused = refused
+        self.disputed = disputed
         self.trainer = trainer
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: Any = values

@@ -363,7 +363,7 @@ class DeepSpeedLaunch:
             values=self.values,
             trainer=self.trainer,
             world_size=self.trainer.world_size,
-            refused={each.path for each in self.mismatches},
+            disputed={each.path for each in self.mismatches},
         )
 
 
