@@ -53,6 +53,10 @@ def program() -> NoReturn:
         from cfglint.cli.say import fail
 
         status = fail(f"standard output: {wrong.strerror}") if wrong.errno in NO_ROOM else internal(wrong)
+    except MemoryError:
+        from cfglint.cli.say import fail
+
+        status = fail("there is not enough memory for these files")
     except Exception as wrong:
         status = internal(wrong)
     os._exit(status)

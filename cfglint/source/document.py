@@ -101,7 +101,21 @@ class Document:
     parsers: (start, end, what).
     """
 
-    __slots__ = ("_breaks", "_indexes", "_lines", "bom", "comments", "leaves", "path", "problems", "relaxations", "roots", "syntax", "text")
+    __slots__ = (
+        "_breaks",
+        "_indexes",
+        "_lines",
+        "_numbers",
+        "bom",
+        "comments",
+        "leaves",
+        "path",
+        "problems",
+        "relaxations",
+        "roots",
+        "syntax",
+        "text",
+    )
 
     def __init__(self, path: str, text: str, syntax: str, bom: bool = False) -> None:
         self.path = path
@@ -115,6 +129,7 @@ class Document:
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str, tuple[Node, Node]]] = {}
+        self._numbers: dict[int, dict[str | int, int]] = {}
         self._lines: dict[int, str] = {}  # a thousand findings on one line share its text
 
     @property
@@ -164,6 +179,12 @@ class Document:
         if isinstance(step, str) and step in index:
             return index[step]
         return child(mapping, step) if "<<" in index else (None, None)
+
+    def number(self, mapping: Node, name: str | int) -> int:
+        """The index of the last pair of a mapping that has a key of this name, -1 without one; looked for once."""
+        if id(mapping) not in self._numbers:
+            self._numbers[id(mapping)] = {key.raw: index for index, (key, _) in enumerate(mapping.children) if key.kind == SCALAR}
+        return self._numbers[id(mapping)].get(name, -1)
 
     def walk(self) -> Iterator[tuple[Path, Node | None, Node]]:
         """Every (path, key, value) of the first document, outer before inner; aliases are not entered."""

@@ -234,10 +234,10 @@ class Step:
             return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
         if node.kind != MAPPING:
             return -1
+        if occurrence is None:
+            return self.document.number(node, step)
         found = [index for index, (key, _) in enumerate(node.children) if key.kind == SCALAR and key.raw == step]
-        if occurrence is not None:
-            found = found[occurrence : occurrence + 1]
-        return found[-1] if found else -1
+        return found[occurrence] if occurrence < len(found) else -1
 
     def missing(self, node: Node, step: str | int) -> EditRefused:
         """Why there is nothing at a step of a path."""

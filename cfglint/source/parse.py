@@ -6,7 +6,7 @@ from cfglint.source.document import Document, Problem
 
 MAX_SIZE = 5_000_000
 MOST_PARTS = 1_000_000  # keys, values, ends of collections and comments, which take a hundred times the memory of their text
-MOST_FOR_PYTHON = 1_000_000  # characters of YAML, ten seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
+MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
 
 
 def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:

@@ -221,6 +221,17 @@ def test_time_grows_no_faster_than_the_file(tmp_path, limited, good):
     assert found >= {(name, code) for name, (_, code) in BEYOND.items() if code}
 
 
+def test_a_thousand_fixes_in_a_long_file(tmp_path, limited, good):
+    text = TRAINER + "".join(f"k{number}: {number}\n" for number in range(50_000)) + "".join(f"n{number}: None\n" for number in range(1000))
+    (tmp_path / "x.yaml").write_text(text)
+    (tmp_path / good.name).write_text(good.text)
+    done = limited(["check", "x.yaml", good.name, "--format", "html", "--output", "x.html"], tmp_path, seconds=6).sound(1)
+    assert "1 error, 1000 warnings" in done.err
+    page = (tmp_path / "x.html").read_text()
+    assert "x.yaml:50997" in page
+    assert good.code in page
+
+
 def test_a_file_has_so_many_parts_and_no_more(tmp_path, limited, good):
     text = DEEPSPEED + '"x": [' + "[]," * 1_600_000 + "1]}"
     assert ("x.json", "SRC001") in checked(limited, good, tmp_path, {"x.json": text}, memory=400)

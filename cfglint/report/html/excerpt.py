@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from cfglint.diagnostic import Fix, Place
+    from cfglint.diagnostic import FileEdit, Fix, Place
 
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding
@@ -38,8 +39,14 @@ class Listed:
     anchored: bool = False
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text as editors count them, without their ends."""
+@lru_cache(2)
+def lines_of(text: str) -> tuple[str, ...]:
+    """The lines of a text as editors count them, without their ends; kept, for a thousand findings of a file ask for them."""
+    return (*split(text),)
+
+
+def split(text: str) -> list[str]:
+    """The same for a text that is looked at once."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -56,7 +63,7 @@ def marked(place: Place) -> Marked | None:
     return Marked(place.line, line[first:start], line[start:end], line[end:last])
 
 
-def around(place: Place, others: list[Place], lines: list[str] | None) -> list[Marked]:
+def around(place: Place, others: list[Place], lines: Sequence[str] | None) -> list[Marked]:
     """The marked line between its neighbours, with the other places of its file marked, too; `lines` None: the place alone."""
     line = marked(place)
     if line is None:
@@ -77,8 +84,8 @@ def around(place: Place, others: list[Place], lines: list[str] | None) -> list[M
 def listing(text: str, severities: dict[int, str], anchored: Iterable[int], whole: bool) -> list[Listed]:
     """The lines of a file: all, or those around the lines that findings and links are about."""
     lines = lines_of(text)
-    if lines and not lines[-1]:
-        lines.pop()
+    if not lines[-1]:
+        lines = lines[:-1]
     linked = set(anchored)
     wanted = range(1, len(lines) + 1) if whole else sorted(near(linked, len(lines)))
     listed: list[Listed] = []
@@ -102,20 +109,37 @@ def diff(fix: Fix, texts: dict[str, str]) -> list[tuple[str, str]]:
     for file in dict.fromkeys(each.file for each in fix.edits):
         if file not in texts:
             continue
-        old, new = lines_of(texts[file]), lines_of(edited(file, texts[file], fix))
-        hunks = list(unified_diff(old, new, n=1, lineterm=""))[2:]
-        told += [(line[0], f"{file}:{hunk_line(line)}" if line.startswith("@@") else line[1 : 1 + WIDEST]) for line in hunks]
+        edits = [each for each in fix.edits if each.file == file]
+        first, last = neighbourhood(texts[file], edits)
+        old = texts[file][first:last]
+        above = breaks_before(texts[file], first)
+        hunks = list(unified_diff(split(old), split(edited(old, edits, first)), n=1, lineterm=""))[2:]
+        told += [(line[0], f"{file}:{above + hunk_line(line)}" if line.startswith("@@") else line[1 : 1 + WIDEST]) for line in hunks]
     return told
 
 
-def edited(file: str, text: str, fix: Fix) -> str:
-    """The text of a file after a fix."""
-    for each in sorted(fix.edits, key=lambda each: -each.start):
-        if each.file == file:
-            text = text[: each.start] + each.text + text[each.end :]
+def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
+    """Where the lines around some edits begin and end: nothing else can differ."""
+    start = first = min(each.start for each in edits)
+    last = max(each.end for each in edits)
+    for _ in range(1 + CONTEXT):
+        first = max(text.rfind("\n", 0, first), 0)
+        last = text.find("\n", last + 1) if last >= 0 else last
+    return min(first + text.startswith("\n", first), start), last if last >= 0 else len(text)
+
+
+def breaks_before(text: str, end: int) -> int:
+    """Line breaks before an offset that follows one."""
+    return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
+
+
+def edited(text: str, edits: list[FileEdit], offset: int) -> str:
+    """A part of a file, which begins at an offset, after edits."""
+    for each in sorted(edits, key=lambda each: -each.start):
+        text = text[: each.start - offset] + each.text + text[each.end - offset :]
     return text
 
 
-def hunk_line(head: str) -> str:
-    """The line of the old file at which a hunk `@@ -3,2 +3,2 @@` begins."""
-    return head.split()[1].lstrip("-").partition(",")[0]
+def hunk_line(head: str) -> int:
+    """The line of the old text at which a hunk `@@ -3,2 +3,2 @@` begins."""
+    return int(head.split()[1].lstrip("-").partition(",")[0])
