@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+from cfglint.source.parse import parse
+
 TRAINER = "per_device_train_batch_size: 4\noutput_dir: out\n"  # two lines
 DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, '
 DIGITS = "9" * 5000
@@ -235,6 +237,13 @@ def test_a_thousand_fixes_in_a_long_file(tmp_path, limited, good):
 def test_a_file_has_so_many_parts_and_no_more(tmp_path, limited, good):
     text = DEEPSPEED + '"x": [' + "[]," * 1_600_000 + "1]}"
     assert ("x.json", "SRC001") in checked(limited, good, tmp_path, {"x.json": text}, memory=400)
+
+
+def test_half_of_a_pair_in_a_text_that_came_from_no_file():
+    document = parse("x", 'output_dir: 1\n"\ud800": 2\n', "yaml")
+    assert [(problem.kind, problem.start) for problem in document.problems] == [("control", 15)]
+    assert document.find(("output_dir",))[1].raw == "1"
+    assert parse("x", '{"\ud800": 2}', "json").find(("\ud800",))[1].raw == "2"
 
 
 # ---- nothing is executed
