@@ -8,7 +8,7 @@ from cfglint.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import is_version
 from cfglint.source.files import FileProblem, read_bytes
-from cfglint.source.parse import MAX_SIZE
+from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 
 from cfglint.frameworks.base import is_version, parse_version
 from cfglint.source import files
-from cfglint.source.parse import MAX_SIZE
+from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cfglint.cli import main
-from cfglint.source.parse import MAX_SIZE
+from cfglint.source.limits import MAX_SIZE
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

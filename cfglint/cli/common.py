@@ -12,7 +12,7 @@ from cfglint.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import Facts, is_version
 from cfglint.gather import Gathering, Shelf, Tally, UnknownKind
-from cfglint.source.parse import MAX_SIZE
+from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from cfglint.gather import EXTENSIONS, Gathering, Shelf, UnknownKind
 from cfglint.review import pairing
 from cfglint.review.git import Snapshot
 from cfglint.source import files
-from cfglint.source.parse import MAX_SIZE
+from cfglint.source.limits import MAX_SIZE
 from cfglint.versions import may_name_versions
 
 TYPE_CHECKING = False

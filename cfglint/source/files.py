@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from cfglint.source.parse import MAX_SIZE
+from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
+from cfglint.source.limits import MAX_DEPTH, MOST_PARTS, too_deep, too_many
 from cfglint.source.numbers import is_json_number
-from cfglint.source.parse import MOST_PARTS, too_many
-
-MAX_DEPTH = 200
 
 COMMENT = "comment"
 TRAILING_COMMA = "trailing comma"
@@ -78,8 +76,7 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
         document.problems.append(problem(document, refused))
         parser.abandon()
     except TooDeep:
-        place = parser.position
-        document.problems.append(Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", "depth"))
+        document.problems.append(too_deep(parser.position))
         parser.abandon()
     except TooMany:
         document.problems.append(too_many())

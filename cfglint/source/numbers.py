@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.source.limits import MOST_DIGITS
+
 DIGITS = "0123456789"
-MOST_DIGITS = 500  # of an integer: more than a float has, and few enough for products of several to be printed
 
 
 class TooLong(ValueError):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import Document, Problem
-
-MAX_SIZE = 5_000_000
-MOST_PARTS = 1_000_000  # keys, values, ends of collections and comments, which take a hundred times the memory of their text
-MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
+from cfglint.source.limits import MAX_SIZE
 
 
 def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:
@@ -25,8 +22,3 @@ def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:
     from cfglint.source import yaml
 
     return yaml.parse(path, text, bom)
-
-
-def too_many() -> Problem:
-    """The problem of a text with more in it than is kept."""
-    return Problem(0, 0, f"more than {MOST_PARTS:,} keys, values and comments are too many", "too-large")

@@ -7,6 +7,7 @@ clean file imports nothing; where a text leaves the common ground the library it
 from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
+from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
 from cfglint.source.numbers import (
     DIGITS,
     TooLong,
@@ -18,14 +19,12 @@ from cfglint.source.numbers import (
     yaml_float,
     yaml_int,
 )
-from cfglint.source.parse import MOST_FOR_PYTHON
 from cfglint.source.reading import Reading, Refused, constructor_error, refused, too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-EXPANSION_LIMIT = 10_000  # entries that aliases and merge keys may bring in
 
 NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text
@@ -233,8 +232,8 @@ class Construction:
         """Count what an alias or merge key brings in."""
         self.entries += entries
         self.expanded += entries
-        if self.expanded > EXPANSION_LIMIT:
-            message = f"aliases and merge keys expand to more than {EXPANSION_LIMIT:,} entries"
+        if self.expanded > MOST_EXPANDED:
+            message = f"aliases and merge keys expand to more than {MOST_EXPANDED:,} entries"
             raise Refused(Problem(node.start, node.end, message, "value"))
 
     def sequence(self, node: Node) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import Node, Problem
-from cfglint.source.numbers import MOST_DIGITS
+from cfglint.source.limits import MOST_DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,14 +11,13 @@ from itertools import islice
 
 from cfglint.source import libyaml
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
-from cfglint.source.parse import MOST_FOR_PYTHON, MOST_PARTS, too_many
+from cfglint.source.limits import MAX_DEPTH, MOST_FOR_PYTHON, MOST_PARTS, too_deep, too_many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-MAX_DEPTH = 200
 LIBYAML = "libyaml"
 PYTHON = "python"
 
@@ -125,7 +124,7 @@ class Builder:
             return False
         except TooDeep:
             start = self.open[-1].start
-            self.problem = Problem(start, start + 1, f"nested deeper than {MAX_DEPTH} levels", "depth")
+            self.problem = too_deep(start)
         return True
 
     def take(self, name: str, event: Any) -> None:

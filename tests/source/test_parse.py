@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from cfglint.source.parse import MAX_SIZE, parse
+from cfglint.source.limits import MAX_SIZE
+from cfglint.source.parse import parse
 
 
 def test_the_syntax_picks_the_parser():

@@ -12,8 +12,9 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
+from cfglint.source.limits import MOST_EXPANDED
 from cfglint.source.parse import parse
-from cfglint.source.readers import EXPANSION_LIMIT, HJSON, OMEGACONF, STRICT_JSON, YAML11, YAML11_FULL
+from cfglint.source.readers import HJSON, OMEGACONF, STRICT_JSON, YAML11, YAML11_FULL
 
 LOADERS = {"safe": (YAML11, yaml.SafeLoader), "full": (YAML11_FULL, yaml.FullLoader)}
 
@@ -241,7 +242,7 @@ def test_shared_values_are_one_object_as_in_pyyaml():
 )
 def test_expansion_has_a_limit(text):
     problem = YAML11.read(parse("x", text, "yaml")).problems[0]
-    assert f"{EXPANSION_LIMIT:,}" in problem.message
+    assert f"{MOST_EXPANDED:,}" in problem.message
     assert problem.exception is None
 
 

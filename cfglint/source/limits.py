@@ -1,0 +1,22 @@
+"""What is too much in a file: beyond these limits cfglint says so and reads no further. A config of a run is a few kilobytes."""
+
+from __future__ import annotations
+
+from cfglint.source.document import Problem
+
+MAX_SIZE = 5_000_000  # bytes
+MAX_DEPTH = 200  # levels of nesting
+MOST_PARTS = 1_000_000  # keys, values, ends of collections and comments, which take a hundred times the memory of their text
+MOST_EXPANDED = 10_000  # entries that aliases and merge keys may bring in
+MOST_DIGITS = 500  # of an integer: more than a float has, and few enough for products of several to be printed
+MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
+
+
+def too_many() -> Problem:
+    """The problem of a text with more in it than is kept."""
+    return Problem(0, 0, f"more than {MOST_PARTS:,} keys, values and comments are too many", "too-large")
+
+
+def too_deep(place: int) -> Problem:
+    """The problem of a text that nests further than is followed."""
+    return Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", "depth")
