@@ -73,8 +73,8 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
 
     The earlier value has no effect. People edit the first one and wonder why nothing changes.
 
-    Fix: keep the one that is meant. Readers that refuse duplicates (hjson under DeepSpeed, OmegaConf) are
-    reported as an error by SRC002 instead.
+    Fix: keep the one that is meant. Where the reader refuses duplicates (DeepSpeed's own), SRC002 reports
+    an error instead.
 
     Source: PyYAML 6.0.3 constructor.py:125 (construct_mapping), CPython json/decoder.py (dict of pairs).
     """

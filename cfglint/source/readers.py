@@ -12,7 +12,6 @@ from cfglint.source.numbers import (
     DIGITS,
     TooLong,
     is_json_number,
-    is_omegaconf_float,
     is_yaml_float,
     is_yaml_int,
     printable,
@@ -77,19 +76,18 @@ class Reader:
 class YamlReader(Reader):
     """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of equal keys.
 
-    `pure`: its parser is the one in Python, not libyaml's. `python_tags`: it knows `!!python/tuple` and its like.
+    Its parser is the one in Python. `python_tags`: it knows `!!python/tuple` and its like.
     """
 
-    def __init__(self, name: str, pure: bool = True, python_tags: bool = False) -> None:
+    def __init__(self, name: str, python_tags: bool = False) -> None:
         self.name = name
-        self.pure = pure
         self.python_tags = python_tags
 
     def read(self, document: Document) -> Reading:
         if document.relaxations and len(document.text) <= MOST_FOR_PYTHON:
             from cfglint.source import yaml
 
-            document = yaml.parse(document.path, document.text, document.bom, yaml.PYTHON if self.pure else yaml.LIBYAML)
+            document = yaml.parse(document.path, document.text, document.bom, pure=True)
         return super().read(document)
 
     def refusals(self, document: Document) -> list[Problem]:
@@ -127,7 +125,7 @@ class YamlReader(Reader):
         if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
             return int(raw)
         try:
-            if is_yaml_float(raw) or self.is_float(raw):
+            if is_yaml_float(raw):
                 return yaml_float(raw)
             if is_yaml_int(raw):
                 return yaml_int(raw)
@@ -135,43 +133,11 @@ class YamlReader(Reader):
             raise too_long(node) from None
         except (ValueError, OverflowError) as error:
             raise refused(node, f"{type(error).__name__}: {error}") from None
-        return self.date(node) if raw[4:5] == "-" and raw[:4].isdecimal() else raw
-
-    def is_float(self, raw: str) -> bool:
-        """Whether this loader takes more texts as floats than YAML 1.1 does."""
-        return False
-
-    def date(self, node: Node) -> Any:
-        """A date or time, or the text when it is none."""
+        if raw[4:5] != "-" or not raw[:4].isdecimal():
+            return raw
         from cfglint.source import tags
 
         return tags.timestamp(node)
-
-    def check_keys(self, node: Node) -> None:
-        """Refuse a mapping for its keys, where this loader does."""
-
-
-class OmegaConfReader(YamlReader):
-    """`OmegaConf.load`: more floats, no dates, no equal keys (omegaconf 2.4.0, `_yaml.py`)."""
-
-    def is_float(self, raw: str) -> bool:
-        return is_omegaconf_float(raw)
-
-    def date(self, node: Node) -> Any:
-        return node.raw
-
-    def check_keys(self, node: Node) -> None:
-        seen = set()
-        for key in (pair[0].resolved() for pair in node.children):
-            if key.kind != SCALAR or key.raw not in seen:
-                seen.add(key.raw if key.kind == SCALAR else None)
-            elif is_text(self, key):
-                raise refused(key, constructor_error(f"while constructing a mapping: found duplicate key {key.raw}"), "duplicate")
-
-
-def is_text(reader: YamlReader, key: Node) -> bool:
-    """Whether a scalar key is a string and no merge key."""
-    return not is_merge(key) and isinstance(reader.value_of(key), str)
 
 
 class Construction:
@@ -243,7 +209,6 @@ class Construction:
 
     def mapping(self, node: Node) -> dict[Any, Any]:
         """A mapping's values by key; what merge keys bring in comes first and gives way."""
-        self.reader.check_keys(node)
         self.entries += len(node.children)
         result: dict[Any, Any] = {}
         own = node.children
@@ -440,6 +405,5 @@ def duplicate_keys(node: Node) -> Refused:
 
 YAML11 = YamlReader("yaml.safe_load")
 YAML11_FULL = YamlReader("yaml.load(..., Loader=yaml.FullLoader)", python_tags=True)
-OMEGACONF = OmegaConfReader("OmegaConf.load", pure=False)
 STRICT_JSON = StrictJsonReader()
 HJSON = HjsonReader()

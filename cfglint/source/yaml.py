@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-LIBYAML = "libyaml"
-PYTHON = "python"
-
 TAB = "tab"
 PURE = "refused by libyaml"
 QUESTION = "question mark in a bare scalar"
@@ -32,19 +29,19 @@ BREAKS = "\n\r\x85\u2028\u2029"
 USUAL_LINE = 160  # characters within which most lines end
 
 
-def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> Document:
+def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Document:
     """The span tree of a YAML text, every document of it in `roots`.
 
     libyaml parses where it is installed, and Python what libyaml refuses. `relaxations` hold the places
-    where the two may differ. `only` (`LIBYAML` or `PYTHON`) allows one of them alone. A text that cannot be
+    where the two may differ. `pure` asks for the one in Python alone. A text that cannot be
     parsed has a `syntax` problem and the tree of what stands before it.
     """
     document = Document(path, text, "yaml", bom)
     builder = Builder(document)
     large = len(text) > MOST_FOR_PYTHON
-    fast = libyaml.parser() if only != PYTHON or large else None
+    fast = libyaml.parser() if not pure or large else None
     parsed = fast is not None and builder.run(fast)
-    if not parsed and not ((only == LIBYAML or large) and fast):
+    if not parsed and not (large and fast):
         complaint = builder.problem
         builder = Builder(document)
         if builder.run(pure_parser()) and complaint is not None:
@@ -52,9 +49,9 @@ def parse(path: str, text: str, bom: bool = False, only: str | None = None) -> D
     builder.finish()
     refused = builder.problem
     if refused is not None and refused.kind == "control":  # it is looked for before anything is parsed
-        before = parse(path, text[: refused.start], bom, only)
+        before = parse(path, text[: refused.start], bom, pure)
         document.roots, document.leaves, document.comments = before.roots, before.leaves, before.comments
-    if parsed and only is None:
+    if parsed and not pure:
         builder.differences()
     return document
 

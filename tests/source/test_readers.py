@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections import Counter
@@ -10,11 +9,10 @@ from collections import Counter
 import hjson
 import pytest
 import yaml
-from omegaconf import OmegaConf
 
 from cfglint.source.limits import MOST_EXPANDED
 from cfglint.source.parse import parse
-from cfglint.source.readers import HJSON, OMEGACONF, STRICT_JSON, YAML11, YAML11_FULL
+from cfglint.source.readers import HJSON, STRICT_JSON, YAML11, YAML11_FULL
 
 LOADERS = {"safe": (YAML11, yaml.SafeLoader), "full": (YAML11_FULL, yaml.FullLoader)}
 
@@ -105,24 +103,6 @@ def test_scalars_resolve_as_pyyaml_does(text):
     assert repr(reading(YAML11, f"- {text}\n- '{text}'\n", "yaml")) == repr((yaml.safe_load(f"- {text}\n- '{text}'\n"), None))
 
 
-@pytest.mark.parametrize("text", SCALARS)
-def test_scalars_resolve_as_omegaconf_does(text):
-    expected = OmegaConf.to_container(OmegaConf.load(io.StringIO(f"- {text}\n")), resolve=False)
-    assert repr(reading(OMEGACONF, f"- {text}\n", "yaml")) == repr((expected, None))
-
-
-def test_omegaconf_refuses_equal_keys():
-    with pytest.raises(yaml.constructor.ConstructorError, match="found duplicate key a"):
-        OmegaConf.load(io.StringIO("a: 1\na: 2\n"))
-    problem = OMEGACONF.read(parse("x", "a: 1\na: 2\n", "yaml")).problems[0]
-    assert problem.kind == "duplicate"
-    assert problem.exception == "yaml.constructor.ConstructorError: while constructing a mapping: found duplicate key a"
-
-
-def test_omegaconf_takes_tabs_as_libyaml_does():
-    assert reading(OMEGACONF, "a:\t1\n", "yaml") == ({"a": 1}, None)
-
-
 def test_a_byte_order_mark_is_fine_in_yaml():
     assert reading(YAML11, "a: 1\n", "yaml", bom=True) == ({"a": 1}, None)
 
@@ -209,7 +189,6 @@ def test_strict_json_says_what_is_not_json(text, what):
     [
         (YAML11, "1e-4", "yaml", "1e-4"),
         (YAML11, "1.0e-4", "yaml", 1.0e-4),
-        (OMEGACONF, "1e-4", "yaml", 1e-4),
         (YAML11, "017", "yaml", 15),
         (STRICT_JSON, "5e8", "json", 5e8),
         (HJSON, "5e8", "json", 500_000_000),
