@@ -20,6 +20,7 @@ LONGEST = 300  # characters of a validator's message, which quotes whole values
 DEEPEST = 200
 SECONDS = 2  # of processor time for one file
 MOST = 1000  # violations of one file that are told
+MOST_EXPLOSIONS = 5  # files for which a schema takes too long; it is not held against more
 
 
 class HouseError(Exception):
@@ -45,31 +46,33 @@ class House:
 
     def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
         self.validators = {kind: validator(schema, (paths or {}).get(kind, "house schema")) for kind, schema in schemas.items()}
+        self.exploded = dict.fromkeys(schemas, 0)  # files for which each took too long
 
     def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[Violation]:
         """What the schemas of a kind do not allow in the values of a config."""
         document = plain(values)
         for each in (EVERY_KIND, kind):
             if each in self.validators:
-                yield from bounded(self.validators[each], document)
+                yield from self._bounded(each, document)
 
-
-def bounded(ready: Any, document: Any) -> list[Violation]:
-    """The first violations that a validator finds before its time is over; one of them says so when it is, or when it breaks."""
-    found: list[Violation] = []
-    try:
-        with Patience(SECONDS):
-            for error in ready.iter_errors(document):
-                found += violations(error)
-                if len(found) >= MOST:
-                    break
-    except (OutOfPatience, RecursionError):
-        found.append(
-            Violation((), f"the house schema needs more than {SECONDS} seconds for this file: a pattern or reference in it explodes")
-        )
-    except Exception as wrong:  # a part that no keyword of the dialect leads to is tried out by no check beforehand
-        found.append(Violation((), f"the house schema cannot be held against this file: {reason(wrong)}"))
-    return found[:MOST]
+    def _bounded(self, kind: str, document: Any) -> list[Violation]:
+        """The first violations that a schema finds before its time is over; one of them says so when it is, or when it breaks."""
+        found: list[Violation] = []
+        if self.exploded[kind] >= MOST_EXPLOSIONS:
+            return [Violation((), f"the house schema is not held against this file: it took too long for {MOST_EXPLOSIONS} others")]
+        try:
+            with Patience(SECONDS):
+                for error in self.validators[kind].iter_errors(document):
+                    found += violations(error)
+                    if len(found) >= MOST:
+                        break
+        except (OutOfPatience, RecursionError):
+            self.exploded[kind] += 1
+            told = f"the house schema needs more than {SECONDS} seconds for this file: a pattern or reference in it explodes"
+            found.append(Violation((), told))
+        except Exception as wrong:  # a part that no keyword of the dialect leads to is tried out by no check beforehand
+            found.append(Violation((), f"the house schema cannot be held against this file: {reason(wrong)}"))
+        return found[:MOST]
 
 
 def load(files: dict[str, str], folder: str) -> House:

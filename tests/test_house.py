@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from cfglint.cli import main
-from cfglint.house import House, HouseError
+from cfglint.house import MOST_EXPLOSIONS, House, HouseError
 
 POLICY = {
     "properties": {
@@ -236,3 +236,11 @@ def test_total_steps_point_at_what_decides_them(project):
 def test_a_promise_can_be_silenced(project):
     text = '{"train_micro_batch_size_per_gpu": 4, # cfglint: ignore[RUN100] ramping up\n "gradient_accumulation_steps": 8}'
     assert project({"cfglint.toml": DECLARED.format(512), "ds.json": text})[:2] == (0, [])
+
+
+def test_a_schema_that_takes_too_long_is_given_up_after_a_few_files(monkeypatch):
+    monkeypatch.setattr("cfglint.house.SECONDS", 0.02)
+    schemas = House({"": {"properties": {"run_name": {"pattern": "^(a+)+$"}}}})
+    told = [next(schemas.violations("huggingface", {"run_name": "a" * 40 + "!"})).message for _ in range(MOST_EXPLOSIONS + 1)]
+    assert all("needs more than" in message for message in told[:-1])
+    assert "is not held against this file" in told[-1]
