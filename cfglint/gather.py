@@ -229,13 +229,14 @@ class Gathering:
                     continue
                 same = same or [self.shelf.identity(each.path) for each in documents]
                 identity = self.shelf.identity(path)
-                if identity not in same:
+                known = same.index(identity) if identity in same else None
+                if known is None:
                     documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
                     kinds.insert(after, kind)
                     same.insert(after, identity)
                     after += 1
-                elif same.index(identity) != position:
-                    kinds[same.index(identity)] = kind
+                elif known != position:
+                    kinds[known] = kind
         return documents, kinds
 
     def _locate(self, name: str, origin: str) -> str | None:

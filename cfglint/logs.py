@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.limits import LONGEST_NUMBER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +26,6 @@ STARTS = (
     ("DeepSpeedEngine configuration:", DEEPSPEED),
 )
 MAX_STEPS_GIVEN = "max_steps is given, it will override"
-LONGEST_NUMBER = 30  # digits; tokens of the largest runs have fifteen
 REACH = 80  # lines after its start within which a banner's numbers are looked for
 ARGUMENTS_REACH = 1000  # the same for a list of all arguments
 

@@ -47,25 +47,21 @@ def program() -> NoReturn:
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        status = NOT_DONE
-    except OSError as wrong:
-        from cfglint.cli.say import fail
-
-        status = fail(f"standard output: {wrong.strerror}") if wrong.errno in NO_ROOM else internal(wrong)
-    except MemoryError:
-        from cfglint.cli.say import fail
-
-        status = fail("there is not enough memory for these files")
     except Exception as wrong:
-        status = internal(wrong)
+        status = ended(wrong)
     os._exit(status)
 
 
-def internal(wrong: Exception) -> int:
-    """Tell of a bug of ours in one line, with its place; the exit status for it."""
+def ended(wrong: Exception) -> int:
+    """The exit status of a command that an exception has ended, which is told; a bug of ours in one line, with its place."""
     from cfglint.cli.say import fail
 
+    if isinstance(wrong, BrokenPipeError):  # the reader of our output has gone, as with `| head`
+        return NOT_DONE
+    if isinstance(wrong, OSError) and wrong.errno in NO_ROOM:
+        return fail(f"standard output: {wrong.strerror}")
+    if isinstance(wrong, MemoryError):
+        return fail("there is not enough memory for these files")
     trace = wrong.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

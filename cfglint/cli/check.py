@@ -10,6 +10,7 @@ from cfglint.cli.common import (
     add_run_options,
     baseline_of,
     count,
+    first_few,
     left_out,
     load_configuration,
     positive,
@@ -92,6 +93,6 @@ def summary(outcomes: list[Outcome], tally: Tally) -> str:
     if silenced:
         parts.append(f"{silenced} silenced")
     if tally.targets:
-        parts.append("for " + ", ".join([*tally.targets][:3]) + (", ..." if len(tally.targets) > 3 else ""))
+        parts.append("for " + first_few(tally.targets))
     parts += left_out(tally)
     return "; ".join(parts)

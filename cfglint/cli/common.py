@@ -16,7 +16,7 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cfglint.baseline import Baseline
     from cfglint.cli.arguments import Namespace, Parser
@@ -316,14 +316,19 @@ def left_out(tally: Tally) -> list[str]:
     if tally.strangers:
         parts.append(f"{count(tally.strangers, 'file')} not ours")
     if tally.unclear:
-        named = ", ".join(tally.unclear[:3]) + (", ..." if len(tally.unclear) > 3 else "")
-        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {named}")
+        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {first_few(tally.unclear)}")
     if tally.untold:
-        named = ", ".join(tally.untold[:3]) + (", ..." if len(tally.untold) > 3 else "")
-        parts.append(f"{count(len(tally.untold), 'run')} left out, for what it is cannot be told, say it with `kind`: {named}")
+        runs = count(len(tally.untold), "run")
+        parts.append(f"{runs} left out, for what it is cannot be told, say it with `kind`: {first_few(tally.untold)}")
     if tally.unreadable:
         parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
     return parts
+
+
+def first_few(names: Iterable[str]) -> str:
+    """The first three of some names, and whether there are more."""
+    listed = [*names]
+    return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])
 
 
 def count(number: int, thing: str) -> str:

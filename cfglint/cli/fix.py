@@ -138,10 +138,9 @@ def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:
 
 
 def _as_json(works: list[Work]) -> str:
-    from cfglint import __version__
     from cfglint.report.json import dumps
 
-    return dumps({"cfglint": __version__, "runs": [_entry(work) for work in works]})
+    return dumps({"runs": [_entry(work) for work in works]})
 
 
 def _entry(work: Work) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.source.limits import LONGEST_NUMBER
+from cfglint.source.numbers import DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     Version = tuple[int, ...]
 
 
-DIGITS = "0123456789"
-LONGEST_NUMBER = 30  # digits of a part of a version
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
 

@@ -47,10 +47,9 @@ def as_text(account: Account) -> str:
 
 def as_json(told: dict[str, Any]) -> str:
     """Plain values under the version of cfglint; what JSON has no type for as text."""
-    from cfglint import __version__
     from cfglint.report.json import dumps
 
-    return dumps({"cfglint": __version__, **told})
+    return dumps(told)
 
 
 def lines(account: Account) -> list[str]:

@@ -112,10 +112,9 @@ def findings(comparison: Comparison) -> Segments:
 
 def as_json(comparisons: list[Comparison]) -> str:
     """`{"cfglint", "changes": [...]}`, an entry a run, also for those without a change in meaning."""
-    from cfglint import __version__
     from cfglint.report.json import dumps
 
-    return dumps({"cfglint": __version__, "changes": [entry(each) for each in comparisons]})
+    return dumps({"changes": [entry(each) for each in comparisons]})
 
 
 def entry(comparison: Comparison) -> dict[str, Any]:

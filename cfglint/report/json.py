@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 def render(outcomes: list[Outcome]) -> str:
     """`{"cfglint", "runs", "diagnostics"}`; runs in the order of the arguments."""
     report = {
-        "cfglint": __version__,
         "runs": [outcome.entry() for outcome in outcomes],
         "diagnostics": [entry(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed],
     }
@@ -25,11 +24,12 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def dumps(report: dict[str, Any]) -> str:
-    """A report as strict JSON in a line of ASCII: what JSON has no type for is text, NaN and the infinities among it."""
+    """A report under the version of cfglint, as strict JSON in a line of ASCII: what JSON has no type for is text, NaN among it."""
+    told = {"cfglint": __version__, **report}
     try:
-        return json.dumps(report, default=str, allow_nan=False) + "\n"
+        return json.dumps(told, default=str, allow_nan=False) + "\n"
     except ValueError:
-        return json.dumps(strict(report), default=str, allow_nan=False) + "\n"
+        return json.dumps(strict(told), default=str, allow_nan=False) + "\n"
 
 
 def strict(value: Any) -> Any:

@@ -33,10 +33,9 @@ NARROWEST = 20  # columns that a note gets at least
 def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
     """The plans in a format; `told` is `cfglint.planning.table`."""
     if form == "json":
-        from cfglint import __version__
         from cfglint.report.json import dumps
 
-        return dumps({"cfglint": __version__, **told})
+        return dumps(told)
     rows = [row(plan) for plan in told["plans"]]
     if form == "csv":
         return as_csv(rows)

@@ -104,9 +104,7 @@ def plain_scalars(config: Config) -> list[Setting]:
 def found_scalars(config: Config) -> Iterator[Setting]:
     """The same, found by a walk over the files."""
     for document in config.documents:
-        if document.syntax != "yaml":
-            continue
-        if not any(map(deceptive, [node for node in document.leaves if node.raw[:1] in FIRST])):
+        if document.syntax != "yaml" or not any(map(deceptive, [node for node in document.leaves if node.raw[:1] in FIRST])):
             continue
         for path, key, node in document.walk():
             if deceptive(node) and path not in config.overridden:

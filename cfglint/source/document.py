@@ -105,7 +105,6 @@ class Document:
         "_breaks",
         "_indexes",
         "_lines",
-        "_numbers",
         "bom",
         "comments",
         "leaves",
@@ -128,8 +127,7 @@ class Document:
         self.comments: list[tuple[int, int]] = []
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
-        self._indexes: dict[int, dict[str, tuple[Node, Node]]] = {}
-        self._numbers: dict[int, dict[str | int, int]] = {}
+        self._indexes: dict[int, dict[str | int, list[int]]] = {}
         self._lines: dict[int, str] = {}  # a thousand findings on one line share its text
 
     @property
@@ -173,18 +171,19 @@ class Document:
 
     def _looked_up(self, mapping: Node, step: str | int) -> tuple[Node | None, Node | None]:
         """What `child` finds in a long mapping, by an index: a rule may ask for every one of its keys."""
-        if id(mapping) not in self._indexes:
-            self._indexes[id(mapping)] = {key.raw: (key, value) for key, value in mapping.children}
-        index = self._indexes[id(mapping)]
-        if isinstance(step, str) and step in index:
-            return index[step]
-        return child(mapping, step) if "<<" in index else (None, None)
+        found = self.places(mapping, step)
+        if found:
+            key, value = mapping.children[found[-1]]
+            return key, value
+        return child(mapping, step) if self.places(mapping, "<<") else (None, None)
 
-    def number(self, mapping: Node, name: str | int) -> int:
-        """The index of the last pair of a mapping that has a key of this name, -1 without one; looked for once."""
-        if id(mapping) not in self._numbers:
-            self._numbers[id(mapping)] = {key.raw: index for index, (key, _) in enumerate(mapping.children) if key.kind == SCALAR}
-        return self._numbers[id(mapping)].get(name, -1)
+    def places(self, mapping: Node, name: str | int) -> list[int]:
+        """Where among the pairs of a mapping those with a key of this name stand; looked for once."""
+        if id(mapping) not in self._indexes:
+            index = self._indexes[id(mapping)] = {}
+            for place, (key, _) in enumerate(mapping.children):
+                index.setdefault(key.raw, []).append(place)
+        return self._indexes[id(mapping)].get(name, [])
 
     def walk(self) -> Iterator[tuple[Path, Node | None, Node]]:
         """Every (path, key, value) of the first document, outer before inner; aliases are not entered."""
@@ -215,16 +214,11 @@ def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
         if isinstance(step, int) and 0 <= step < len(node.children):
             return None, node.children[step]
         return None, None
-    if node.kind != MAPPING:
-        return None, None
-    for key, value in reversed(node.children):
-        if key.raw == step:
-            return key, value
-    return brought_in(node, step) if any(key.raw == "<<" for key, _ in node.children) else (None, None)
+    return entry(node, step) if node.kind == MAPPING else (None, None)
 
 
-def brought_in(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
-    """The (key, value) that merge keys bring into a mapping, outer before inner; each source is looked at once."""
+def entry(node: Node, name: str | int) -> tuple[Node | None, Node | None]:
+    """The (key, value) of a name in a mapping, or in those that merge keys bring in, outer before inner; each is looked at once."""
     seen: set[int] = set()
     waiting = [node]
     while waiting:
@@ -233,7 +227,7 @@ def brought_in(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
             continue
         seen.add(id(mapping))
         for key, value in reversed(mapping.children):
-            if key.raw == step:
+            if key.raw == name:
                 return key, value
         sources = [source for key, value in mapping.children if key.raw == "<<" and not key.style for source in merged(value)]
         waiting.extend(reversed(sources))

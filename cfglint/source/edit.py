@@ -234,10 +234,9 @@ class Step:
             return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
         if node.kind != MAPPING:
             return -1
-        if occurrence is None:
-            return self.document.number(node, step)
-        found = [index for index, (key, _) in enumerate(node.children) if key.kind == SCALAR and key.raw == step]
-        return found[occurrence] if occurrence < len(found) else -1
+        found = [index for index in self.document.places(node, step) if node.children[index][0].kind == SCALAR]
+        wanted = found if occurrence is None else found[occurrence : occurrence + 1]
+        return wanted[-1] if wanted else -1
 
     def missing(self, node: Node, step: str | int) -> EditRefused:
         """Why there is nothing at a step of a path."""

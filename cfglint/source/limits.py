@@ -9,6 +9,7 @@ MAX_DEPTH = 200  # levels of nesting
 MOST_PARTS = 1_000_000  # keys, values, ends of collections and comments, which take a hundred times the memory of their text
 MOST_EXPANDED = 10_000  # entries that aliases and merge keys may bring in
 MOST_DIGITS = 500  # of an integer: more than a float has, and few enough for products of several to be printed
+LONGEST_NUMBER = 30  # digits of a part of a version, of a number in a log or in a launch file: the largest have fifteen
 MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
 
 

@@ -76,16 +76,21 @@ def yaml_int(raw: str) -> int:
         return 0
     if len(text) > MOST_DIGITS and ":" in text:  # takes the square of its length
         raise TooLong
+    return sign * printable(magnitude(text), text)
+
+
+def magnitude(text: str) -> int:
+    """The integer of a text without sign and underscores, in the base that its first characters tell."""
     if text[:2] == "0b":
-        return sign * printable(int(text[2:], 2), text)
+        return int(text[2:], 2)
     if text[:2] == "0x":
-        return sign * printable(int(text[2:], 16), text)
+        return int(text[2:], 16)
     if text[0] == "0":
-        return sign * printable(int(text, 8), text)
+        return int(text, 8)
     number = 0
     for part in text.split(":"):
         number = number * 60 + int(part)
-    return sign * printable(number, text)
+    return number
 
 
 def printable(number: int, text: str) -> int:

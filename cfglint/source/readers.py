@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
-from cfglint.source.numbers import (
-    DIGITS,
-    TooLong,
-    is_json_number,
-    is_yaml_float,
-    is_yaml_int,
-    printable,
-    yaml_float,
-    yaml_int,
-)
+from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
 from cfglint.source.reading import Reading, Refused, constructor_error, refused, too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
 
 NUMERIC = "+-." + DIGITS
 SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text

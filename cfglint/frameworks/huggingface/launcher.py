@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.deepspeed import AUTO, DeepSpeedLaunch
 from cfglint.frameworks.setting import DEFAULT, Setting
+from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ NAMES = {
     "fp16.enabled": ("mixed_precision",),
     "bf16.enabled": ("mixed_precision",),
 }
-LONGEST_NUMBER = 30  # digits
 DEFAULT_STAGE = 2
 
 

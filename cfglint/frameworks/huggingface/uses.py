@@ -278,7 +278,8 @@ def checkpointing(value: Any, config: TrainerConfig) -> None:
 
 def former_checkpointing(value: Any, config: TrainerConfig) -> None:
     """4.42.4 modeling_utils.py:2258: the same without a copy, where the old name is not just another name for the new one."""
-    if config.arguments.checkpointing and value is not None and "activation_checkpointing_kwargs" not in config.arguments.defaults:
+    arguments = config.arguments
+    if arguments.checkpointing and value is not None and arguments.checkpointing_arguments == "gradient_checkpointing_kwargs":
         unpacked(value)
 
 
