@@ -6,6 +6,7 @@ import json
 import os
 
 import pytest
+from soundness import strict
 
 from cfglint.source.parse import parse
 
@@ -166,7 +167,7 @@ def told_of(report, name):
 
 
 @pytest.fixture(scope="module")
-def report(folder, limited, strict):
+def report(folder, limited):
     """What one `check` of all of them tells."""
     return strict(limited(["check", "--format", "json", *DOCUMENTS, "good.json"], folder).sound(1).out)
 
@@ -336,7 +337,7 @@ def test_files_that_others_name(tmp_path, limited, good):
     assert not os.path.exists(tmp_path / "owned")
 
 
-def test_a_chain_of_names_is_not_followed_to_its_end(tmp_path, limited, good, strict):
+def test_a_chain_of_names_is_not_followed_to_its_end(tmp_path, limited, good):
     for number in range(300):
         (tmp_path / f"{number}.yaml").write_text(f"{TRAINER}accelerator_config: {number + 1}.yaml\n")
     (tmp_path / good.name).write_text(good.text)
@@ -356,11 +357,11 @@ SHOWN = {
 }
 
 
-def test_every_report_of_it_can_be_read(tmp_path, limited, good, formats, harmless, strict):
+def test_every_report_of_it_can_be_read(tmp_path, limited, good, formats, reports):
     for name, text in {**SHOWN, good.name: good.text}.items():
         (tmp_path / name).write_text(text)
     limited(["check", *SHOWN, good.name, *formats], tmp_path).sound(1)
     limited(["explain", "keys.yaml", "--format", "json", "--output", "account.json"], tmp_path).sound(0)
-    texts = harmless(tmp_path)
+    texts = reports(tmp_path)
     assert "<script>\\ud83d" not in texts["html"]
     assert strict((tmp_path / "account.json").read_bytes().decode("utf-8"))["files"] == ["keys.yaml"]

@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from soundness import harmless, strict
 
 from cfglint import gather
 from cfglint.cli import main
@@ -36,15 +37,6 @@ NAMES = {
     "blanks": b" \t .json",
     "long": b"x" * 250 + b".json",
 }
-
-
-@pytest.fixture
-def folder(tmp_path, good, monkeypatch):
-    """A folder with the healthy file, where nothing above is taken for its project; also the working directory."""
-    (tmp_path / good.name).write_text(good.text)
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -210,13 +202,13 @@ def test_a_link_that_vanishes_while_it_is_told(folder, monkeypatch):
 # ---- names
 
 
-def test_every_report_with_every_name_can_be_read(folder, limited, good, formats, harmless, strict):
+def test_every_report_with_every_name_can_be_read(folder, limited, good, formats, reports):
     for name in NAMES.values():
         with open(os.path.join(os.fsencode(folder), name), "w") as file:
             file.write(good.text)
     before = sorted(os.listdir(os.fsencode(folder)))
     limited(["check", ".", *formats], folder).sound(1)
-    texts = harmless(folder)
+    texts = reports(folder)
     told = {os.fsencode(found["file"]) for found in strict(texts["json"])["diagnostics"]}
     assert told == {b"./good.json", *(b"./" + name for name in NAMES.values())}
     assert len(texts["github"].splitlines()) == len(NAMES) + 1
@@ -226,18 +218,18 @@ def test_every_report_with_every_name_can_be_read(folder, limited, good, formats
     assert sorted(left) == before
 
 
-def test_every_command_takes_every_name(folder, limited, good, strict):
+def test_every_command_takes_every_name(folder, limited, good):
     names = [os.fsdecode(name) for name in NAMES.values()]
     for name in names:
         (folder / name).write_text(good.text)
     done = limited(["check", "--format", "json", "--", *names], folder).sound(1)
     assert [run["files"] for run in strict(done.out)["runs"]] == [[name] for name in names]
     done = limited(["fix", "--gpus", "8", "--global-batch", "256", "--", *names], folder).sound(0)
-    assert not [char for char in done.out + done.err if not char.isprintable() and char not in "\n\t"]
+    assert harmless(done.out + done.err)
     assert {(folder / name).read_text() for name in names} == {good.text.replace("7", "256")}
     for arguments in (["explain"], ["plan", "--gpus", "8", "--global-batch", "256"]):
         done = limited([*arguments, "--run", "--", *names[:3]], folder).sound()
-        assert not [char for char in done.out + done.err if not char.isprintable() and char not in "\n\t"]
+        assert harmless(done.out + done.err)
     assert not (folder / "owned").exists()
     assert not (folder / "owned.json").exists()
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from soundness import harmless
 
 from cfglint.cli import main
 from cfglint.review import git
@@ -37,11 +38,6 @@ def record(event, given):
 
 sys.addaudithook(record)
 """
-
-
-def harmless(text):
-    """Whether a text holds nothing that a terminal obeys or hides."""
-    return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 class Trap:
