@@ -54,7 +54,7 @@ def program() -> NoReturn:
 
 def ended(wrong: Exception) -> int:
     """The exit status of a command that an exception has ended, which is told; a bug of ours in one line, with its place."""
-    from cfglint.cli.say import fail
+    from cfglint.cli.console import fail
 
     if isinstance(wrong, BrokenPipeError):  # the reader of our output has gone, as with `| head`
         return NOT_DONE
@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
     if name not in COMMANDS:
         print(f"cfglint: no command {name!a}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return NOT_DONE
-    from cfglint.cli.arguments import Parser
+    from cfglint.cli.argument_parser import Parser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
     parser = Parser(f"cfglint {name}", COMMANDS[name])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.cli.common import (
+from cfglint.cli.console import fail, say
+from cfglint.cli.options import (
     UsageError,
     add_baseline_options,
     add_finding_options,
@@ -17,19 +18,18 @@ from cfglint.cli.common import (
     silence,
     tell_unknown,
 )
-from cfglint.cli.outcomes import outcomes
-from cfglint.cli.say import fail, say
-from cfglint.cli.write import write
-from cfglint.gather import Tally, UnknownKind
+from cfglint.cli.output import write
+from cfglint.cli.run_all import outcomes
+from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render
-from cfglint.selection import Selection
+from cfglint.run.discovery import Tally, UnknownKind
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.baseline import Baseline
-    from cfglint.cli.arguments import Namespace, Parser
-    from cfglint.diagnostic import Outcome
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.diagnostic import Outcome
+    from cfglint.project.baseline import Baseline
 
 
 def add_arguments(parser: Parser) -> None:

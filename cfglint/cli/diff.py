@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.cli.common import (
+from cfglint.cli.console import fail, say
+from cfglint.cli.options import (
     UsageError,
     add_finding_options,
     add_output_options,
@@ -16,21 +17,20 @@ from cfglint.cli.common import (
     silence,
     tell_unknown,
 )
-from cfglint.cli.say import fail, say
-from cfglint.cli.write import write
-from cfglint.diagnostic import INTERNAL
-from cfglint.gather import Gathering, Tally, UnknownKind
+from cfglint.cli.output import write
+from cfglint.findings.diagnostic import INTERNAL
+from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
-from cfglint.review import pairing
+from cfglint.review import renames
 from cfglint.review.compare import Comparison
-from cfglint.selection import Selection
+from cfglint.run.discovery import Gathering, Tally, UnknownKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.arguments import Namespace, Parser
-    from cfglint.configuration import Configuration
-    from cfglint.run import Run
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.project.settings_file import Configuration
+    from cfglint.run.checked import Run
 
 
 def add_arguments(parser: Parser) -> None:
@@ -131,7 +131,7 @@ def of_folders(old: str, new: str, arguments: Namespace, project: Configuration,
     before, after = (below(folder, arguments, project, tally) for folder in (old, new))
     if not before and not after:
         raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
-    renamed = pairing.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
+    renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
     came_from = set(renamed.values())
     names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))
     return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.common import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
-from cfglint.cli.say import fail, say
-from cfglint.gather import Tally, UnknownKind
-from cfglint.mend import mend
-from cfglint.repair import Changed, Repair, Unknown, repair, tuned
+from cfglint.cli.console import fail, say
+from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
 from cfglint.report.text import shown
+from cfglint.rewrite.apply_fixes import mend
+from cfglint.rewrite.retarget import Changed, Repair, Unknown, repair, tuned
+from cfglint.run.discovery import Tally, UnknownKind
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
 from cfglint.source.files import BYTE_ORDER_MARK, FileProblem, Identity
@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.cli.arguments import Namespace, Parser
-    from cfglint.run import Run
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.run.checked import Run
     from cfglint.source.document import Document
 
 

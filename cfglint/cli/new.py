@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.common import UsageError, above_zero, load_configuration, positive, targets
-from cfglint.cli.say import fail, say
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.cli.console import fail, say
+from cfglint.cli.options import UsageError, above_zero, load_configuration, positive, targets
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Shelf, UnknownKind, missing
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.facts import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable, flag
-from cfglint.new.files import inside, schema_name
+from cfglint.new.generated import inside, schema_name
+from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable, flag
 from cfglint.new.models import SHAPES
+from cfglint.run.discovery import Gathering, Shelf, UnknownKind, missing
 from cfglint.source import files, writing
 
 TYPE_CHECKING = False
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from cfglint.cli.arguments import Namespace, Parser
-    from cfglint.new.files import Generated, GeneratedFile
-    from cfglint.run import Run
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.new.generated import Generated, GeneratedFile
+    from cfglint.run.checked import Run
 
 STANDARD_OUTPUT = "-"
 INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
@@ -95,7 +95,7 @@ def run(arguments: Namespace) -> int:
     try:
         given = facts_given(arguments)
         if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
-            from cfglint.cli.questions import ask
+            from cfglint.cli.prompts import ask
 
             asked = ask(arguments.kind, arguments.framework)
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
@@ -154,7 +154,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
 def aimed(job: Job, arguments: Namespace) -> Job:
     """The job with the versions that the configuration or the repository tells, where no flag does."""
     from cfglint.frameworks import framework
-    from cfglint.versions import Repositories
+    from cfglint.project.pinned_versions import Repositories
 
     kinds = (arguments.framework if arguments.kind == RUN else arguments.kind, "deepspeed", "accelerate")
     packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.common import UsageError, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.say import fail
-from cfglint.gather import UnknownKind
-from cfglint.planning import Pace, plan, table
-from cfglint.repair import Unknown, today
+from cfglint.cli.console import fail
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run, positive
 from cfglint.report import plans
-from cfglint.run import Run
+from cfglint.rewrite.plan import Pace, plan, table
+from cfglint.rewrite.retarget import Unknown, today
+from cfglint.run.checked import Run
+from cfglint.run.discovery import UnknownKind
 from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.cli.arguments import Namespace, Parser
+    from cfglint.cli.argument_parser import Namespace, Parser
 
 
 def add_arguments(parser: Parser) -> None:
@@ -71,7 +71,7 @@ def _report(form: str, told: dict[str, Any], run: Run) -> str:
     """The plans in a format; a page shows the run of today, too."""
     if form != "html":
         return plans.render(form, told, terminal=sys.stdout.isatty())
-    from cfglint.explain import explained
+    from cfglint.explain.summary import explained
     from cfglint.report import html
 
     now = Run(run.documents, run.kinds, run.facts.but(gpus=today(run, run.facts)))

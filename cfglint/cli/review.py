@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint import configuration
-from cfglint.cli.common import (
+from cfglint.cli.console import fail, say
+from cfglint.cli.diff import finish, summary
+from cfglint.cli.options import (
     UsageError,
     add_fact_options,
     add_finding_options,
@@ -14,21 +15,20 @@ from cfglint.cli.common import (
     facts_of_declared,
     load_configuration,
 )
-from cfglint.cli.diff import finish, summary
-from cfglint.cli.say import fail, say
-from cfglint.configuration import ConfigurationError
-from cfglint.gather import Tally, UnknownKind
+from cfglint.project import settings_file
+from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
 from cfglint.review.git import GitProblem, Repository
+from cfglint.run.discovery import Tally, UnknownKind
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.arguments import Namespace, Parser
-    from cfglint.configuration import Configuration, DeclaredRun
+    from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.frameworks.base import Facts
+    from cfglint.project.settings_file import Configuration, DeclaredRun
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
 GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request left its target
@@ -130,8 +130,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, tally:
 def configuration_of(branch: Branch, path: str) -> Configuration:
     """The configuration as the reviewed state has it, as the working tree does where that state has none."""
     if branch.new.is_file(path):
-        return configuration.take(branch.new.read_bytes(path), path)
-    return configuration.read(path)
+        return settings_file.take(branch.new.read_bytes(path), path)
+    return settings_file.read(path)
 
 
 def earlier(branch: Branch, project: Configuration) -> Configuration:
@@ -143,7 +143,7 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
         return project
     say(f"{project.path} changed, too; findings are selected by its new state")
     try:
-        return configuration.take(content, project.path)
+        return settings_file.take(content, project.path)
     except ConfigurationError:
         return project
 

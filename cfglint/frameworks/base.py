@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from cfglint.frameworks.account import Account
     from cfglint.frameworks.overrides import Override
-    from cfglint.house import House
+    from cfglint.frameworks.summary import Account
+    from cfglint.project.policy_schema import House
     from cfglint.source.document import Document, Path, Problem
-    from cfglint.source.readers import Reader
+    from cfglint.source.loaders import Reader
 
     Version = tuple[int, ...]
 

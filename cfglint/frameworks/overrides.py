@@ -71,7 +71,7 @@ def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    from cfglint.source.patience import OutOfPatience, Patience
+    from cfglint.source.time_limit import OutOfPatience, Patience
 
     try:
         if Growth(values).of(values) > MOST_RESOLVED:

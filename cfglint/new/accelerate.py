@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.new import choices, deepspeed
-from cfglint.new.facts import COMMON
-from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.new.job_spec import COMMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.facts import Job
+    from cfglint.new.job_spec import Job
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
-    from cfglint.run import Run
+    from cfglint.run.checked import Run
 
     Path = tuple[str, ...]
 
@@ -82,8 +82,8 @@ class Existing:
         return [self.places.pop(name) for name in names if name in self.places]
 
     def _batch(self, run: Run) -> None:
-        from cfglint.job import integer
-        from cfglint.repair import today
+        from cfglint.rewrite.retarget import today
+        from cfglint.run.loaded import integer
 
         batch = run.batch
         if batch is None:

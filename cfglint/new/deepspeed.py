@@ -6,12 +6,12 @@ from math import ceil
 
 from cfglint.new import choices
 from cfglint.new.choices import Choice, Chosen
-from cfglint.new.facts import TRAINING, Contradiction
-from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.new.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.facts import Job
+    from cfglint.new.job_spec import Job
 
 KIND = "deepspeed"
 NAME = "ds_config.json"

@@ -7,13 +7,13 @@ from math import floor, nextafter
 from cfglint.batch import steps
 from cfglint.new import choices, models
 from cfglint.new.choices import Choice, Chosen
-from cfglint.new.facts import PARALLEL, SIZES, TRAINING, Contradiction, flag
-from cfglint.new.files import Generated, GeneratedFile, Keys, inside
+from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.new.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
 from cfglint.new.models import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.facts import Job
+    from cfglint.new.job_spec import Job
 
 KIND = "neox"
 MODEL = "model.yml"  # the launcher adds .yml to any other ending

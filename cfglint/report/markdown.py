@@ -6,12 +6,12 @@ fenced blocks whose fence is longer than any in them.
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INFO, WARNING, rank
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, rank
 from cfglint.report.text import block, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
 MARK = "<!-- cfglint -->"  # by which a workflow finds its comment again

@@ -25,7 +25,7 @@ class NoPlotting(Exception):
 def draw(told: dict[str, Any], form: str) -> bytes:
     """The picture in a form, `svg` or another; NoPlotting, or ValueError for a form that matplotlib does not know.
 
-    `told` is `cfglint.planning.table`.
+    `told` is `cfglint.rewrite.plan.table`.
     """
     from io import BytesIO
 

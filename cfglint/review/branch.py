@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import stat
 
-from cfglint.gather import EXTENSIONS, Gathering, Shelf, UnknownKind
-from cfglint.review import pairing
+from cfglint.project.pinned_versions import may_name_versions
+from cfglint.review import renames
 from cfglint.review.git import Snapshot
+from cfglint.run.discovery import EXTENSIONS, Gathering, Shelf, UnknownKind
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
-from cfglint.versions import may_name_versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cfglint.frameworks.base import Facts
-    from cfglint.gather import Tally
+    from cfglint.project.pinned_versions import Found
     from cfglint.review.git import Repository
-    from cfglint.run import Run
-    from cfglint.versions import Found
+    from cfglint.run.checked import Run
+    from cfglint.run.discovery import Tally
 
     Pair = tuple[Run | None, Run | None]
     Folders = dict[str, dict[str, list[Found]]]
@@ -67,7 +67,7 @@ class Branch:
         self.gone = {name(path) for path in old if path not in new}
         self.same = [name(path) for path in new if new[path] == old.get(path)]
         come = {name(path) for path in new if path not in old}
-        self.renamed = pairing.renamed(texts(self.old, self.gone), texts(self.new, come))
+        self.renamed = renames.renamed(texts(self.old, self.gone), texts(self.new, come))
 
     def _ids(self, paths: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The ids of the contents of files on both sides."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 
-from cfglint.gather import Shelf
+from cfglint.project.pinned_versions import Disk
+from cfglint.run.discovery import Shelf
 from cfglint.source import files
-from cfglint.versions import Disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import Config
-    from cfglint.run import Run
-    from cfglint.schema import Property
+    from cfglint.frameworks.schema import Property
+    from cfglint.run.checked import Run
     from cfglint.source.document import Node
 
     Path = tuple[Any, ...]
@@ -145,7 +145,7 @@ class Differ:
         return key
 
     def _property(self, config: Config | None, path: Path) -> Property | None:
-        from cfglint.schema import load
+        from cfglint.frameworks.schema import load
 
         try:
             return load(self.kind).lookup(tuple(map(str, path))) if config is not None else None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.setting import AUTO
-from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.base import Batch, Config
     from cfglint.frameworks.setting import Setting
 
@@ -269,6 +269,6 @@ def _solution(config: Config) -> Fix | None:
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * ways)
     if rest or not accumulation:
         return None
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     return replace(batch.accumulation, accumulation, f"set {batch.accumulation.name} to {accumulation}", safe=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
+from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
+from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.frameworks import framework
-from cfglint.rule import CONFIG, RULES, SKIP, WARN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.rule import Finding, Rule
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
-    from cfglint.job import Job
-    from cfglint.rule import Finding, Rule
+    from cfglint.run.loaded import Job
     from cfglint.source.document import Document, Node
 
 MOST = 1000  # diagnostics of one config
@@ -30,7 +30,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of shared rules, which registers them."""
-    from cfglint.rules import batch, reading, spelling  # noqa: F401
+    from cfglint.rules import batch, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:

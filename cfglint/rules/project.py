@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import INFO, UNUSED_IGNORE, WARNING
+from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING
+from cfglint.findings.rule import RULES, RUN, Finding, rule
 from cfglint.frameworks.setting import WRITTEN, Setting
-from cfglint.rule import RULES, RUN, Finding, rule
 from cfglint.rules.engine import apply
 from cfglint.source.document import SCALAR, Node
 
@@ -12,10 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.diagnostic import Diagnostic
+    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import Config
-    from cfglint.job import Job
-    from cfglint.rule import Rule
+    from cfglint.run.loaded import Job
 
 PROMISE_BROKEN = "RUN100"
 HOUSE_RULE = "HSE001"

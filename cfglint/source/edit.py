@@ -7,9 +7,9 @@ the comments are compared with what the change should have made of them; on any 
 from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
-from cfglint.source.layout import Layout, deepest, line_start
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell, spell_key
+from cfglint.source.whitespace import Layout, deepest, line_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

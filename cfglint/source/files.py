@@ -224,7 +224,7 @@ class Ignore:
             return work()
         from time import process_time
 
-        from cfglint.source.patience import OutOfPatience, Patience
+        from cfglint.source.time_limit import OutOfPatience, Patience
 
         began = process_time()
         try:

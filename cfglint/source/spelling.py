@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.source.document import SCALAR, Document, Node
+from cfglint.source.loaders import HJSON, YAML11
 from cfglint.source.numbers import is_omegaconf_float, unsigned
-from cfglint.source.readers import HJSON, YAML11
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

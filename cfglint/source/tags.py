@@ -6,8 +6,8 @@ Rare in configs, so imported only where one is met.
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
+from cfglint.source.load_results import constructor_error, refused, too_long
 from cfglint.source.numbers import TooLong, yaml_float, yaml_int
-from cfglint.source.reading import constructor_error, refused, too_long
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

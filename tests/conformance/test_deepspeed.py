@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering
 from cfglint.rules.engine import rules_for
+from cfglint.run.discovery import Gathering
 
 pytest.importorskip("torch", reason="torch is not installed: there is no framework to ask")
 deepspeed = pytest.importorskip("deepspeed", reason="deepspeed is not installed: nobody to ask about its files")

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.run import Run
+from cfglint.run.checked import Run
 from cfglint.source.parse import parse
 
 torch = pytest.importorskip("torch", reason="torch is not installed: nothing to compare with")

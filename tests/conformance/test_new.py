@@ -13,7 +13,7 @@ from math import ceil
 import pytest
 
 from cfglint.new import RUN, generate, takes
-from cfglint.new.facts import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable
+from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable
 
 torch = pytest.importorskip("torch", reason="torch is not installed: there is no framework to ask")
 deepspeed = pytest.importorskip("deepspeed", reason="deepspeed is not installed: nobody to ask about its files")

@@ -22,12 +22,12 @@ from styles import Unspeakable, write
 
 from cfglint.cli import fix as fix_command
 from cfglint.cli import main
-from cfglint.cli.arguments import Parser
-from cfglint.cli.common import UsageError, runs_of
-from cfglint.configuration import Configuration
-from cfglint.gather import Tally, UnknownKind
-from cfglint.mend import mend
+from cfglint.cli.argument_parser import Parser
+from cfglint.cli.options import UsageError, runs_of
+from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS
+from cfglint.rewrite.apply_fixes import mend
+from cfglint.run.discovery import Tally, UnknownKind
 from cfglint.source import edit
 from cfglint.source.document import MAPPING
 

@@ -16,8 +16,8 @@ from styles import Unspeakable, write
 
 from cfglint.source.document import MAPPING, SCALAR
 from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, edits
+from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
-from cfglint.source.readers import HJSON, STRICT_JSON, YAML11
 from cfglint.source.spelling import spell
 
 STYLES = st.randoms(use_true_random=False)

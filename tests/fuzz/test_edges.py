@@ -9,10 +9,10 @@ import pytest
 import yaml
 from seeds import NAMES, own_keys
 
-from cfglint.explain import Account
+from cfglint.api import diff
+from cfglint.explain.summary import Account
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Shelf
-from cfglint.library import diff
+from cfglint.run.discovery import Gathering, Shelf
 
 VALUES = {"huge": 10**400, "infinite": float("-inf"), "none": float("nan"), "nested": [{"a": [None]}]}
 SOUND = {

@@ -9,10 +9,9 @@ import sys
 import pytest
 from soundness import BUGS, harmless
 
-from cfglint import house
 from cfglint.cli import main
-from cfglint.configuration import LARGEST, MOST_DOTS
 from cfglint.frameworks.overrides import Override, by_omegaconf, interpolated, refers
+from cfglint.project.settings_file import LARGEST, MOST_DOTS
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices and names of files as Windows does not have them")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Shelf
+from cfglint.run.discovery import Gathering, Shelf
 
 
 def checked(generated, job):

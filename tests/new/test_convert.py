@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Shelf
 from cfglint.new import generate, takes
 from cfglint.new.convert import Existing
-from cfglint.new.facts import Job
+from cfglint.new.job_spec import Job
+from cfglint.run.discovery import Gathering, Shelf
 
 TRAINER = """\
 output_dir: out

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cfglint.batch import steps
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.facts import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable
+from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable
 from cfglint.new.models import SHAPES
 
 VERSIONS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering, Shelf
 from cfglint.review.compare import Comparison
+from cfglint.run.discovery import Gathering, Shelf
 
 
 def run_of(files, **facts):

@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Tally
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch
 from cfglint.review.git import Repository
+from cfglint.run.discovery import Tally
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from cfglint.gather import Shelf
 from cfglint.review.git import GitProblem, Repository, Snapshot
+from cfglint.run.discovery import Shelf
 from cfglint.source.files import FileProblem
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-from cfglint import rule as rule_module
+from cfglint.findings import rule as rule_module
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Facts
-from cfglint.gather import Gathering
-from cfglint.house import House
-from cfglint.mend import mend
-from cfglint.repair import rewritten
+from cfglint.project.policy_schema import House
+from cfglint.rewrite.apply_fixes import mend
+from cfglint.rewrite.retarget import rewritten
 from cfglint.rules.catalogue import every_rule
-from cfglint.run import Run
+from cfglint.run.checked import Run
+from cfglint.run.discovery import Gathering
 
 NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
 RULES = every_rule()

@@ -17,8 +17,8 @@ from queue import Empty, Queue
 
 import pytest
 
-from cfglint.new.files import Keys, as_yaml
-from cfglint.schema import file_of
+from cfglint.frameworks.schema import file_of
+from cfglint.new.generated import Keys, as_yaml
 
 VERSION = "1.25.0"
 PATIENCE = 20  # seconds that an answer may take

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cfglint.source.document import MAPPING, SCALAR
 from cfglint.source.edit import DELETE, INSERT, REPLACE, Change, EditRefused, apply, edits
+from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
-from cfglint.source.readers import HJSON, STRICT_JSON, YAML11
 from cfglint.source.spelling import spell
 
 SMALL = settings(derandomize=True, max_examples=100, deadline=None)

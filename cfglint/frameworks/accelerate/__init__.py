@@ -7,10 +7,10 @@ from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.summary import Account
     from cfglint.source.document import Document, Path
-    from cfglint.source.readers import Reader
+    from cfglint.source.loaders import Reader
 
 KIND = "accelerate"
 NEWEST = "1.15.0"
@@ -82,7 +82,7 @@ class Accelerate(Framework):
 
     def account(self, config: AccelerateConfig) -> Account:
         """Machines, processes and precision."""
-        from cfglint.frameworks.accelerate.account import account
+        from cfglint.frameworks.accelerate.summary import account
 
         return account(config)
 
@@ -92,7 +92,7 @@ class Accelerate(Framework):
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """PyYAML's safe loader, or Python's json."""
-        from cfglint.source.readers import STRICT_JSON, YAML11
+        from cfglint.source.loaders import STRICT_JSON, YAML11
 
         return STRICT_JSON if document.syntax == "json" else YAML11
 

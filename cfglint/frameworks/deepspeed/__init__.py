@@ -7,14 +7,14 @@ from cfglint.source.document import MAPPING, SCALAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Config, Facts
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.summary import Account
     from cfglint.source.document import Document, Node
-    from cfglint.source.readers import Reader
+    from cfglint.source.loaders import Reader
 
 NEWEST = "0.19.8"
-RULE_MODULES = "files keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step traps"
+RULE_MODULES = "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step no_effect"
 
 # Keys that nobody else's JSON has at its top.
 SIGNS = frozenset(
@@ -128,7 +128,7 @@ class DeepSpeed(Framework):
 
     def account(self, config: DeepSpeedConfig) -> Account:
         """Optimizer, schedule, precision and ZeRO."""
-        from cfglint.frameworks.deepspeed.account import account
+        from cfglint.frameworks.deepspeed.summary import account
 
         return account(config)
 
@@ -139,7 +139,7 @@ class DeepSpeed(Framework):
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """hjson, which takes comments, missing quotes and a missing last brace, and refuses duplicate keys."""
-        from cfglint.source.readers import HJSON
+        from cfglint.source.loaders import HJSON
 
         return HJSON
 

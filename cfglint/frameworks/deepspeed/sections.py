@@ -70,7 +70,7 @@ class DeepSpeedSections(Config):
         That one takes no comments, and of equal keys the last. What only one of the two refuses is reported, and does
         not keep the file from being read.
         """
-        from cfglint.source.readers import HJSON, STRICT_JSON
+        from cfglint.source.loaders import HJSON, STRICT_JSON
 
         document = self.documents[0]
         reading = HJSON.read(document)

@@ -6,11 +6,11 @@ from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Config, Facts
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.summary import Account
     from cfglint.source.document import Document, Path
-    from cfglint.source.readers import Reader
+    from cfglint.source.loaders import Reader
 
 KIND = "huggingface"
 PACKAGE = "transformers"
@@ -175,7 +175,7 @@ class Trainer(Framework):
 
     def account(self, config: TrainerConfig) -> Account:
         """Length, learning rate, precision, and what the trainer fills in."""
-        from cfglint.frameworks.huggingface.account import account
+        from cfglint.frameworks.huggingface.summary import account
 
         return account(config)
 
@@ -185,7 +185,7 @@ class Trainer(Framework):
 
     def reader(self, document: Document, facts: Facts) -> Reader:
         """PyYAML's safe loader, or Python's json."""
-        from cfglint.source.readers import STRICT_JSON, YAML11
+        from cfglint.source.loaders import STRICT_JSON, YAML11
 
         return STRICT_JSON if document.syntax == "json" else YAML11
 

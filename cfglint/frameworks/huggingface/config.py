@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.files import TrainerFiles
+from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
+    from cfglint.frameworks.huggingface.deepspeed_integration import DeepSpeedLaunch
 
 
 class TrainerConfig(TrainerFiles):
@@ -28,12 +28,12 @@ class TrainerConfig(TrainerFiles):
         """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
         values = self.section("deepspeed")
         if values is None and self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
-            from cfglint.frameworks.huggingface.launcher import BlockLaunch
+            from cfglint.frameworks.huggingface.accelerate_block import BlockLaunch
 
             return BlockLaunch(self, self.launcher)
         if values is None:
             return None
-        from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch
+        from cfglint.frameworks.huggingface.deepspeed_integration import DeepSpeedLaunch
 
         named = self.files.get("deepspeed")
         document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))

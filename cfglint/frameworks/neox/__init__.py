@@ -7,11 +7,11 @@ from cfglint.source.document import MAPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.account import Account
     from cfglint.frameworks.base import Batch, Config, Facts
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.summary import Account
     from cfglint.source.document import Document
-    from cfglint.source.readers import Reader
+    from cfglint.source.loaders import Reader
 
 KIND = "neox"
 NEWEST = "2026-05"
@@ -93,15 +93,15 @@ class NeoX(Framework):
 
     def account(self, config: NeoXConfig) -> Account:
         """Model, length, learning rate, optimizer and precision."""
-        from cfglint.frameworks.neox.account import account
+        from cfglint.frameworks.neox.summary import account
 
         return account(config)
 
     def load_rules(self) -> None:
-        from cfglint.frameworks.neox.rules import construct, engine, fields, load, model, schedule, training, traps  # noqa: F401
+        from cfglint.frameworks.neox.rules import deepspeed_engine, fields, loading, model, neox_args, no_effect, schedule, training  # noqa: F401
 
     def reader(self, document: Document, facts: Facts) -> Reader:
-        from cfglint.source.readers import YAML11_FULL
+        from cfglint.source.loaders import YAML11_FULL
 
         return YAML11_FULL
 

@@ -6,7 +6,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 from __future__ import annotations
 
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.neox.refusals import describe, hollow, number, raised, whole
+from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised, whole
 from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 
 from __future__ import annotations
 
-from cfglint.frameworks.neox.refusals import number
+from cfglint.frameworks.neox.python_errors import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

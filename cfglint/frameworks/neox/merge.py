@@ -7,7 +7,7 @@ from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.fields import default
 from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 from cfglint.source.document import Problem
-from cfglint.source.readers import YAML11_FULL
+from cfglint.source.loaders import YAML11_FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cfglint.frameworks.neox.layers import dense, own_attention, transformer
-from cfglint.frameworks.neox.refusals import number, raised
+from cfglint.frameworks.neox.python_errors import number, raised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

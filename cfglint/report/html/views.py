@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
 from cfglint.report.html import excerpt, pictures
 from cfglint.report.html.numbers import Numbers, numbers
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Context, Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
     from cfglint.report.html.excerpt import Listed, Marked
     from cfglint.report.html.pictures import Pictures
 
@@ -249,7 +249,7 @@ def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
 
 def setting(entry: dict[str, Any], anchors: dict[str, str]) -> Setting:
     """One line; what is not known says what would tell it."""
-    from cfglint.report.account import spelled
+    from cfglint.report.summary import spelled
 
     file, line = entry["file"] or "", entry["line"]
     anchor = f"{anchors[file]}-{line}" if file in anchors else ""

@@ -7,7 +7,7 @@ import pytest
 from cfglint.frameworks import recognise
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.base import SURE, Facts
-from cfglint.gather import Gathering
+from cfglint.run.discovery import Gathering
 from cfglint.source.parse import parse
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n"

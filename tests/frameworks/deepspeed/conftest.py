@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
 from cfglint.frameworks.base import Facts
-from cfglint.run import Run
+from cfglint.run.checked import Run
 from cfglint.source.parse import parse
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.run import Run
+from cfglint.run.checked import Run
 from cfglint.source.parse import parse
 
 

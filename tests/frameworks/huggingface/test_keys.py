@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.mend import mend
+from cfglint.rewrite.apply_fixes import mend
 
 
 def test_unknown_keys_count_only_where_they_cannot_be_the_scripts_own(trainer, codes):

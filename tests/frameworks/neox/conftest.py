@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cfglint.frameworks.base import Facts
-from cfglint.run import Run
+from cfglint.run.checked import Run
 from cfglint.source.parse import parse
 
 SOUND = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.neox.fields import FIELDS
-from cfglint.run import Run
+from cfglint.run.checked import Run
 
 PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"

@@ -8,7 +8,7 @@ from cfglint.frameworks.neox import MARKERS
 from cfglint.frameworks.neox.deeperspeed import refusals, wrong
 from cfglint.frameworks.neox.fields import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
-from cfglint.frameworks.neox.rules import model, schedule, traps
+from cfglint.frameworks.neox.rules import model, no_effect, schedule
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from cfglint.frameworks.neox.rules import model, schedule, traps
         MEMBERS,
         model.CASED,
         schedule.DIVISORS,
-        traps.FALLS_THROUGH,
-        traps.COMPUTED,
+        no_effect.FALLS_THROUGH,
+        no_effect.COMPUTED,
         field_rules.HOMES,
         field_rules.ARITHMETIC,
         field_rules.REPLACED,

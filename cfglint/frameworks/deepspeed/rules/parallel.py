@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

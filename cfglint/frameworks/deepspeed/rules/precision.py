@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
-from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
-    from cfglint.fixes import remove
+    from cfglint.findings.fix_builders import remove
 
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, certainty, number, of, shown, strategy
-from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _said(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 
 def _meant(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     if value is False and "no" in allowed:
         return replace(setting, "no", "quote it", safe=True)

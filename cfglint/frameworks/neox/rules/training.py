@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
-from cfglint.frameworks.neox.refusals import describe, number
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove
-from cfglint.rule import SKIP, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def _class(config: NeoXConfig, name: str) -> str:
 
 
 def _nearest(key: str, taken: list[str]) -> str:
-    from cfglint.schema import distance
+    from cfglint.frameworks.schema import distance
 
     if key == "max_grad_norm":
         return "; `gradient_clipping` on the top level clips"
