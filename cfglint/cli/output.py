@@ -37,8 +37,8 @@ def to_file(text: str, output: str) -> bool:
 
     try:
         writing.put(output, text.encode("utf-8", "backslashreplace"))
-    except files.FileProblem as wrong:
-        fail(f"--output {wrong}")
+    except files.FileProblem as error:
+        fail(f"--output {error}")
         return False
     return True
 

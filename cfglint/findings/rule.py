@@ -69,13 +69,13 @@ class Rule:
         "example",
         "fails_at",
         "fixed",
-        "fragment",
         "good",
         "kinds",
         "name",
         "raises",
         "scope",
         "severity",
+        "when_partial",
     )
 
     def __init__(
@@ -86,7 +86,7 @@ class Rule:
         kinds: tuple[str, ...],
         fails_at: str | None,
         raises: str | None,
-        fragment: str,
+        when_partial: str,
         bad: str | dict[str, str],
         good: str | dict[str, str],
         fixed: str | None,
@@ -101,7 +101,7 @@ class Rule:
         self.kinds = kinds
         self.fails_at = fails_at
         self.raises = raises
-        self.fragment = fragment
+        self.when_partial = when_partial
         self.bad = bad
         self.good = good
         self.fixed = fixed
@@ -129,7 +129,7 @@ def rule(
     kinds: tuple[str, ...] = (),
     fails_at: str | None = None,
     raises: str | None = None,
-    fragment: str = KEEP,
+    when_partial: str = KEEP,
     bad: str | dict[str, str] = "",
     good: str | dict[str, str] = "",
     fixed: str | None = None,
@@ -146,7 +146,7 @@ def rule(
 
     def register(check: Check) -> Check:
         RULES.append(
-            Rule(code, name, severity, kinds, fails_at, raises, fragment, bad, good, fixed, example or {}, check, scope, by_version)
+            Rule(code, name, severity, kinds, fails_at, raises, when_partial, bad, good, fixed, example or {}, check, scope, by_version)
         )
         return check
 

@@ -11,7 +11,7 @@ from cfglint.source.document import SEQUENCE, child
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.run.loaded import Job
+    from cfglint.run.loaded import LoadedRun
     from cfglint.source.document import Document
 
 COMMENT = "comment"
@@ -20,7 +20,7 @@ MEANT = re.compile(r"[#/*]+\s*cfglint:")  # a comment that speaks to nobody but 
 CODE = re.compile(r"[^\s,]+")
 
 
-def silence(run: Job, found: list[Diagnostic]) -> list[Diagnostic]:
+def silence(run: LoadedRun, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files silence; the diagnostics of comments that silence nothing."""
     documents = {document.path: document for document in run.documents}
     ignores = {path: ignores_in(document) for path, document in documents.items()}

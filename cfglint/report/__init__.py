@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import Account
+    from cfglint.explain.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
@@ -24,7 +24,7 @@ def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:
     return str(module.render(outcomes))
 
 
-def render_account(form: str, told: Account) -> str:
+def render_account(form: str, told: RunSummary) -> str:
     """The account of a run in a format: `text`, `json` or `html`."""
     from cfglint.report import summary
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Facts, Version
+    from cfglint.frameworks.base import LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
@@ -29,7 +29,7 @@ class TrainerFiles(Config):
         "accumulation": "gradient_accumulation_steps",
     }
 
-    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
         self._version = facts.version(PACKAGE, NEWEST)
         self.files = attach(documents, kinds)
@@ -70,8 +70,8 @@ class TrainerFiles(Config):
     def _read(self, document: Document) -> Any:
         from cfglint.source.loaders import STRICT_JSON
 
-        reader = FRAMEWORK.reader(document, self.facts) if document is self.documents[0] else STRICT_JSON
-        reading = reader.read(document)
+        loader = FRAMEWORK.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
+        reading = loader.read(document)
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value
 

@@ -177,7 +177,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
         stops,
         diagnostic.exception or "",
-        mend(diagnostic.fix, texts) if diagnostic.fix else None,
+        apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None,
     )
 
 
@@ -194,7 +194,7 @@ def related(place: Place, words: str, anchors: dict[str, str], seen: list[Marked
     return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
-def mend(fix: Fix, texts: dict[str, str]) -> Mend:
+def apply_fixes(fix: Fix, texts: dict[str, str]) -> Mend:
     """A fix with its diff."""
     return Mend(fix.title, "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes", excerpt.diff(fix, texts))
 
