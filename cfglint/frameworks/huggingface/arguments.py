@@ -71,8 +71,8 @@ class Arguments:
 
                 try:
                     self.given[name] = converted(json.loads(value))
-                except (ValueError, RecursionError) as wrong:
-                    self.unparsed[name] = wrong
+                except (ValueError, RecursionError) as error:
+                    self.unparsed[name] = error
 
     def _rename(self) -> None:
         """Put values under the names that the release's own code goes on with."""
