@@ -218,7 +218,9 @@ def tables(trees: dict[str, Tree]) -> str:
         lines.append(f"    {_quoted(release)}: {{")
         for name, found in classes(tree).items():
             lines.append(f"        {_quoted(name)}: {{")
-            lines += [f"            {_quoted(field)}: ({_quoted(raw['type'])}, {_literal_of(raw['default'])})," for field, raw in found.items()]
+            lines += [
+                f"            {_quoted(field)}: ({_quoted(raw['type'])}, {_literal_of(raw['default'])})," for field, raw in found.items()
+            ]
             lines.append("        },")
         lines.append("    },")
     return "\n".join([*lines, "}", ""])

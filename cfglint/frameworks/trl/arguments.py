@@ -29,7 +29,7 @@ class TrlArguments(Arguments):
         self.fields = fields
         self.dict_fields = (*DICT_FIELDS, *(name for name in INLINE_JSON[release] if name in fields.types))
         super().__init__(values, version)
-        self.undecided = (fields.undecided - self.given.keys()) | refused
+        self.undecided = frozenset((fields.undecided - self.given.keys()) | refused)
         if release == PRECISION_BY_DEFAULT and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
             self.defaults = {**self.defaults, "bf16": not self["fp16"]}
             self.given.pop("bf16", None)
@@ -37,10 +37,6 @@ class TrlArguments(Arguments):
     def release_defaults(self, version: Version) -> dict[str, Any]:
         """The fields of the trainer's class with their defaults."""
         return self.fields.defaults
-
-    def known(self, *names: str) -> bool:
-        """Whether the values of all of these fields are known."""
-        return not self.undecided.intersection(names)
 
     def kind_of(self, name: str) -> str:
         """The type of a field in the words of `huggingface.fields`."""

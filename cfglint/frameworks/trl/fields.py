@@ -55,7 +55,7 @@ class Fields:
         for name in (*BESIDE, *(f"{each} script" for each in candidates), *candidates):
             self._add(TABLES[release].get(name, {}))
         if len(candidates) > 1:
-            self.undecided = differing(release, candidates, self.defaults, transformers)
+            self.undecided = differing(release, candidates, transformers)
             for name in self.undecided:
                 self.defaults[name] = None
 
@@ -82,11 +82,13 @@ def parsed(name: str, transformers: Version) -> str:
     return PARSED.get(name) or (kind if kind in ("int", "float", "bool") else "str")
 
 
-def differing(release: str, trainers: list[str], base: dict[str, Any], transformers: Version) -> set[str]:
+def differing(release: str, trainers: list[str], transformers: Version) -> set[str]:
     """The fields that not all of the trainers have with one default."""
+    base = argument_defaults(transformers)
+    tables = [{**base, **{field: default for field, (_, default) in TABLES[release][name].items()}} for name in trainers]
     found: set[str] = set()
     for name in {field for trainer in trainers for field in TABLES[release][trainer]}:
-        values = [TABLES[release][trainer][name][1] if name in TABLES[release][trainer] else argument_defaults(transformers).get(name) for trainer in trainers]
+        values = [table.get(name) for table in tables]
         if any(value != values[0] or type(value) is not type(values[0]) for value in values):
             found.add(name)
     return found

@@ -72,8 +72,8 @@ def converted(text: str, kind: str, null_words: bool) -> Any:
         return int(text)
     if kind in ("float", "list:float"):
         return float(text)
-    if kind == "dict":
-        return dict(text)  # type: ignore[call-overload]  # as argparse does it: only the empty string is a mapping
+    if kind == "dict" and not text:
+        return {}  # dict("") is a mapping, dict of any other string is refused
     raise ValueError(text)
 
 
