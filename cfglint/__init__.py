@@ -7,13 +7,13 @@ __all__ = ["check", "diff", "fix", "plan"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.library import check, diff, fix, plan
+    from cfglint.api import check, diff, fix, plan
 
 
 def __getattr__(name: str) -> object:
-    """The functions of `cfglint.library`, imported when one is asked for: the command needs none of them."""
+    """The functions of `cfglint.api`, imported when one is asked for: the command needs none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from cfglint import library
+    from cfglint import api
 
-    return getattr(library, name)
+    return getattr(api, name)

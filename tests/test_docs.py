@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cfglint import configuration
+from cfglint.project import settings_file
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ("rules.md",)  # held by the tests of what makes them
@@ -51,8 +51,8 @@ def test_commands_print_what_is_shown(page, folder, replay, updating):
 def test_configurations_are_accepted(page):
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["language"] == "toml":
-            table = configuration.parse(block["text"].encode("utf-8"), page.name)
-            configuration.Configuration(table.get("tool", {}).get("cfglint", table), page.name)
+            table = settings_file.parse(block["text"].encode("utf-8"), page.name)
+            settings_file.Configuration(table.get("tool", {}).get("cfglint", table), page.name)
 
 
 @every_page

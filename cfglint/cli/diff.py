@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.cli.common import (
+from cfglint.cli.console import fail, warn
+from cfglint.cli.options import (
     UsageError,
     add_finding_options,
     add_output_options,
@@ -16,21 +17,20 @@ from cfglint.cli.common import (
     silence,
     tell_unknown,
 )
-from cfglint.cli.say import fail, say
-from cfglint.cli.write import write
-from cfglint.diagnostic import INTERNAL
-from cfglint.gather import Gathering, Tally, UnknownKind
+from cfglint.cli.output import write
+from cfglint.findings.diagnostic import INTERNAL
+from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
-from cfglint.review import pairing
+from cfglint.review import renames
 from cfglint.review.compare import Comparison
-from cfglint.selection import Selection
+from cfglint.run.discovery import Discovery, ScanStats, UnknownKindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.arguments import Namespace, Parser
-    from cfglint.configuration import Configuration
-    from cfglint.run import Run
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.project.settings_file import Configuration
+    from cfglint.run.checked import CheckedRun
 
 
 def add_arguments(parser: Parser) -> None:
@@ -44,14 +44,14 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Compare, report, and tell by the exit status."""
-    tally = Tally()
+    tally = ScanStats()
     try:
         project = load_configuration(arguments)
         comparisons = compare(arguments, project, tally)
-    except (UsageError, UnknownKind) as wrong:
-        return fail(str(wrong))
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
     status = finish(arguments, project, comparisons)
-    say(summary(comparisons, tally))
+    warn(summary(comparisons, tally))
     return 2 if tally.unreadable else status
 
 
@@ -68,7 +68,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 
-def summary(comparisons: list[Comparison], tally: Tally) -> str:
+def summary(comparisons: list[Comparison], tally: ScanStats) -> str:
     """How many runs there were, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
@@ -77,7 +77,7 @@ def summary(comparisons: list[Comparison], tally: Tally) -> str:
     return "; ".join([*parts, *left_out(tally)])
 
 
-def compare(arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+def compare(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
     """The comparisons that the paths ask for."""
     old, new = sides(arguments)
     for path in (*old, *new):
@@ -101,43 +101,43 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
     return arguments.paths[:1], arguments.paths[1:]
 
 
-def gathering(arguments: Namespace, project: Configuration, tally: Tally, *, whole: bool, kind: str | None = None) -> Gathering:
+def gathering(arguments: Namespace, project: Configuration, tally: ScanStats, *, whole: bool, kind: str | None = None) -> Discovery:
     """What makes runs of the paths of a side."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
-    found = Gathering(facts_of(arguments, project, whole), arguments.kind or kind, section)
+    found = Discovery(facts_of(arguments, project, whole), arguments.kind or kind, section)
     found.tally = tally
     return found
 
 
-def of_files(old: str, new: str, arguments: Namespace, project: Configuration, tally: Tally) -> Comparison:
+def of_files(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> Comparison:
     """Two files; what one of them is, the other is, too, where it does not tell."""
-    runs: list[Run | None] = [of_file(path, arguments, project, tally) for path in (old, new)]
+    runs: list[CheckedRun | None] = [of_file(path, arguments, project, tally) for path in (old, new)]
     told = next((each for each in runs if each is not None), None)
     if told is None:
-        raise UnknownKind(old)
+        raise UnknownKindError(old)
     return Comparison(
         *(each or of_file(path, arguments, project, tally, told.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
     )
 
 
-def of_file(path: str, arguments: Namespace, project: Configuration, tally: Tally, kind: str | None = None) -> Run | None:
+def of_file(path: str, arguments: Namespace, project: Configuration, tally: ScanStats, kind: str | None = None) -> CheckedRun | None:
     """The run of a file with the files that it names; None where its kind cannot be told."""
-    runs = gathering(arguments, project, tally if kind else Tally(), whole=False, kind=kind).each([path])
+    runs = gathering(arguments, project, tally if kind else ScanStats(), whole=False, kind=kind).each([path])
     return next((each for _, each in runs), None)
 
 
-def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
     """The runs of two folders, paired by their paths below them, the rest by what is in them."""
     before, after = (below(folder, arguments, project, tally) for folder in (old, new))
     if not before and not after:
         raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
-    renamed = pairing.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
+    renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
     came_from = set(renamed.values())
     names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))
     return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
 
 
-def below(folder: str, arguments: Namespace, project: Configuration, tally: Tally) -> dict[str, Run]:
+def below(folder: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> dict[str, CheckedRun]:
     """The runs of a folder by the path of their first file below it."""
     runs = gathering(arguments, project, tally, whole=False).each([folder])
     return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.cli.say import fail
+from cfglint.cli.console import fail
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.arguments import Namespace, Parser
+    from cfglint.cli.argument_parser import Namespace, Parser
 
 
 def add_arguments(parser: Parser) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.say import fail
-from cfglint.schema import file_of, kinds
+from cfglint.cli.console import fail
+from cfglint.frameworks.schema import file_of, kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.arguments import Namespace, Parser
+    from cfglint.cli.argument_parser import Namespace, Parser
 
 
 def add_arguments(parser: Parser) -> None:

@@ -50,7 +50,7 @@ class Setting:
         """The key as a JSON pointer into its file."""
         if self.document is None:
             return pointer(self.path)
-        from cfglint.source.section import in_file
+        from cfglint.source.sections import in_file
 
         return pointer(in_file(self.document, self.path))
 

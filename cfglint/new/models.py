@@ -8,7 +8,7 @@ micro batch of llama/train_config.yml.
 
 from __future__ import annotations
 
-from cfglint.new.facts import Contradiction
+from cfglint.new.job_spec import Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Outcome
-    from cfglint.explain import Account
-    from cfglint.reconcile import Explanation
+    from cfglint.explain.log_analysis import Explanation
+    from cfglint.explain.summary import RunSummary
+    from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
 FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
@@ -24,33 +24,33 @@ def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:
     return str(module.render(outcomes))
 
 
-def render_account(form: str, told: Account) -> str:
+def render_account(form: str, told: RunSummary) -> str:
     """The account of a run in a format: `text`, `json` or `html`."""
-    from cfglint.report import account
+    from cfglint.report import summary
 
     if form == "json":
-        from cfglint.explain import table
+        from cfglint.explain.summary import table
 
-        return account.as_json(table(told))
+        return summary.as_json(table(told))
     if form == "html":
-        from cfglint.explain import pictured
+        from cfglint.explain.summary import pictured
         from cfglint.report import html
 
         return html.explain(pictured(told))
-    return account.as_text(told)
+    return summary.as_text(told)
 
 
 def render_log(form: str, path: str, found: list[Explanation]) -> str:
     """What the banners of a training log tell, in a format: `text`, `json` or `html`."""
-    from cfglint.report import account
+    from cfglint.report import summary
 
     if form == "json":
-        return account.log_as_json(found)
+        return summary.log_as_json(found)
     if form == "html":
         from cfglint.report import html
 
         return html.log(path, found)
-    return account.log_as_text(path, found)
+    return summary.log_as_text(path, found)
 
 
 def render_changes(form: str, comparisons: list[Comparison], colour: bool = False) -> str:

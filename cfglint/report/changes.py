@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Outcome
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
     from cfglint.review.settings import SettingChange, State
@@ -18,7 +18,7 @@ NOTHING = "no change in meaning"
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
     """The new sides with nothing but their new findings."""
-    from cfglint.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Outcome
 
     sides = [(each.after, each.new) for each in comparisons if each.after is not None]
     return [Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, new) for side, new in sides]

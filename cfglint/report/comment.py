@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.report.changes import NOTHING, block, title
 from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, size, tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
 HEAD = "| run | starts | global batch | total steps | new findings | gone |\n|---|---|---|---|---|--:|\n"

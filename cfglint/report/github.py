@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
-from cfglint.identity import fingerprints
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.fingerprint import fingerprints
 from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Outcome
 
 SEVERITIES = {ERROR: "critical", WARNING: "minor", INFO: "info"}
 

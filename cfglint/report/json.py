@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
 
 
 def render(outcomes: list[Outcome]) -> str:

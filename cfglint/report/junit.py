@@ -5,12 +5,12 @@ Info is a passed test with a note, and a silenced finding a skipped test.
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INFO
+from cfglint.findings.diagnostic import ERROR, INFO
 from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 CLEAN = "no findings"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.rule import Rule
+    from cfglint.findings.rule import Rule
 
 FAMILIES = {
     "SRC": "Reading a file",

@@ -31,7 +31,7 @@ NARROWEST = 20  # columns that a note gets at least
 
 
 def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
-    """The plans in a format; `told` is `cfglint.planning.table`."""
+    """The plans in a format; `told` is `cfglint.rewrite.plan.table`."""
     if form == "json":
         from cfglint.report.json import dumps
 

@@ -9,8 +9,8 @@ import json
 import os
 
 from cfglint import __version__
-from cfglint.diagnostic import ERROR, INFO, INTERNAL, WARNING
-from cfglint.identity import fingerprints
+from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+from cfglint.findings.fingerprint import fingerprints
 from cfglint.report import manual
 from cfglint.report.text import shown
 from cfglint.rules.catalogue import every_rule
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Diagnostic, Fix, Outcome, Place
-    from cfglint.rule import Rule
+    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.rule import Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.diagnostic import Diagnostic, Outcome, Place
+    from cfglint.findings.diagnostic import Diagnostic, Outcome, Place
 
     Segments = list[tuple[str, str]]  # (style, text)
 

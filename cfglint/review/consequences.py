@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from math import isclose, isfinite, sqrt
 
-from cfglint.explain import origin
-from cfglint.repair import tuned
+from cfglint.explain.summary import origin
 from cfglint.review.settings import equal, missing_files
+from cfglint.rewrite.retarget import tuned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.account import Item
-    from cfglint.review.side import Side
+    from cfglint.frameworks.summary import Item
+    from cfglint.review.snapshot import Side
 
 VERSION = "target"
 PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys that give the highest learning rate

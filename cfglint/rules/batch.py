@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.setting import AUTO
-from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.base import Batch, Config
     from cfglint.frameworks.setting import Setting
 
@@ -67,7 +67,7 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     ERROR,
     kinds=(DEEPSPEED, NEOX),
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"gradient_accumulation_steps": 4}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
     example={"kind": DEEPSPEED, "gpus": 8},
@@ -188,7 +188,7 @@ def gpus_differ(config: Config) -> Iterator[Finding]:
     if isinstance(imposed, int) and offered is not None and imposed != offered:
         yield Finding(
             config.setting("global_num_gpus"),
-            f"the batch is computed for {imposed} GPUs, and {config.facts.gpus_from} says {offered}",
+            f"the batch is computed for {imposed} GPUs, and {config.facts.gpus_source} says {offered}",
         )
 
 
@@ -235,7 +235,7 @@ def model_size(config: Config) -> int:
 
 def _problem(config: Config, reason: str) -> Iterator[Finding]:
     problem = config.batch.problem
-    if problem is None or problem.reason != reason or any(key in config.disputed for key in config.batch_keys.values()):
+    if problem is None or problem.reason != reason or any(key in config.mismatched_keys for key in config.batch_keys.values()):
         return
     batch = config.batch
     terms = () if reason == "layout" else (batch.global_batch, batch.micro_batch, batch.accumulation)
@@ -269,6 +269,6 @@ def _solution(config: Config) -> Fix | None:
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * ways)
     if rest or not accumulation:
         return None
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     return replace(batch.accumulation, accumulation, f"set {batch.accumulation.name} to {accumulation}", safe=True)

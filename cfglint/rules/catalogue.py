@@ -8,7 +8,7 @@ from cfglint.rules.project import project_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.rule import Rule
+    from cfglint.findings.rule import Rule
 
 
 def every_rule() -> list[Rule]:

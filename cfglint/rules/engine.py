@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
+from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
+from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.frameworks import framework
-from cfglint.rule import CONFIG, RULES, SKIP, WARN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.rule import Finding, Rule
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
-    from cfglint.job import Job
-    from cfglint.rule import Finding, Rule
+    from cfglint.run.loaded import LoadedRun
     from cfglint.source.document import Document, Node
 
 MOST = 1000  # diagnostics of one config
@@ -23,14 +23,22 @@ def rules_for(kind: str) -> list[Rule]:
     """The rules that look at configs of a kind, shared ones first."""
     if kind not in _by_kind:
         load_shared()
-        framework(kind).load_rules()
-        _by_kind[kind] = [rule for rule in RULES if rule.scope == CONFIG and (not rule.kinds or kind in rule.kinds)]
+        own = framework(kind)
+        own.load_rules()
+        if own.base:
+            framework(own.base).load_rules()
+        _by_kind[kind] = [
+            rule
+            for rule in RULES
+            if rule.scope == CONFIG
+            and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
+        ]
     return _by_kind[kind]
 
 
 def load_shared() -> None:
     """Import the modules of shared rules, which registers them."""
-    from cfglint.rules import batch, reading, spelling  # noqa: F401
+    from cfglint.rules import batch, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:
@@ -38,7 +46,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
@@ -49,8 +57,8 @@ def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diag
                     diagnostics.append(diagnostic)
                     if len(diagnostics) >= MOST:
                         break
-        except Exception as wrong:
-            diagnostics.append(internal(f"rule {rule.code}", wrong, config.documents[0]))
+        except Exception as error:
+            diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
     return diagnostics
@@ -59,9 +67,9 @@ def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diag
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding, its severity lowered where the file may be a part of a run or have another reader."""
     severity = finding.severity or rule.severity
-    if not config.facts.whole and rule.fragment == SKIP:
+    if not config.facts.whole and rule.when_partial == SKIP:
         return None
-    if severity == ERROR and not config.facts.whole and rule.fragment == WARN:
+    if severity == ERROR and not config.facts.whole and rule.when_partial == WARN:
         severity = WARNING
     if severity == ERROR and finding.consumer_only and not config.facts.declared:
         severity = WARNING
@@ -83,9 +91,9 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     )
 
 
-def internal(where: str, wrong: Exception, document: Document) -> Diagnostic:
+def internal(where: str, error: Exception, document: Document) -> Diagnostic:
     """A bug of ours as a diagnostic: it says nothing about the config, and the exit status is 2."""
-    told = f"{type(wrong).__name__}: {clipped(str(wrong))}"
+    told = f"{type(error).__name__}: {clipped(str(error))}"
     message = f"internal error in {where}: {told}. This is a bug in cfglint; please report it with this file."
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message)
 

@@ -1,7 +1,7 @@
 """A text as a tree of nodes, each of which knows its span.
 
 The tree is what the syntax says, not what a framework makes of it: scalars keep their text, duplicate
-keys stay, aliases are not expanded. `cfglint.source.readers` turns it into values.
+keys stay, aliases are not expanded. `cfglint.source.loaders` turns it into values.
 """
 
 from __future__ import annotations

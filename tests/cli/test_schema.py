@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cfglint.cli import main
-from cfglint.schema import file_of, kinds
+from cfglint.frameworks.schema import file_of, kinds
 
 
 def test_lists_the_kinds(capsys):

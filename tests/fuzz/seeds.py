@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from cfglint.frameworks import kinds
-from cfglint.gather import EXTENSIONS
+from cfglint.frameworks.schema import file_of
 from cfglint.rules.catalogue import every_rule
-from cfglint.schema import file_of
+from cfglint.run.discovery import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}

@@ -12,8 +12,8 @@ import time
 import pytest
 from soundness import harmless, strict
 
-from cfglint import gather
 from cfglint.cli import main
+from cfglint.run import discovery
 from cfglint.source import files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and names as POSIX has them")
@@ -147,7 +147,7 @@ sys.exit(status)
 
 def test_a_file_that_vanishes_after_the_walk(folder, check, monkeypatch, good):
     (folder / "a.json").write_text(good.text)
-    monkeypatch.setattr(gather.files, "walk", lambda path, walk=files.walk: [*walk(path), (folder / "a.json").unlink()][:-1])
+    monkeypatch.setattr(discovery.files, "walk", lambda path, walk=files.walk: [*walk(path), (folder / "a.json").unlink()][:-1])
     status, out, err = check(".")
     assert status == 2
     assert "1 file could not be opened: ./a.json" in err

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.diagnostic import ERROR, Diagnostic, FileEdit, Fix, Outcome, Place
-from cfglint.job import NUMBERS
+from cfglint.findings.diagnostic import ERROR, Diagnostic, FileEdit, Fix, Outcome, Place
+from cfglint.run.loaded import NUMBERS
 
 HOSTILE = [
     "two\nlines",

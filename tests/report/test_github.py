@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import INFO, WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 
 

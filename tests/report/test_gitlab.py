@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cfglint.diagnostic import INFO, WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import FileEdit, Fix, Place
+from cfglint.findings.diagnostic import FileEdit, Fix, Place
+from cfglint.findings.rule import Rule
 from cfglint.report.html import excerpt, rules
-from cfglint.rule import Rule
 
 TEXT = "a: 1\nbee: 22\nc: 3\n\nd: 4\ne: 5\nf: 6\n"
 LINES = TEXT.splitlines()

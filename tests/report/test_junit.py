@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from cfglint.diagnostic import INFO, WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from cfglint.diagnostic import INFO, WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 from cfglint.report.markdown import MARK
 

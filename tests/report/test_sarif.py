@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from cfglint.diagnostic import INFO, WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 from cfglint.rules.catalogue import every_rule
 

@@ -9,7 +9,7 @@ from cfglint.frameworks.deepspeed import models
 from cfglint.frameworks.deepspeed.rules import keys as deepspeed_keys
 from cfglint.frameworks.huggingface import fields
 from cfglint.frameworks.neox import fields as neox_fields
-from cfglint.schema import load, numbers
+from cfglint.frameworks.schema import load, numbers
 
 WITHOUT_EFFECT = {"trackio_space_id"}  # a default that no number of a run depends on
 BOUNDED_BY_CODE = {"loss_scale", "update_interval"}  # the model's own reader holds these to their minimum

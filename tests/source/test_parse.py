@@ -25,7 +25,7 @@ def test_json_needs_nothing_beyond_the_interpreter():
 import sys
 before = set(sys.modules)
 from cfglint.source.parse import parse
-from cfglint.source.readers import HJSON, STRICT_JSON
+from cfglint.source.loaders import HJSON, STRICT_JSON
 document = parse("a.json", '{"a": [1, 2.5, "x"]}', "json")
 assert HJSON.read(document).value == STRICT_JSON.read(document).value == {"a": [1, 2.5, "x"]}
 print(sorted(name for name in set(sys.modules) - before if not name.startswith("cfglint")))

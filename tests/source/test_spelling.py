@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from cfglint.source.document import MAPPING
+from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
-from cfglint.source.readers import HJSON, STRICT_JSON, YAML11
 from cfglint.source.spelling import spell, spell_key
 
 

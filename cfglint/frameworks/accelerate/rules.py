@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
-from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Version
+    from cfglint.frameworks.schema import Schema
     from cfglint.frameworks.setting import Setting
-    from cfglint.schema import Schema
 
 KINDS = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
@@ -58,7 +58,7 @@ DEEPSPEED = "distributed_type: DEEPSPEED\nnum_processes: 8\n"
 
 def schema() -> Schema:
     """The keys of a launch file."""
-    from cfglint.schema import load
+    from cfglint.frameworks.schema import load
 
     return load("accelerate")
 
@@ -113,7 +113,7 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     known = known_keys(config)
     unknown = [key for key in config.values if key not in known]
     for key in unknown:
-        from cfglint.fixes import rename
+        from cfglint.findings.fix_builders import rename
 
         setting = config.setting(key)
         near = [each for each in schema().nearest((), key) if len(each.path) == 1] if isinstance(key, str) else []
@@ -170,7 +170,7 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/config/config_args.py:98, 169-175.
     """
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     if not config.values:
         return
@@ -216,7 +216,7 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
     bad="distributed_type: MULTI_GPU\nmixed_precision: bf16\n",
     good=GPUS + "mixed_precision: bf16\n",
@@ -261,7 +261,7 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/launch.py:140, 274, 518.
     """
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     value = config.get("mixed_precision")
     if value is None or config.precision is not None or not config.local:
@@ -401,7 +401,7 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/launch.py:1264-1281.
     """
-    from cfglint.fixes import rename
+    from cfglint.findings.fix_builders import rename
 
     for name in ("deepspeed_config", "fsdp_config", "parallelism_config"):
         for key in config.section(name):
@@ -437,7 +437,7 @@ def left_to_deepspeed_file(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396.
     """
-    from cfglint.fixes import remove
+    from cfglint.findings.fix_builders import remove
 
     if not config.uses_deepspeed or not config.local or not named_file(config):
         return
@@ -619,7 +619,7 @@ def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="AssertionError: When using multiple machines, you need to specify the main process IP.",
     bad="distributed_type: 'NO'\nnum_machines: 2\n",
     good="distributed_type: 'NO'\nnum_machines: 2\nmain_process_ip: 10.0.0.1\nmain_process_port: 29500\n",
@@ -702,9 +702,9 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if None in sizes.values():
         return
-    wrong = exclusive(config) or unsharded(config) or unmatched(config)
-    if wrong:
-        yield Finding(config.setting("parallelism_config"), wrong[0], exception=wrong[1])
+    error = exclusive(config) or unsharded(config) or unmatched(config)
+    if error:
+        yield Finding(config.setting("parallelism_config"), error[0], exception=error[1])
 
 
 def exclusive(config: AccelerateConfig) -> tuple[str, str] | None:

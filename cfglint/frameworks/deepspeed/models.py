@@ -6,8 +6,8 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
-from cfglint.frameworks.deepspeed import lax
-from cfglint.frameworks.deepspeed.lax import Refused
+from cfglint.frameworks import pydantic
+from cfglint.frameworks.pydantic import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Field:
         self.older = older
         self.model = model
 
-    def reader(self, version: Version) -> Callable[[Any], Any]:
+    def loader(self, version: Version) -> Callable[[Any], Any]:
         """How a release reads the value."""
         return self.older[1] if self.older is not None and version < self.older[0] else self.read
 
@@ -203,7 +203,7 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     if field.model is not None:
         return read_nested(section, field, key, value)
     try:
-        found = field.reader(section.version)(value)
+        found = field.loader(section.version)(value)
     except Refused as refusal:
         message = str(refusal)
         kind = CHOICE if message.startswith(("Input should be 0", "Input should be '")) else TYPE
@@ -236,22 +236,22 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
 
 def flag(default: bool = False, **options: Any) -> Field:
     """A boolean key."""
-    return Field(lax.boolean, default, **options)
+    return Field(pydantic.boolean, default, **options)
 
 
 def count(default: int, least: float | None = 0, **options: Any) -> Field:
     """An integer key, not negative unless `least` says otherwise."""
-    return Field(lax.integer, default, least=least, **options)
+    return Field(pydantic.integer, default, least=least, **options)
 
 
 def share(default: float, **options: Any) -> Field:
     """A number from 0 to 1."""
-    return Field(lax.number, default, least=0.0, most=1.0, **options)
+    return Field(pydantic.number, default, least=0.0, most=1.0, **options)
 
 
 def name_list(value: Any) -> list[str]:
     """A list of strings, or one string for a list of one."""
-    return [value] if isinstance(value, str) else lax.items_of(lax.text)(value)
+    return [value] if isinstance(value, str) else pydantic.items_of(pydantic.text)(value)
 
 
 def loss_scale(value: Any) -> float:
@@ -262,7 +262,7 @@ def loss_scale(value: Any) -> float:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
         raise Refused("Value error, fp16.loss_scale must be a number") from None
-    if not lax.finite(found):
+    if not pydantic.finite(found):
         raise Refused("Value error, fp16.loss_scale must be a finite number (not inf/-inf/nan)")
     if found < 0:
         raise Refused("Value error, fp16.loss_scale must be >= 0 (0 enables dynamic loss scaling)")
@@ -275,13 +275,13 @@ def scale_integer(key: str) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         if isinstance(value, bool):
             raise Refused(f"Value error, fp16.{key} must be an integer, not bool")
-        if isinstance(value, float) and not lax.finite(value):
+        if isinstance(value, float) and not pydantic.finite(value):
             raise Refused(f"Value error, fp16.{key} must be a finite number (not inf/-inf/nan)")
         try:
             int(value)
         except (TypeError, ValueError):
             raise Refused(f"Value error, fp16.{key} must be an integer") from None
-        return lax.integer(value)
+        return pydantic.integer(value)
 
     return read
 
@@ -318,13 +318,13 @@ def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
 
 
-DEVICE = lax.one_of("none", "cpu", "nvme")
+DEVICE = pydantic.one_of("none", "cpu", "nvme")
 
 OFFLOAD_PARAM = Model(
     "DeepSpeedZeroOffloadParamConfig",
     {
         "device": Field(DEVICE, "none"),
-        "nvme_path": Field(lax.optional(lax.path)),
+        "nvme_path": Field(pydantic.optional(pydantic.path)),
         "buffer_count": count(5),
         "buffer_size": count(100_000_000),
         "max_in_cpu": count(1_000_000_000),
@@ -336,7 +336,7 @@ OFFLOAD_OPTIMIZER = Model(
     "DeepSpeedZeroOffloadOptimizerConfig",
     {
         "device": Field(DEVICE, "none"),
-        "nvme_path": Field(lax.optional(lax.path)),
+        "nvme_path": Field(pydantic.optional(pydantic.path)),
         "buffer_count": count(4),
         "pin_memory": flag(True),
         "pipeline_read": flag(),
@@ -351,16 +351,16 @@ OFFLOAD_OPTIMIZER = Model(
 ZENFLOW = Model(
     "ZenFlowConfig",
     {
-        "topk_ratio": Field(lax.number, 0.1, above=0.0, below=1.0),
-        "select_strategy": Field(lax.text, "auto"),
-        "select_interval": Field(lax.text_or_integer, "auto"),
-        "update_interval": Field(lax.text_or_integer, "auto"),
+        "topk_ratio": Field(pydantic.number, 0.1, above=0.0, below=1.0),
+        "select_strategy": Field(pydantic.text, "auto"),
+        "select_interval": Field(pydantic.text_or_integer, "auto"),
+        "update_interval": Field(pydantic.text_or_integer, "auto"),
         "overlap_step": flag(),
         "offload": flag(),
         "auto_ratio": share(0.99),
         "full_warm_up_rounds": count(0, None),
         "pt_reserved_cores_perc": share(0.5, since=(0, 17, 6)),
-        "steps_per_epoch": Field(lax.optional(lax.integer)),
+        "steps_per_epoch": Field(pydantic.optional(pydantic.integer)),
     },
     check_zenflow,
     nullable=True,
@@ -373,24 +373,24 @@ LEAF_MODULE = Model(
 ZERO = Model(
     "DeepSpeedZeroConfig",
     {
-        "stage": Field(lax.stage, 0),
+        "stage": Field(pydantic.stage, 0),
         "contiguous_gradients": flag(True),
         "reduce_scatter": flag(True),
-        "reduce_bucket_size": Field(lax.integer, 500_000_000, least=0, above=0, above_since=(0, 19, 6)),
+        "reduce_bucket_size": Field(pydantic.integer, 500_000_000, least=0, above=0, above_since=(0, 19, 6)),
         "use_multi_rank_bucket_allreduce": flag(True, since=(0, 12, 4)),
         "allgather_partitions": flag(True),
         "allgather_bucket_size": count(500_000_000),
-        "overlap_comm": Field(lax.optional(lax.boolean)),
+        "overlap_comm": Field(pydantic.optional(pydantic.boolean)),
         "compute_grad_norm": flag(True, since=(0, 19, 7)),
         "load_from_fp32_weights": flag(True),
         "elastic_checkpoint": flag(),
-        "offload_param": Field(lax.anything, model=OFFLOAD_PARAM),
-        "offload_optimizer": Field(lax.anything, model=OFFLOAD_OPTIMIZER),
-        "zenflow": Field(lax.anything, model=ZENFLOW, since=(0, 17, 5)),
+        "offload_param": Field(pydantic.anything, model=OFFLOAD_PARAM),
+        "offload_optimizer": Field(pydantic.anything, model=OFFLOAD_OPTIMIZER),
+        "zenflow": Field(pydantic.anything, model=ZENFLOW, since=(0, 17, 5)),
         "sub_group_size": count(1_000_000_000),
-        "cpu_offload_param": Field(lax.optional(lax.boolean)),
-        "cpu_offload_use_pin_memory": Field(lax.optional(lax.boolean)),
-        "cpu_offload": Field(lax.optional(lax.boolean)),
+        "cpu_offload_param": Field(pydantic.optional(pydantic.boolean)),
+        "cpu_offload_use_pin_memory": Field(pydantic.optional(pydantic.boolean)),
+        "cpu_offload": Field(pydantic.optional(pydantic.boolean)),
         "prefetch_bucket_size": count(50_000_000, alias="stage3_prefetch_bucket_size"),
         "param_persistence_threshold": count(100_000, alias="stage3_param_persistence_threshold"),
         "model_persistence_threshold": count(MAXSIZE, alias="stage3_model_persistence_threshold"),
@@ -417,8 +417,8 @@ ZERO = Model(
         "save_muon_momentum_buffer_in_memory": flag(since=(0, 18, 9)),
         "mics_shard_size": count(-1, None, until=(0, 19, 7)),
         "mics_hierarchical_params_gather": flag(until=(0, 19, 7)),
-        "zeropp_loco_param": Field(lax.optional(lax.mapping), since=(0, 16, 2), until=(0, 19, 8)),
-        "leaf_module": Field(lax.anything, {}, model=LEAF_MODULE, since=(0, 18, 0)),
+        "zeropp_loco_param": Field(pydantic.optional(pydantic.mapping), since=(0, 16, 2), until=(0, 19, 8)),
+        "leaf_module": Field(pydantic.anything, {}, model=LEAF_MODULE, since=(0, 18, 0)),
     },
     check_zero,
 )
@@ -427,12 +427,12 @@ FP16 = Model(
     {
         "enabled": flag(),
         "auto_cast": flag(),
-        "loss_scale": Field(loss_scale, 0.0, older=((0, 18, 8), lax.number)),
+        "loss_scale": Field(loss_scale, 0.0, older=((0, 18, 8), pydantic.number)),
         "initial_scale_power": count(16, None),
-        "loss_scale_window": Field(scale_integer("loss_scale_window"), 1000, older=((0, 19, 3), lax.integer)),
+        "loss_scale_window": Field(scale_integer("loss_scale_window"), 1000, older=((0, 19, 3), pydantic.integer)),
         "hysteresis": count(2, None),
         "consecutive_hysteresis": flag(),
-        "min_loss_scale": Field(scale_integer("min_loss_scale"), 1, older=((0, 19, 3), lax.integer)),
+        "min_loss_scale": Field(scale_integer("min_loss_scale"), 1, older=((0, 19, 3), pydantic.integer)),
         "fp16_master_weights_and_grads": flag(),
     },
     check_fp16,
@@ -450,15 +450,15 @@ BF16 = Model(
 )
 COMMS_LOGGER = Model(
     "CommsLoggerConfig",
-    {"enabled": flag(), "prof_all": flag(True), "prof_ops": Field(lax.items, ()), "verbose": flag(), "debug": flag()},
+    {"enabled": flag(), "prof_all": flag(True), "prof_ops": Field(pydantic.items, ()), "verbose": flag(), "debug": flag()},
 )
-OPTIONAL_TEXT = lax.optional(lax.text)
+OPTIONAL_TEXT = pydantic.optional(pydantic.text)
 TENSORBOARD = Model(
-    "TensorBoardConfig", {"enabled": flag(), "output_path": Field(lax.text, ""), "job_name": Field(lax.text, "DeepSpeedJobName")}
+    "TensorBoardConfig", {"enabled": flag(), "output_path": Field(pydantic.text, ""), "job_name": Field(pydantic.text, "DeepSpeedJobName")}
 )
 WANDB = Model(
     "WandbConfig",
-    {"enabled": flag(), "group": Field(OPTIONAL_TEXT), "team": Field(OPTIONAL_TEXT), "project": Field(lax.text, "deepspeed")},
+    {"enabled": flag(), "group": Field(OPTIONAL_TEXT), "team": Field(OPTIONAL_TEXT), "project": Field(pydantic.text, "deepspeed")},
 )
 CSV_MONITOR = Model("CSVConfig", TENSORBOARD.fields)
 COMET = Model(
@@ -471,24 +471,24 @@ COMET = Model(
         "api_key": Field(OPTIONAL_TEXT),
         "experiment_name": Field(OPTIONAL_TEXT),
         "experiment_key": Field(OPTIONAL_TEXT),
-        "online": Field(lax.optional(lax.boolean)),
+        "online": Field(pydantic.optional(pydantic.boolean)),
         "mode": Field(OPTIONAL_TEXT),
     },
 )
 MONITOR = Model(
     "DeepSpeedMonitorConfig",
     {
-        "tensorboard": Field(lax.anything, {}, model=TENSORBOARD),
-        "comet": Field(lax.anything, {}, model=COMET),
-        "wandb": Field(lax.anything, {}, model=WANDB),
-        "csv_monitor": Field(lax.anything, {}, model=CSV_MONITOR),
+        "tensorboard": Field(pydantic.anything, {}, model=TENSORBOARD),
+        "comet": Field(pydantic.anything, {}, model=COMET),
+        "wandb": Field(pydantic.anything, {}, model=WANDB),
+        "csv_monitor": Field(pydantic.anything, {}, model=CSV_MONITOR),
     },
 )
 HYBRID_ENGINE = Model(
     "HybridEngineConfig",
     {
         "enabled": flag(),
-        "max_out_tokens": Field(lax.integer, 512, above=0),
+        "max_out_tokens": Field(pydantic.integer, 512, above=0),
         "inference_tp_size": count(1, None),
         "release_inference_cache": flag(),
         "pin_parameters": flag(True),
@@ -516,25 +516,25 @@ COMPILE = Model(
         "sync_after_allgather": flag(),
         "keep_int_input_tensors": flag(True, since=(0, 17, 2)),
         "keep_all_input_tensors": flag(since=(0, 17, 2)),
-        "passes": Field(lax.optional(lax.items_of(lax.one_of("z1", "z3", "autosp", "autotp"))), since=(0, 18, 9)),
+        "passes": Field(pydantic.optional(pydantic.items_of(pydantic.one_of("z1", "z3", "autosp", "autotp"))), since=(0, 18, 9)),
     },
     since=(0, 16, 6),
 )
 TP = Model(
     "TPConfig",
-    {"tp_size": count(1, None), "tp_grain_size": count(1, None), "mpu": Field(lax.anything), "tp_group": Field(lax.anything)},
+    {"tp_size": count(1, None), "tp_grain_size": count(1, None), "mpu": Field(pydantic.anything), "tp_group": Field(pydantic.anything)},
 )
 TENSOR_PARALLEL = Model(
     "TPTrainingConfig",
     {
-        "dtype": Field(lax.torch_type),
+        "dtype": Field(pydantic.torch_type),
         "autotp_size": count(0, None),
         "tp_overlap_comm": flag(since=(0, 16, 6)),
-        "vocab_parallel_lm_head": Field(lax.optional(lax.boolean), since=(0, 19, 8)),
-        "vocab_parallel_ce_backend": Field(lax.one_of("torch", "liger"), "torch", since=(0, 19, 8)),
-        "tensor_parallel": Field(lax.anything, {}, model=TP, alias="tp"),
-        "injection_policy_tuple": Field(lax.optional(lax.items)),
-        "partition_config": Field(lax.optional(lax.mapping), since=(0, 18, 6)),
+        "vocab_parallel_lm_head": Field(pydantic.optional(pydantic.boolean), since=(0, 19, 8)),
+        "vocab_parallel_ce_backend": Field(pydantic.one_of("torch", "liger"), "torch", since=(0, 19, 8)),
+        "tensor_parallel": Field(pydantic.anything, {}, model=TP, alias="tp"),
+        "injection_policy_tuple": Field(pydantic.optional(pydantic.items)),
+        "partition_config": Field(pydantic.optional(pydantic.mapping), since=(0, 18, 6)),
         "preset_model": Field(OPTIONAL_TEXT, since=(0, 18, 6)),
         "keep_module_on_host": flag(),
         "replace_with_kernel_inject": flag(alias="kernel_inject"),
@@ -546,10 +546,10 @@ WEIGHT_QUANTIZATION = Model(
     {
         "enabled": flag(True),
         "num_bits": count(8, None),
-        "q_type": Field(lax.one_of("asymmetric", "symmetric"), "symmetric"),
+        "q_type": Field(pydantic.one_of("asymmetric", "symmetric"), "symmetric"),
         "q_groups": count(1, None),
-        "quantized_initialization": Field(lax.mapping, {}),
-        "post_init_quant": Field(lax.mapping, {}),
+        "quantized_initialization": Field(pydantic.mapping, {}),
+        "post_init_quant": Field(pydantic.mapping, {}),
     },
 )
 THROUGHPUT = Model("DeepSpeedThroughputTimerConfig", {"enabled": flag(True), "synchronized": flag(True)}, since=(0, 14, 3))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from cfglint.frameworks.base import Facts, Version
+    from cfglint.frameworks.base import LaunchFacts, Version
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Problem
 
@@ -39,15 +39,15 @@ class DeepSpeedSections(Config):
     def __init__(
         self,
         documents: list[Document],
-        facts: Facts,
+        facts: LaunchFacts,
         *,
         values: dict[Any, Any] | None = None,
         trainer: Config | None = None,
         world_size: int | None = None,
-        disputed: Collection[str] = (),
+        mismatched_keys: Collection[str] = (),
     ) -> None:
         super().__init__(documents, facts)
-        self.disputed = disputed
+        self.mismatched_keys = mismatched_keys
         self.trainer = trainer
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: Any = values
@@ -70,7 +70,7 @@ class DeepSpeedSections(Config):
         That one takes no comments, and of equal keys the last. What only one of the two refuses is reported, and does
         not keep the file from being read.
         """
-        from cfglint.source.readers import HJSON, STRICT_JSON
+        from cfglint.source.loaders import HJSON, STRICT_JSON
 
         document = self.documents[0]
         reading = HJSON.read(document)

@@ -5,7 +5,7 @@ Source: gpt-neox 2026-05 megatron/model/transformer.py:893-1010, megatron/model/
 
 from __future__ import annotations
 
-from cfglint.frameworks.neox.refusals import number
+from cfglint.frameworks.neox.python_errors import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ deepspeed/ops/adam/fused_adam.py:87.
 
 from __future__ import annotations
 
-from cfglint.frameworks.neox.refusals import describe, number
+from cfglint.frameworks.neox.python_errors import describe, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import inf
 
 from cfglint.batch.steps import neox_decay_iters, neox_train_iters, neox_warmup_iters
-from cfglint.frameworks.neox.refusals import number, whole
+from cfglint.frameworks.neox.python_errors import number, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,21 +5,21 @@ The engine of the templates is imported with this package and by nothing else.
 
 from __future__ import annotations
 
-from cfglint.reconcile import ENDLESS
-from cfglint.report.account import FRAMEWORKS, LOG_LABELS, sentence
+from cfglint.explain.log_analysis import ENDLESS
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
-from cfglint.report.html.page import fragment, page
+from cfglint.report.html.page import page, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
+from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Outcome
-    from cfglint.reconcile import Explanation
+    from cfglint.explain.log_analysis import Explanation
+    from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
 MOST_PLANS = 8  # that are shown as pictures
@@ -148,7 +148,7 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
 
 
 def plan(told: dict[str, Any], outcome: Outcome | None = None) -> str:
-    """The page of `plan`: `told` is `cfglint.planning.table`, the outcome that of the run today."""
+    """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the run today."""
     plans = told["plans"]
     cells = [row(each) for each in plans]
     columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
@@ -264,14 +264,14 @@ def notebook(outcomes: list[Outcome]) -> str:
     """The pictures and findings of runs as a part of another page."""
     shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
     findings = [each for run in shown for each in run.findings]
-    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
+    return when_partial(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
 
 
 def notebook_plan(told: dict[str, Any]) -> str:
     """The chart of plans as a part of another page."""
     plans = told["plans"]
     drawn = chart.draw(plans, plan_headline(plans))
-    return fragment(
+    return when_partial(
         headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
     )
 
@@ -281,4 +281,4 @@ def notebook_changes(comparisons: list[Comparison]) -> str:
     altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each["sentences"]]
     sides = [side for each in altered for side in (each["before"], each["after"]) if side]
-    return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)
+    return when_partial(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

@@ -20,7 +20,7 @@ LABEL = 34
 
 
 def draw(plans: list[dict[str, Any]], label: str) -> Markup:
-    """The chart of `cfglint.planning.table`'s plans."""
+    """The chart of `cfglint.rewrite.plan.table`'s plans."""
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]}, reverse=True)
     height = TOP + ROW * max(len(sizes), 2)
     width = LEFT + COLUMN * len(plans)

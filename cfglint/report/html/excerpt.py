@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cfglint.diagnostic import FileEdit, Fix, Place
+    from cfglint.findings.diagnostic import FileEdit, Fix, Place
 
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from cfglint.frameworks.account import GPUS
+from cfglint.frameworks.summary import GPUS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Context, Outcome
+    from cfglint.findings.diagnostic import Context, Outcome
 
 AXES = (
     ("tensor parallel", "tensor_parallel"),

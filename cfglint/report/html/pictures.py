@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from cfglint.frameworks.account import GPUS
+from cfglint.frameworks.summary import GPUS
 from cfglint.report.html import layout, step, timeline
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cfglint.rule import Rule
+    from cfglint.findings.rule import Rule
 
 MOST_WITH_EXAMPLES = 12  # rules of a page that are shown with their examples; the text of more is long enough
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
 from cfglint.report.html import excerpt, pictures
 from cfglint.report.html.numbers import Numbers, numbers
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.diagnostic import Context, Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
     from cfglint.report.html.excerpt import Listed, Marked
     from cfglint.report.html.pictures import Pictures
 
@@ -177,7 +177,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
         stops,
         diagnostic.exception or "",
-        mend(diagnostic.fix, texts) if diagnostic.fix else None,
+        apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None,
     )
 
 
@@ -194,7 +194,7 @@ def related(place: Place, words: str, anchors: dict[str, str], seen: list[Marked
     return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
-def mend(fix: Fix, texts: dict[str, str]) -> Mend:
+def apply_fixes(fix: Fix, texts: dict[str, str]) -> Mend:
     """A fix with its diff."""
     return Mend(fix.title, "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes", excerpt.diff(fix, texts))
 
@@ -249,7 +249,7 @@ def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
 
 def setting(entry: dict[str, Any], anchors: dict[str, str]) -> Setting:
     """One line; what is not known says what would tell it."""
-    from cfglint.report.account import spelled
+    from cfglint.report.summary import spelled
 
     file, line = entry["file"] or "", entry["line"]
     anchor = f"{anchors[file]}-{line}" if file in anchors else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.deepspeed import lax
-from cfglint.frameworks.deepspeed.lookups import KEYS
+from cfglint.frameworks import pydantic
+from cfglint.frameworks.deepspeed.known_keys import KEYS
 from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, ZERO, Model, read_section
-from cfglint.schema import IGNORE, load
+from cfglint.frameworks.schema import IGNORE, load
 
 NEWEST = (0, 19, 8)
 
@@ -16,24 +16,24 @@ NEWEST = (0, 19, 8)
     ("value", "expected"), [(5e8, 500_000_000), ("5_000", 5000), (" 5 ", 5), ("5.0", 5), ("+5", 5), (True, 1), ("-0", 0)]
 )
 def test_integers_are_read_leniently(value, expected):
-    assert lax.integer(value) == expected
+    assert pydantic.integer(value) == expected
 
 
 @pytest.mark.parametrize("value", ["5e8", "1e3", 1.5, None, float("inf"), 1e30, "5.", "_5", "5__0", "", [], "0x10", "\u0665"])
 def test_what_is_no_integer(value):
-    with pytest.raises(lax.Refused):
-        lax.integer(value)
+    with pytest.raises(pydantic.Refused):
+        pydantic.integer(value)
 
 
 @pytest.mark.parametrize(("value", "expected"), [("YES", True), ("off", False), (1.0, True), (0, False), ("T", True), ("n", False)])
 def test_booleans_are_read_leniently(value, expected):
-    assert lax.boolean(value) is expected
+    assert pydantic.boolean(value) is expected
 
 
 @pytest.mark.parametrize("value", [2, "", "maybe", None, 0.5, " true", []])
 def test_what_is_no_boolean(value):
-    with pytest.raises(lax.Refused):
-        lax.boolean(value)
+    with pytest.raises(pydantic.Refused):
+        pydantic.boolean(value)
 
 
 @pytest.mark.parametrize(("value", "expected"), [("2", 2), (2.0, 2), (True, 1), (False, 0), (3, 3)])

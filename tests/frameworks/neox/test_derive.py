@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.neox.derive import expand
-from cfglint.frameworks.neox.refusals import raised
+from cfglint.frameworks.neox.python_errors import raised
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 NUMBERS = ("lr", "eps", "weight_decay")
@@ -50,7 +50,7 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     """The number that a text spells, without its quotes; None where it spells none."""
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     setting = config.setting(*path)
     try:
@@ -100,7 +100,7 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="first-step",
-    fragment=WARN,
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
     ),

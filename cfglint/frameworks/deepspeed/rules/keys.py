@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.diagnostic import ERROR, WARNING
-from cfglint.frameworks.deepspeed.lookups import unread
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.deepspeed.known_keys import unread
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
+    from cfglint.frameworks.schema import Candidate
     from cfglint.frameworks.setting import Setting
-    from cfglint.schema import Candidate
 
 REFUSED = {
     "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),
@@ -84,7 +84,7 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def removed(setting: Setting, since: Version, message: str) -> Finding:
     """The finding for a key that is refused since a release."""
-    from cfglint.fixes import remove
+    from cfglint.findings.fix_builders import remove
 
     said = f"{setting.name} is refused since DeepSpeed {'.'.join(map(str, since))}: {message}"
     return Finding(
@@ -167,7 +167,7 @@ def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
 def unknown(config: DeepSpeedConfig, setting: Setting, fault: Fault) -> Finding:
     """The finding for a key that a model forbids, with the known one that may have been meant."""
     if fault.kind == EARLY:
-        from cfglint.schema import load
+        from cfglint.frameworks.schema import load
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
         said = f"DeepSpeed {'.'.join(map(str, config.version))} does not know {setting.name} yet"
@@ -175,7 +175,7 @@ def unknown(config: DeepSpeedConfig, setting: Setting, fault: Fault) -> Finding:
             said += f"; {known.since} does"
         return Finding(setting, said, exception=fault.exception, on_key=True)
     if fault.kind == TWICE:
-        from cfglint.fixes import remove
+        from cfglint.findings.fix_builders import remove
 
         fix = remove(setting, f"remove {setting.path[-1]}", safe=True)
         return Finding(setting, f"{setting.name} stands under its other name as well", exception=fault.exception, fix=fix, on_key=True)
@@ -185,8 +185,8 @@ def unknown(config: DeepSpeedConfig, setting: Setting, fault: Fault) -> Finding:
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
     """What to say of the key that may have been meant, and the renaming where it is in the same section."""
-    from cfglint.fixes import rename
-    from cfglint.schema import load
+    from cfglint.findings.fix_builders import rename
+    from cfglint.frameworks.schema import load
 
     section = tuple(str(step) for step in setting.path[:-1])
     found = load("deepspeed").nearest(section, str(setting.path[-1]), 1)
@@ -238,7 +238,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     for old, new, _ in deprecated(config):
         if new and new in config.zero.given:
-            from cfglint.fixes import remove
+            from cfglint.findings.fix_builders import remove
 
             setting = config.at("zero_optimization", old)
             said = f"{old} is the old name of {new}, and both are given"
@@ -295,7 +295,7 @@ def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
 
 def modern(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
     """The fix that says the same in the new way, where one is as short as the old."""
-    from cfglint.fixes import remove, rename
+    from cfglint.findings.fix_builders import remove, rename
 
     if old == "stage3_gather_fp16_weights_on_model_save":
         return rename(setting, "stage3_gather_16bit_weights_on_model_save", "use the new name", safe=True)

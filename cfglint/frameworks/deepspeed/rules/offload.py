@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "none", "super_offload": true}},'
         ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
     if meant:
-        from cfglint.fixes import replace
+        from cfglint.findings.fix_builders import replace
 
         said = f"torch's optimizers are known by their exact names: {meant}, not {optimizer.name}"
         yield Finding(setting, said, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True))
@@ -102,7 +102,7 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def clip_at_top(config: DeepSpeedConfig, value: Any) -> Any:
     """The move to `gradient_clipping`, or the plain removal where that key is there or its default says the same."""
-    from cfglint.fixes import inserted, removed, several
+    from cfglint.findings.fix_builders import inserted, removed, several
 
     gone = removed(config.setting("optimizer", "params", "max_grad_norm"))
     if "gradient_clipping" in config.values or (value == 1 and config.version >= (0, 19, 3)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',
     good='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast", "data_parallel": "replica"}}}\n',
     example={"gpus": 8, "at": "/checkpoint/writer"},

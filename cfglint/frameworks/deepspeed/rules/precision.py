@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
-from cfglint.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
         ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
@@ -156,7 +156,7 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
     example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
@@ -219,7 +219,7 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
-    from cfglint.fixes import remove
+    from cfglint.findings.fix_builders import remove
 
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
-from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     if meant is None:
         yield Finding(setting, f"neither DeepSpeed nor torch has a schedule {name!r}", exception=raised)
         return
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     fix = replace(setting, meant, f"write {meant}", safe=True)
     yield Finding(setting, f"schedules are known by their exact names: {meant}, not {name}", exception=raised, fix=fix)
@@ -292,7 +292,7 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     "scheduler-without-optimizer",
     WARNING,
     kinds=DEEPSPEED,
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     example={"gpus": 8, "at": "/scheduler"},

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exception: str) -> Finding:
     """The finding for a switch that is no boolean, mended where it spells one."""
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     setting = config.setting(*path)
     word = value.lower() if isinstance(value, str) else ""

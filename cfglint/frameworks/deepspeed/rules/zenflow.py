@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
-from cfglint.rule import SKIP, WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/zero_optimization/stage"},
@@ -133,7 +133,7 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
         return
     if optimizer.class_name not in TRIED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
-        from cfglint.fixes import insert
+        from cfglint.findings.fix_builders import insert
 
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
         fix = insert(config, ("zero_allow_untested_optimizer",), True, "allow it", safe=True)
@@ -163,7 +163,7 @@ def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:2650.
     """
     if config.zero["legacy_stage1"] and config.stage in (1, 2, 3) and not uses_bf16_optimizer(config):
-        from cfglint.fixes import remove
+        from cfglint.findings.fix_builders import remove
 
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
@@ -176,7 +176,7 @@ def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"}}\n',
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"},'
@@ -263,7 +263,7 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 5}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 6}, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 8, "at": "/zero_optimization/allgather_bucket_size"},
@@ -418,7 +418,7 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 8, "at": "/zero_optimization/zero_hpz_partition_size"},

@@ -8,11 +8,11 @@ from cfglint.frameworks.huggingface.rules import (
     fsdp,
     keys,
     migrations,
+    no_effect,
     precision,
     schedule,
     training,
-    traps,
-    types,
+    value_types,
 )
 
 __all__ = [
@@ -21,9 +21,9 @@ __all__ = [
     "fsdp",
     "keys",
     "migrations",
+    "no_effect",
     "precision",
     "schedule",
     "training",
-    "traps",
-    "types",
+    "value_types",
 ]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.huggingface.deepspeed import DeepSpeedLaunch, Refusal
+    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig, Refusal
 
 DEFAULT_CLIPPING = 1.0  # of DeepSpeed, when the file has no gradient_clipping
 CLIPS_BY_DEFAULT = (0, 19, 3)
@@ -67,7 +67,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
         return
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     for each in launch.mismatches:
         setting = launch.setting(each.path)
@@ -139,7 +139,7 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
     """
-    from cfglint.fixes import remove
+    from cfglint.findings.fix_builders import remove
 
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and "not found in kwargs" in found.exception:
@@ -210,7 +210,7 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),))
 
 
-def _type(launch: DeepSpeedLaunch, section: str) -> object:
+def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     value = launch.written[section]
     return value.get("type") if isinstance(value, dict) else value
 

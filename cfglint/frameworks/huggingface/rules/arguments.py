@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, certainty, number, of, shown, strategy
-from cfglint.rule import SKIP, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad="seed: 1\n",
     good="output_dir: out\nseed: 1\n",
     example=OLD,
@@ -105,10 +105,10 @@ def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
         return
     if name == "debug":
         words = value.split() if isinstance(value, str) else ()
-        wrong = next((word for word in words if word not in allowed), None)
-        if wrong is None:
+        error = next((word for word in words if word not in allowed), None)
+        if error is None:
             return
-        value = wrong
+        value = error
     elif isinstance(value, str) and value in allowed:
         return
     setting = config.setting(name)
@@ -126,7 +126,7 @@ def _said(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 
 def _meant(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
-    from cfglint.fixes import replace
+    from cfglint.findings.fix_builders import replace
 
     if value is False and "no" in allowed:
         return replace(setting, "no", "quote it", safe=True)
@@ -395,7 +395,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
-    fragment="warn",
+    when_partial="warn",
     bad="output_dir: out\naccelerator_config: {use_configured_state: true}\n",
     good="output_dir: out\naccelerator_config: {use_configured_state: false}\n",
     example={"at": "/accelerator_config/use_configured_state"},
@@ -463,6 +463,6 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1525-1531.
     """
-    for name, wrong in config.arguments.unparsed.items():
-        text = f"{type(wrong).__name__}: {wrong}"
-        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {wrong}", exception=text)
+    for name, error in config.arguments.unparsed.items():
+        text = f"{type(error).__name__}: {error}"
+        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {error}", exception=text)

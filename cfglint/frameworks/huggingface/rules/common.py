@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
 
 TYPE_CHECKING = False

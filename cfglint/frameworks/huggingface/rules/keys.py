@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.setting import Setting
@@ -74,7 +74,7 @@ def _unused(setting: Setting, key: Any, message: str, meant: str | None = None) 
 
 
 def _renamed(setting: Setting, name: str) -> Fix | None:
-    from cfglint.fixes import rename
+    from cfglint.findings.fix_builders import rename
 
     return rename(setting, name, f"write {name}", safe=False)
 
@@ -120,7 +120,7 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     ]
     if not close:
         return []
-    from cfglint.schema import edits, plain
+    from cfglint.frameworks.schema import edits, plain
 
     ranked = sorted((slips, name) for name in close if (slips := edits(plain(key), name, most)) <= most)
     return [name for _, name in ranked]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 # The same value under another name.
@@ -99,7 +99,7 @@ def idle(key: str, value: Any) -> bool:
 
 def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
     """(what to use instead, the edit that does it) for a removed field."""
-    from cfglint.fixes import remove
+    from cfglint.findings.fix_builders import remove
 
     setting = config.setting(key)
     value = setting.value
@@ -117,7 +117,7 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
     """Under its new name; where both are there, the old one goes when they agree."""
-    from cfglint.fixes import remove, rename
+    from cfglint.findings.fix_builders import remove, rename
 
     setting = config.setting(old)
     if new not in config.values:
@@ -128,7 +128,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
     """`warmup_ratio` as `warmup_steps`: a share only below 1, and beside positive steps it had no effect."""
-    from cfglint.fixes import remove, removed, rename, replaced, several
+    from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
     written = "warmup_steps" in config.values
@@ -144,7 +144,7 @@ def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -> Fix | None:
-    from cfglint.fixes import inserted, remove, removed, several
+    from cfglint.findings.fix_builders import inserted, remove, removed, several
 
     section = config.values.get(path[0])
     if value in (None, 0) and not isinstance(value, bool):
@@ -161,7 +161,7 @@ def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -
 
 
 def _switched(config: TrainerConfig, key: str, new: str, becomes: Any, value: Any) -> Fix | None:
-    from cfglint.fixes import inserted, remove, removed, several
+    from cfglint.findings.fix_builders import inserted, remove, removed, several
 
     setting = config.setting(key)
     if not value:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
-from cfglint.frameworks.huggingface.rules.types import described, spelled_as_number
-from cfglint.rule import Finding, rule
+from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

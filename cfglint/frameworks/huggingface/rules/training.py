@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
+from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS, makes_optimizer
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
-from cfglint.frameworks.huggingface.uses import ADAMS, TORCH_ADAMS, makes_optimizer
-from cfglint.rule import Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import KEEP, rule
 from cfglint.frameworks.neox import KIND
-from cfglint.rule import KEEP, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.rule import Check
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
-    from cfglint.rule import Check
 
 
 def neox_rule(
@@ -23,7 +23,7 @@ def neox_rule(
     *,
     fails_at: str | None = None,
     raises: str | None = None,
-    fragment: str = KEEP,
+    when_partial: str = KEEP,
     bad: str | dict[str, str] = "",
     good: str | dict[str, str] = "",
     fixed: str | None = None,
@@ -41,7 +41,7 @@ def neox_rule(
         kinds=(KIND,),
         fails_at=fails_at,
         raises=raises,
-        fragment=fragment,
+        when_partial=when_partial,
         bad=bad,
         good=good,
         fixed=fixed,
@@ -56,27 +56,27 @@ def elsewhere(config: NeoXConfig, *names: str) -> bool:
 
 def replace(setting: Setting, value: Any, title: str, safe: bool = True) -> Fix | None:
     """Another value in the place of a written one."""
-    from cfglint import fixes
+    from cfglint.findings import fix_builders
 
-    return fixes.replace(setting, value, title, safe)
+    return fix_builders.replace(setting, value, title, safe)
 
 
 def remove(setting: Setting, title: str, safe: bool = True) -> Fix | None:
     """Take a key and its value out."""
-    from cfglint import fixes
+    from cfglint.findings import fix_builders
 
-    return fixes.remove(setting, title, safe)
+    return fix_builders.remove(setting, title, safe)
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | None:
     """Give a key another name."""
-    from cfglint import fixes
+    from cfglint.findings import fix_builders
 
-    return fixes.rename(setting, key, title, safe)
+    return fix_builders.rename(setting, key, title, safe)
 
 
 def insert(config: NeoXConfig, path: tuple[str | int, ...], value: Any, title: str, safe: bool = True) -> Fix | None:
     """Add a key to a mapping that is there."""
-    from cfglint import fixes
+    from cfglint.findings import fix_builders
 
-    return fixes.insert(config, path, value, title, safe)
+    return fix_builders.insert(config, path, value, title, safe)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
-from cfglint.frameworks.neox.refusals import describe, hollow, number, raised
+from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised
 from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
-from cfglint.rule import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.diagnostic import Fix
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Path
@@ -92,7 +92,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     if name in RENAMED:
         meant = RENAMED[name]
         return f"; it is called `{meant}`", None if meant in config.values else rename(setting, meant, f"call it `{meant}`")
-    from cfglint.schema import load
+    from cfglint.frameworks.schema import load
 
     near = [each for each in load(config.kind).nearest((), name) if len(each.path) == 1]
     if not near:
@@ -168,11 +168,11 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
         if fields.expected(name) != "literal":
             continue
         setting = config.setting(*path)
-        wrong = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
+        error = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
         yield Finding(
             setting,
             f"`{setting.name}` is {describe(value)}, not one of {', '.join(map(str, fields.choices(name)))}",
-            exception=wrong,
+            exception=error,
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox.layers import dense, own_attention, transformer
-from cfglint.frameworks.neox.refusals import describe, number
+from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
 from cfglint.frameworks.neox.sizes import unbuildable, widths
-from cfglint.rule import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import WARNING
-from cfglint.frameworks.neox.refusals import describe, number
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import Finding
+from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import neox_rule, remove, replace
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
-from cfglint.rule import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.diagnostic import ERROR
-from cfglint.frameworks.neox.refusals import describe, number
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove
-from cfglint.rule import SKIP, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ CLASSES = {
     "tokenizer-files",
     ERROR,
     fails_at="init",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="AssertionError",
     bad="{tokenizer_type: HFTokenizer}\n",
     good="{tokenizer_type: HFTokenizer, vocab_file: tokenizer.json}\n",
@@ -151,8 +151,8 @@ def _uncountable(config: NeoXConfig) -> Iterator[Finding]:
         ("dataset_impl", config.argument("dataset_impl") != "gpt2",
          "non gpt2 datasets are not currently unsupported with train_epochs"),
     )  # fmt: skip
-    for name, wrong, text in unsupported:
-        if wrong:
+    for name, error, text in unsupported:
+        if error:
             setting = config.setting(name)
             message = f"`train_epochs` does not go with `{name}` {describe(config.argument(name))}"
             yield Finding(setting, message, related=(config.setting("train_epochs"),), exception=f"ValueError: {text}")
@@ -163,7 +163,7 @@ def _uncountable(config: NeoXConfig) -> Iterator[Finding]:
     "optimizer-missing",
     ERROR,
     fails_at="init",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="SystemExit: ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or set no_load_optim "
     "in your config (if inference)",
     bad="{num_layers: 2}\n",
@@ -248,7 +248,7 @@ def _class(config: NeoXConfig, name: str) -> str:
 
 
 def _nearest(key: str, taken: list[str]) -> str:
-    from cfglint.schema import distance
+    from cfglint.frameworks.schema import distance
 
     if key == "max_grad_norm":
         return "; `gradient_clipping` on the top level clips"

@@ -1,0 +1,210 @@
+"""Options and positionals of a command line.
+
+argparse alone costs as much as starting Python (it brings `re`, `gettext` and `shutil`), and `check` runs before
+every commit. The calls are argparse's own, as far as they are here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Convert = Callable[[str], Any]
+    Act = Callable[["Namespace", str], None]
+
+WIDTH = 100  # columns of a help text
+INDENT = 28  # columns before the explanation of an option
+
+
+class Namespace:
+    """What was given, an attribute an option; an option that is not there is its default."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+
+
+class Misused(Exception):
+    """Arguments that the parser does not take; the text says which and why."""
+
+
+class Option:
+    """An option, or a positional argument when its name has no dashes."""
+
+    __slots__ = ("act", "choices", "convert", "default", "flag", "help", "metavar", "name", "nargs", "repeated")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        action: str | Act = "store",
+        nargs: str | None = None,
+        type: Convert = str,  # noqa: A002
+        choices: tuple[str, ...] | list[str] | None = None,
+        default: Any = None,
+        metavar: str | None = None,
+        help: str = "",  # noqa: A002
+    ) -> None:
+        self.name = name
+        self.flag = action == "store_true"
+        self.repeated = action == "append"
+        self.act = action if callable(action) else None
+        self.nargs = nargs
+        self.convert = type
+        self.choices = choices
+        self.default = False if self.flag else default
+        self.metavar = metavar or ("{" + ",".join(choices) + "}" if choices else self.dest.upper())
+        self.help = help
+
+    @property
+    def dest(self) -> str:
+        """The attribute that holds the value."""
+        return self.name.lstrip("-").replace("-", "_")
+
+    @property
+    def positional(self) -> bool:
+        """Whether it is told by its place."""
+        return not self.name.startswith("-")
+
+    def value(self, text: str) -> Any:
+        """The text as the option's type; Misused when it is none."""
+        if self.choices is not None and text not in self.choices:
+            raise Misused(f"{self.name}: {text!r} is not one of {', '.join(self.choices)}")
+        try:
+            return self.convert(text)
+        except ValueError:
+            raise Misused(f"{self.name}: {text!r} is not a {expected(self.convert)}") from None
+
+    def store(self, namespace: Namespace, text: str) -> None:
+        """Take a value in."""
+        if self.act is not None:
+            self.act(namespace, text)
+        elif self.repeated or self.nargs in ("+", "*"):
+            setattr(namespace, self.dest, [*getattr(namespace, self.dest), self.value(text)])
+        else:
+            setattr(namespace, self.dest, self.value(text))
+
+    def shown(self) -> str:
+        """`--gpus N`, `[PATH ...]`."""
+        if self.flag:
+            return self.name
+        name = self.metavar if self.positional else f"{self.name} {self.metavar}"
+        return {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} ..."}.get(self.nargs or "", name)
+
+
+def expected(convert: Convert) -> str:
+    """The name of what a converter takes: the first words of its docstring, for our own."""
+    told = {int: "whole number", float: "number"}.get(convert)  # type: ignore[call-overload]
+    return told or (convert.__doc__ or "value").partition(",")[0].partition(".")[0].removeprefix("A ")
+
+
+class Parser:
+    """The arguments of one command. `parse_args` exits with status 2 for what it does not take, 0 after `--help`."""
+
+    def __init__(self, prog: str, description: str) -> None:
+        self.prog = prog
+        self.description = description
+        self.positionals: list[Option] = []
+        self.options: dict[str, Option] = {}
+
+    def add_argument(self, name: str, **details: Any) -> None:
+        """Declare an option (`--name`) or a positional argument."""
+        option = Option(name, **details)
+        if option.positional:
+            self.positionals.append(option)
+        else:
+            self.options[name] = option
+
+    def parse_args(self, arguments: list[str]) -> Namespace:
+        """What was given."""
+        try:
+            return self._parse(arguments)
+        except Misused as error:
+            print(f"usage: {self.usage()}\n{self.prog}: {shown(str(error))}", file=sys.stderr)
+            raise SystemExit(2) from None
+
+    def _parse(self, arguments: list[str]) -> Namespace:
+        namespace = Namespace()
+        for option in (*self.positionals, *self.options.values()):
+            default = option.default
+            setattr(namespace, option.dest, default if default is not None or option.nargs not in ("+", "*") else [])
+        plain: list[str] = []
+        rest = list(arguments)
+        while rest:
+            text = rest.pop(0)
+            if text == "--":
+                plain += rest
+                break
+            if text in ("-h", "--help"):
+                print(self.help())
+                raise SystemExit(0)
+            if text.startswith("-") and text != "-":
+                self._option(namespace, text, rest)
+            else:
+                plain.append(text)
+        self._places(namespace, plain)
+        return namespace
+
+    def _option(self, namespace: Namespace, text: str, rest: list[str]) -> None:
+        name, equals, value = text.partition("=")
+        option = self.options.get(name)
+        if option is None:
+            raise Misused(f"no option {name}{self._meant(name)}")
+        if option.flag:
+            if equals:
+                raise Misused(f"{name} takes no value")
+            setattr(namespace, option.dest, True)
+            return
+        if equals:
+            option.store(namespace, value)
+            return
+        if not rest or rest[0].partition("=")[0] in self.options or rest[0] == "--":
+            raise Misused(f"{name} expects {option.metavar}")
+        option.store(namespace, rest.pop(0))
+        while option.nargs == "+" and rest and not rest[0].startswith("-"):
+            option.store(namespace, rest.pop(0))
+
+    def _meant(self, name: str) -> str:
+        near = [other for other in self.options if other.startswith(name) or name.startswith(other)]
+        return f"; did you mean {near[0]}?" if near else "; --help lists them"
+
+    def _places(self, namespace: Namespace, plain: list[str]) -> None:
+        for place, option in enumerate(self.positionals):
+            last = place == len(self.positionals) - 1
+            taken = len(plain) if last and option.nargs in ("+", "*") else min(1, len(plain))
+            if not taken and option.nargs in (None, "+"):
+                raise Misused(f"{option.metavar} is missing")
+            for text in plain[:taken]:
+                option.store(namespace, text)
+            plain = plain[taken:]
+        if plain:
+            raise Misused(f"{plain[0]!r} is one argument too many")
+
+    def usage(self) -> str:
+        """The command with its arguments, in one line."""
+        return " ".join([self.prog, *(option.shown() for option in self.positionals), "[OPTION ...]"])
+
+    def help(self) -> str:
+        """What `--help` prints."""
+        lines = [f"usage: {self.usage()}", "", self.description, ""]
+        for option in (*self.positionals, *self.options.values()):
+            lines += explained(option)
+        return "\n".join(lines)
+
+
+def explained(option: Option) -> list[str]:
+    """The lines of an option in a help text."""
+    from textwrap import wrap
+
+    left = f"  {option.shown()}"
+    words = wrap(option.help, WIDTH - INDENT) or [""]
+    first = [left.ljust(INDENT) + words.pop(0)] if len(left) < INDENT - 1 else [left]
+    return [line.rstrip() for line in (*first, *(" " * INDENT + word for word in words))]

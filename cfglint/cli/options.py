@@ -1,0 +1,338 @@
+"""Options that several commands take, and what they come to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint.cli.console import warn
+from cfglint.findings.diagnostic import UNUSED_IGNORE
+from cfglint.frameworks import kinds
+from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.project import settings_file
+from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
+from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError
+from cfglint.source.limits import MAX_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.diagnostic import Outcome
+    from cfglint.frameworks.overrides import Override
+    from cfglint.project.baseline import Baseline
+    from cfglint.project.pinned_versions import Found
+    from cfglint.project.selection import Selection
+    from cfglint.run.checked import CheckedRun
+
+    Folders = dict[str, dict[str, list[Found]]]
+
+
+MOST_UNKNOWN = 10  # codes without a rule that are named
+LONGEST_LINE = 100_000  # characters of a launch line; a word takes the square of its length
+
+
+class UsageError(Exception):
+    """Arguments that make no sense together; the text tells what to do. Exit status 2."""
+
+
+def add_run_options(parser: Parser) -> None:
+    """What tells a run: files, kind, and the facts of its launch."""
+    parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
+    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else it is recognised")
+    add_fact_options(parser)
+    parser.add_argument("--section", metavar="KEY", help="a mapping inside the file is the config")
+    parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what `-` reads from standard input")
+
+
+def add_fact_options(parser: Parser) -> None:
+    """The facts of a launch: GPUs, versions, samples, overrides."""
+    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
+    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
+    parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
+    parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, in one text")
+    parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
+    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
+
+
+def add_finding_options(parser: Parser) -> None:
+    """Which findings count."""
+    parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
+    parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="where exit status 1 begins (default error)")
+
+
+def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
+    """How the result is printed; a format and a file can be given several times, in pairs."""
+    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
+    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write there instead of to standard output")
+
+
+def add_baseline_options(parser: Parser) -> None:
+    """Findings that are accepted."""
+    parser.add_argument("--baseline", metavar="FILE", help="findings that are accepted already")
+    parser.add_argument("--write-baseline", action="store_true", help="accept what is found now: write it to the baseline")
+
+
+def paired(namespace: Namespace, file: str) -> None:
+    """Give a file to the --format before it; formats before that one go to standard output."""
+    unpaired = len(namespace.format) - 1 - len(namespace.output)
+    namespace.output = [*namespace.output, *[None] * unpaired, file]
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, and not beyond what anybody counts."""
+    number = int(text)
+    if not 0 < number <= LARGEST:
+        raise ValueError(text)
+    return number
+
+
+def above_zero(text: str) -> float:
+    """A number above 0, for an option."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(text)
+    return number
+
+
+def codes(text: str) -> list[str]:
+    """`BAT001,KEY` as a list."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = settings_file.read) -> Configuration:
+    """The configuration that holds here: of --config, else the nearest one. UsageError when it cannot be used."""
+    try:
+        path = arguments.config or settings_file.find(os.getcwd())
+        project = read(path) if path else Configuration()
+        if project.house_schema:
+            from cfglint.project import policy_schema
+
+            try:
+                project.house = policy_schema.load(project.house_schema, project.folder)
+            except policy_schema.PolicySchemaError as error:
+                raise UsageError(str(error)) from error
+        return project
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from error
+
+
+def targets(arguments: Namespace) -> dict[str, str]:
+    """`--target NAME==VERSION` as a mapping."""
+    target = {}
+    for text in arguments.target:
+        name, _, version = map(str.strip, text.partition("=="))
+        if not name or not is_version(version):
+            raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
+        target[name] = version
+    return target
+
+
+def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
+    """`--set KEY=VALUE` and the arguments of a launch line as overrides, the launch line's first."""
+    if not pairs and not line:
+        return ()
+    from cfglint.frameworks.overrides import Override
+
+    found = launch_line(line) if line else []
+    for text in pairs:
+        key, mark, value = text.partition("=")
+        if not mark or not key:
+            raise UsageError(f"--set {text}: expected KEY=VALUE")
+        found.append(Override(key, [value]))
+    return tuple(found)
+
+
+def launch_line(line: str) -> list[Override]:
+    """`--key value`, `--key=value`, `--key a b` and `--flag` of a launch line; words before the first option are left out."""
+    if len(line) > LONGEST_LINE:
+        raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
+    import shlex
+
+    from cfglint.frameworks.overrides import ARGS, Override
+
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"--args: {error}") from error
+    found: list[Override] = []
+    for word in words:
+        if word.startswith("--"):
+            key, mark, value = word[2:].partition("=")
+            found.append(Override(key.replace("-", "_"), [value] if mark else [], ARGS))
+        elif found:
+            found[-1].texts.append(word)
+    return found
+
+
+def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> LaunchFacts:
+    """The facts that the flags and the project's configuration give for undeclared runs."""
+    gpus, told_by = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    return LaunchFacts(
+        gpus=gpus,
+        gpus_source=told_by,
+        num_examples=arguments.num_examples,
+        target={**project.target, **targets(arguments)},
+        whole=whole,
+        declared=bool(arguments.kind),
+        strict_keys=arguments.strict_keys,
+        overrides=overrides(arguments.set, arguments.args),
+        from_gpus=getattr(arguments, "from_gpus", None),
+        house=project.house,
+    )
+
+
+def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
+    """The facts of a declared run, flags winning."""
+    facts = facts_of(arguments, project, whole=True)
+    if not arguments.gpus and run.gpus is not None:
+        facts.gpus, facts.gpus_source = run.gpus, f"the declared run in {project.path}"
+    facts.num_examples = arguments.num_examples or run.num_examples
+    facts.target = {**project.target, **run.target, **targets(arguments)}
+    facts.declared = bool(arguments.kind or run.kind)
+    facts.strict_keys = arguments.strict_keys or run.strict_keys
+    try:
+        own = overrides([f"{key}={value}" for key, value in run.overrides], run.arguments)
+    except UsageError as error:
+        raise UsageError(f"{project.path}, the run of {run.files[0]}: {error}") from error
+    facts.overrides = (*own, *facts.overrides)
+    facts.promises = run.promises
+    return facts
+
+
+def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
+    """The accepted findings that hold here, none yet when they are to be written; UsageError when they cannot be used."""
+    path = arguments.baseline or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+    if path is None:
+        if arguments.write_baseline:
+            raise UsageError("--write-baseline: say where with --baseline FILE, or with `baseline` in the configuration")
+        return None
+    from cfglint.project import baseline
+
+    if arguments.write_baseline:
+        return baseline.Baseline(path, {})
+    try:
+        return baseline.read(path)
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from error
+
+
+def runs_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
+    if not arguments.paths and project.runs:
+        folders: Folders = {}
+        for index, declared in enumerate(project.runs):
+            found = declared_run(declared, arguments, project, tally, folders)
+            if found is not None:
+                yield index, found
+        return
+    gathering, paths = gathering_of(arguments, project, tally)
+    if arguments.run:
+        yield 0, gathering.one(paths)
+    else:
+        yield from gathering.each(paths)
+
+
+def declared_run(
+    declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: ScanStats, folders: Folders
+) -> CheckedRun | None:
+    """A run as the configuration declares it, None when nobody can tell what it is.
+
+    `folders` is what one finds out about versions for the next.
+    """
+    gathering = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+    gathering.tally, gathering.folders = tally, folders
+    try:
+        return gathering.one(declared.files)
+    except UnknownKindError as error:
+        if error.path not in tally.unreadable:
+            tally.unknown_kind.append(error.path)
+        return None
+
+
+def gathering_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> tuple[Discovery, list[str]]:
+    """What makes runs of the paths of a command line, and the paths."""
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    paths, piped = with_stdin(arguments)
+    gathering = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
+    gathering.tally = tally
+    return gathering, paths
+
+
+def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> CheckedRun:
+    """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
+    facts = facts_of(arguments, project, whole)
+    for name, value in (known or {}).items():
+        if getattr(facts, name) is None:
+            setattr(facts, name, value)
+            facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
+    section = tuple(arguments.section.split(".")) if arguments.section else ()
+    paths, piped = with_stdin(arguments)
+    for path in paths:
+        if path not in piped and (os.path.isdir(path) or not os.path.lexists(path)):
+            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
+    return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
+
+
+def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
+    """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
+    if "-" not in arguments.paths:
+        return arguments.paths or ["."], {}
+    if not arguments.stdin_filename:
+        raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
+    try:
+        data = sys.stdin.buffer.read(MAX_SIZE + 1)
+    except (AttributeError, OSError) as error:  # closed, as with `<&-`, or open for nothing but writing
+        raise UsageError("`-` reads standard input, and that cannot be read") from error
+    name = arguments.stdin_filename
+    return [name if path == "-" else path for path in arguments.paths], {name: data}
+
+
+def silence(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark what comments, flags and the configuration silence."""
+    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
+        from cfglint.project.suppression import settle
+
+        settle(outcomes)
+    for outcome in outcomes:
+        selection.apply(outcome)
+
+
+def tell_unknown(selection: Selection) -> None:
+    """Say which codes of the flags and the configuration no rule has."""
+    codes = selection.unknown()
+    for code in codes[:MOST_UNKNOWN]:
+        warn(f"no rule has the code {code}")
+    if len(codes) > MOST_UNKNOWN:
+        warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
+
+
+def left_out(tally: ScanStats) -> list[str]:
+    """What was not looked at, and why, for the last line on standard error."""
+    parts: list[str] = []
+    for name, number in sorted(tally.related_tools.items()):
+        parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
+    if tally.unrecognized:
+        parts.append(f"{count(tally.unrecognized, 'file')} not ours")
+    if tally.unclear:
+        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {first_few(tally.unclear)}")
+    if tally.unknown_kind:
+        runs = count(len(tally.unknown_kind), "run")
+        parts.append(f"{runs} left out, for what it is cannot be told, say it with `kind`: {first_few(tally.unknown_kind)}")
+    if tally.unreadable:
+        parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
+    return parts
+
+
+def first_few(names: Iterable[str]) -> str:
+    """The first three of some names, and whether there are more."""
+    listed = [*names]
+    return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])
+
+
+def count(number: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

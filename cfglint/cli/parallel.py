@@ -1,0 +1,136 @@
+"""Work dealt out to several processes, where there is enough of it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn, TypeVar
+
+    Task = TypeVar("Task")
+    Result = TypeVar("Result")
+    Work = Callable[[list[Task]], Result]
+
+BLOCK = 32  # tasks that are dealt out together, at most
+TURNS = 4  # blocks of a process, at least: one dear task does not keep the others waiting
+TRIAL = 0.05  # seconds of work after which it is known what a task costs
+SHARE = 0.15  # seconds of work that a process has to find: several times what it costs
+MOST = 16  # processes that are started unasked
+WIDE = 1 << 20  # bytes that wait in a pipe, so that a process need not wait for its reader
+
+
+def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None) -> list[Result]:
+    """The results of `work` for blocks of the tasks, in their order, however many processes had a share in it.
+
+    `jobs` is their number, this one included; without it, as many as pay, which the first tasks tell. Those are done
+    here, and what they import and find out every process then has. Results travel pickled. The share of a process
+    that does not come to its end is done here.
+    """
+    if jobs == 1 or not tasks or not hasattr(os, "fork"):
+        return [work(block) for block in cut(tasks, BLOCK)]
+    results = [work(tasks[:1])]
+    began = now = time.perf_counter()
+    while not jobs and len(results) < len(tasks) and now - began < TRIAL:
+        results.append(work(tasks[len(results) : len(results) + 1]))
+        now = time.perf_counter()
+    left = tasks[len(results) :]
+    if not left:
+        return results
+    processes = jobs or worthwhile((now - began) / (len(results) - 1) * len(left))
+    blocks = cut(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
+    return results + (together(work, blocks, processes) if processes > 1 else [work(block) for block in blocks])
+
+
+def cut(tasks: list[Task], size: int) -> list[list[Task]]:
+    """The tasks in blocks."""
+    return [tasks[start : start + size] for start in range(0, len(tasks), size)]
+
+
+def worthwhile(seconds: float) -> int:
+    """How many processes are faster than one at so much work: enough for each to do, and a core."""
+    return max(1, min(int(seconds / SHARE), cores(), MOST))
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int) -> list[Result]:
+    """The results of the blocks, which are dealt out in turn."""
+    processes = min(processes, len(blocks))
+    hands = [Worker(work, blocks[number::processes]) for number in range(1, processes)]
+    shares: list[list[Result]] = [[]]
+    for block in blocks[::processes]:
+        shares[0].append(work(block))
+        for hand in hands:
+            hand.listen()
+    for number, hand in enumerate(hands, 1):
+        told = hand.told()
+        shares.append([work(block) for block in blocks[number::processes]] if told is None else told)
+    return [shares[number % processes][number // processes] for number in range(len(blocks))]
+
+
+class Worker:
+    """A process that works on some blocks, and what it has told so far."""
+
+    def __init__(self, work: Work[Task, Result], blocks: list[list[Task]]) -> None:
+        self.blocks = len(blocks)
+        self.heard: list[bytes] = []
+        self.pipe, into = os.pipe()
+        self.child = os.fork()
+        if not self.child:
+            os.close(self.pipe)
+            work_loop(work, blocks, into)
+        os.close(into)
+        os.set_blocking(self.pipe, False)
+
+    def listen(self) -> None:
+        """Take in what there is, without waiting for more."""
+        try:
+            while part := os.read(self.pipe, WIDE):
+                self.heard.append(part)
+        except BlockingIOError:
+            return
+
+    def told(self) -> list[Any] | None:
+        """The results, waited for; None when the process did not come to its end."""
+        import io
+        import pickle
+
+        os.set_blocking(self.pipe, True)
+        self.listen()
+        os.close(self.pipe)
+        _, status = os.waitpid(self.child, 0)
+        if status:
+            return None
+        text = io.BytesIO(b"".join(self.heard))
+        return [pickle.load(text) for _ in range(self.blocks)]
+
+
+def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> NoReturn:
+    """Work on the blocks, tell the results one by one, and end the process."""
+    try:
+        import pickle
+
+        widen(into)
+        with open(into, "wb") as pipe:
+            for block in blocks:
+                pickle.dump(work(block), pipe, pickle.HIGHEST_PROTOCOL)
+                pipe.flush()
+    except BaseException:  # whatever it is, it happens again where the share is done once more
+        os._exit(1)
+    os._exit(0)
+
+
+def widen(pipe: int) -> None:
+    """Let more wait in a pipe, where the system can."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, WIDE)
+    except (ImportError, AttributeError, OSError):
+        return

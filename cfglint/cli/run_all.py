@@ -1,0 +1,104 @@
+"""What the runs of a command line come to; where there are many, several processes have a share in the work."""
+
+from __future__ import annotations
+
+from cfglint.cli.options import declared_run, gathering_of
+from cfglint.cli.parallel import map_blocks
+from cfglint.run.discovery import ScanStats
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.cli.argument_parser import Namespace
+    from cfglint.cli.options import Folders
+    from cfglint.findings.diagnostic import Outcome
+    from cfglint.project.settings_file import Configuration, DeclaredRun
+    from cfglint.run.checked import CheckedRun
+    from cfglint.run.discovery import Discovery
+
+
+class Share:
+    """A part of the outcomes, by position, and what was learnt on the way.
+
+    `perhaps` are outcomes of files that others may name, by position and path, each with its own tally: they count
+    when no file has. `taken` are the files that were named.
+    """
+
+    __slots__ = ("found", "perhaps", "taken", "tally")
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, Outcome]] = []
+        self.perhaps: list[tuple[int, Outcome, str, ScanStats]] = []
+        self.tally = ScanStats()
+        self.taken: set[str] = set()
+
+
+def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Outcome]:
+    """What every run came to, in the order of the arguments."""
+    if not arguments.paths and project.runs:
+        shares = of_declared(arguments, project)
+    elif arguments.run:
+        gathering, paths = gathering_of(arguments, project, tally)
+        return [outcome_of(gathering.one(paths), arguments)]
+    else:
+        shares = of_paths(arguments, project)
+    for share in shares:
+        tally.add(share.tally)
+    found = sorted((pair for share in shares for pair in share.found), key=lambda pair: pair[0])
+    return [outcome for _, outcome in found]
+
+
+def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
+    """The declared runs."""
+    folders: Folders = {}
+
+    def work(block: list[tuple[int, DeclaredRun]]) -> Share:
+        share = Share()
+        for index, each in block:
+            found = declared_run(each, arguments, project, share.tally, folders)
+            if found is not None:
+                share.found.append((index, outcome_of(found, arguments)))
+        return share
+
+    return map_blocks(work, list(enumerate(project.runs)), arguments.jobs)
+
+
+def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
+    """The files of the paths, without those that were named by another one."""
+    gathering, paths = gathering_of(arguments, project, ScanStats())
+
+    def work(block: list[tuple[int, str]]) -> Share:
+        share = Share()
+        gathering.tally, gathering.taken = share.tally, share.taken
+        for index, run, path in gathering.looked_at(block):
+            outcome = outcome_of(run, arguments)
+            if path is None:
+                share.tally.count(run)
+                share.found.append((index, outcome))
+            else:
+                tally = ScanStats()
+                tally.count(run)
+                share.perhaps.append((index, outcome, path, tally))
+        return share
+
+    shares = map_blocks(work, gathering.numbered(paths), arguments.jobs)
+    settle(shares, gathering)
+    return shares
+
+
+def settle(shares: list[Share], gathering: Discovery) -> None:
+    """Take in what nobody has named, now that all have been asked."""
+    taken = gathering.identities(set().union(*(share.taken for share in shares)))
+    for share in shares:
+        for index, outcome, path, tally in share.perhaps:
+            if not taken or gathering.shelf.identity(path) not in taken:
+                share.found.append((index, outcome))
+                share.tally.add(tally)
+
+
+def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
+    """What a run came to, with what pictures are drawn from where a page was asked for."""
+    if "html" not in arguments.format:
+        return run.outcome()
+    from cfglint.explain.summary import explained
+
+    return explained(run)

@@ -1,0 +1,199 @@
+"""The account of a run: every number that it comes to, and the place or the rule that it comes from."""
+
+from __future__ import annotations
+
+from math import prod
+
+from cfglint.findings.diagnostic import Context
+from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
+from cfglint.rules.engine import internal
+from cfglint.run.loaded import integer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.frameworks.base import Batch
+    from cfglint.run.checked import CheckedRun
+
+LAYOUT = (
+    ("tensor parallel", "tensor_parallel"),
+    ("pipeline", "pipeline_parallel"),
+    ("context parallel", "context_parallel"),
+    ("sequence parallel", "sequence_parallel"),
+)
+
+
+class RunSummary:
+    """A run in lines: `items` by group, what is `assumed` of the launch, and the `errors` that it would die of."""
+
+    def __init__(self, run: CheckedRun) -> None:
+        self.run = run
+        self.items: list[Item] = []
+        self.assumed: list[str] = []
+        self.marks: dict[str, list[int]] = {}
+        self.errors: list[Diagnostic] = [each for each in run.diagnostics if each.severity == "error"]
+        self.resolved = run.resolved
+        told = [config.account() for config in run.configs] if readable(run) else []
+        items = [item for each in told for item in each.items]
+        batch = run.batch
+        if batch is not None and told:
+            self._tell_launch(batch, [item for item in items if item.group == LAUNCH])
+            self._tell_batch(batch)
+        for item in items:
+            self._take(item)
+        for each in reversed(told):
+            self.marks.update(each.marks)
+        for each in told:
+            self.assumed.extend(line for line in each.assumed if line not in self.assumed)
+        self._use_filled()
+        self.items.sort(key=lambda item: GROUPS.index(item.group))
+
+    def _take(self, item: Item) -> None:
+        """Add a line, unless the run has it from a config before."""
+        if all((known.group, known.label) != (item.group, item.label) for known in self.items):
+            self.items.append(item)
+
+    def _tell_launch(self, batch: Batch, own: list[Item]) -> None:
+        facts, layout = self.run.facts, batch.layout
+        told_by = facts.gpus_source if layout.gpus == facts.gpus else "the files"
+        self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, told_by, needs=self._gpus)
+        if layout.gpus is None and batch.problem is None:
+            self._tell_implied()
+        for item in own:
+            self._take(item)
+        for label, name in LAYOUT:
+            size = getattr(layout, name)
+            if size != 1 and all(item.label != label for item in own):
+                self._derive(LAUNCH, label, name, size, "the files")
+        self._derive(LAUNCH, "data parallel", "data_parallel", integer(batch.data_parallel.value), division(batch), needs=self._gpus)
+
+    def _tell_implied(self) -> None:
+        """The GPU count on which three written sizes multiply up."""
+        from cfglint.rewrite.retarget import today
+
+        implied = today(self.run, self.run.facts)
+        if implied is not None:
+            self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
+
+    def _tell_batch(self, batch: Batch) -> None:
+        package = self.run.configs[0].release
+        for label, setting in (("micro batch", batch.micro_batch), ("accumulation", batch.accumulation)):
+            self.items.append(Item(BATCH, label, setting, self._gpus if setting.origin == DERIVED else "", package))
+        terms = (batch.micro_batch, batch.accumulation, batch.data_parallel)
+        values = [integer(term.value) for term in terms]
+        because = " x ".join(str(value) if value is not None else "?" for value in values)
+        if batch.global_batch.written:
+            self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
+        else:
+            self._derive(BATCH, "global batch", "global_batch", integer(batch.global_batch.value), because, needs=self._gpus)
+        if batch.consumed_batch is not None and batch.consumed_batch != integer(batch.global_batch.value):
+            self._derive(BATCH, "samples a step", "consumed_batch", batch.consumed_batch, "what one step really consumes")
+        length, tokens = self.resolved["seq_length"], self.resolved["tokens_per_step"]
+        if length is not None:
+            self._derive(BATCH, "tokens a sample", "seq_length", length, "seq_length")
+            self._derive(BATCH, "tokens a step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
+
+    def _derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+        self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
+
+    @property
+    def _gpus(self) -> str:
+        """The flag for the GPUs, where their number is not known."""
+        return GPUS if self.run.facts.gpus is None else ""
+
+    def _use_filled(self) -> None:
+        """Let a line that shows an `"auto"` say who filled it."""
+        filled = {place_of(item.setting): item.setting for item in self.items if item.group == GROUPS[-1]}
+        for item in self.items:
+            item.setting = filled.get(place_of(item.setting), item.setting)
+
+    @property
+    def unknown(self) -> list[Item]:
+        """The lines whose value a flag would make known."""
+        return [item for item in self.items if item.unknown]
+
+
+def readable(run: CheckedRun) -> bool:
+    """Whether the framework gets as far as the values of its files."""
+    return bool(run.configs) and not run.configs[0].load_problems
+
+
+def division(batch: Batch) -> str:
+    """How the GPUs come to the data-parallel size, in the framework's own words where it is no plain division."""
+    layout = batch.layout
+    sizes = [(label, getattr(layout, name)) for label, name in LAYOUT if getattr(layout, name) != 1]
+    replica = prod(size for _, size in sizes)
+    if not layout.gpus or integer(batch.data_parallel.value) != layout.gpus // max(replica, 1):
+        return batch.data_parallel.because
+    if not sizes:
+        return "every GPU takes its own samples"
+    return " / ".join([f"{layout.gpus} GPUs", *(f"{label} {size}" for label, size in sizes)])
+
+
+def place_of(setting: Setting) -> tuple[str, int] | int:
+    """The span of a value, to tell two settings of one place; its own identity for what stands nowhere."""
+    if setting.document is None or setting.node is None or setting.origin == DEFAULT:
+        return id(setting)
+    return setting.document.path, setting.node.start
+
+
+def origin(item: Item) -> str:
+    """Where a value comes from, for people."""
+    setting = item.setting
+    if setting.origin == DEFAULT and setting.because in ("", "default"):
+        if setting.value is None:
+            return "not written"
+        return f"default of {item.package}" if item.package else "default"
+    return setting.place
+
+
+def table(account: RunSummary) -> dict[str, Any]:
+    """The account as plain values: what `check` says of the run, and its settings."""
+    return {
+        **account.run.outcome().entry(),
+        "settings": [entry(item) for item in account.items],
+        "assumed": account.assumed,
+    }
+
+
+def context(account: RunSummary) -> Context:
+    """What pictures of the run are drawn from."""
+    run = account.run
+    texts = {document.path: document.text for document in run.documents}
+    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole)
+
+
+def pictured(account: RunSummary) -> Outcome:
+    """The outcome of an account's run with its context."""
+    outcome = account.run.outcome()
+    outcome.context = context(account)
+    return outcome
+
+
+def explained(run: CheckedRun) -> Outcome:
+    """The outcome of a run with its context; what breaks the account is told like every bug of ours."""
+    try:
+        return pictured(RunSummary(run))
+    except Exception as error:
+        outcome = run.outcome()
+        outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+        return outcome
+
+
+def entry(item: Item) -> dict[str, Any]:
+    """One setting; `file` and `line` are null for what stands in no file."""
+    setting = item.setting
+    written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT
+    return {
+        "key": setting.pointer,
+        "name": item.label,
+        "value": setting.value,
+        "origin": setting.origin,
+        "file": setting.document.path if written and setting.document else None,
+        "line": setting.document.position(setting.node.start)[0] if written and setting.document and setting.node else None,
+        "because": setting.because if setting.origin != DEFAULT else origin(item),
+        "needs": item.needs if item.unknown else None,
+    }

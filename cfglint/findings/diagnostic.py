@@ -1,0 +1,180 @@
+"""What cfglint has to say about a place in a file, as plain values that reports print."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.edit import Change
+
+ERROR = "error"
+WARNING = "warning"
+INFO = "info"
+SEVERITIES = (INFO, WARNING, ERROR)
+STAGES = ("load", "config", "init", "first-step")
+
+# Codes that the exit status, baselines and comments treat in a way of their own.
+INTERNAL = "INT000"
+UNUSED_IGNORE = "SUP001"
+
+
+LONGEST = 1000  # characters of a text that quotes values
+
+
+def clipped(text: str) -> str:
+    """A text without its middle where a value in it fills the screen."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
+
+
+def rank(severity: str) -> int:
+    """0 for info, 1 for warning, 2 for error."""
+    return SEVERITIES.index(severity)
+
+
+class Place:
+    """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
+
+    `source` is the text of the first line, for reports that show it.
+    """
+
+    __slots__ = ("column", "end", "end_column", "end_line", "file", "line", "source", "start")
+
+    def __init__(self, file: str, line: int, column: int, end_line: int, end_column: int, start: int, end: int, source: str) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        self.end_line = end_line
+        self.end_column = end_column
+        self.start = start
+        self.end = end
+        self.source = source
+
+
+class FileEdit:
+    """Replace `start`..`end` of a file's decoded text by `text`."""
+
+    __slots__ = ("end", "file", "start", "text")
+
+    def __init__(self, file: str, start: int, end: int, text: str) -> None:
+        self.file = file
+        self.start = start
+        self.end = end
+        self.text = text
+
+
+class Fix:
+    """What mends a finding, as edits of the text and as the changes to the tree that they stand for.
+
+    Safe: the run's mathematics stays what it was, or the run could not have started.
+    """
+
+    __slots__ = ("changes", "edits", "safe", "title")
+
+    def __init__(self, title: str, edits: list[FileEdit], safe: bool, changes: list[tuple[str, Change]]) -> None:
+        self.title = title
+        self.edits = edits
+        self.safe = safe
+        self.changes = changes
+
+
+class Diagnostic:
+    """One finding at its place, with everything that a report may show."""
+
+    __slots__ = (
+        "code",
+        "exception",
+        "fails_at",
+        "fix",
+        "key",
+        "message",
+        "name",
+        "place",
+        "related",
+        "severity",
+        "suppressed",
+    )
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        severity: str,
+        place: Place,
+        key: str,
+        message: str,
+        fails_at: str | None = None,
+        exception: str | None = None,
+        related: tuple[tuple[Place, str], ...] = (),
+        fix: Fix | None = None,
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.severity = severity
+        self.place = place
+        self.key = key
+        self.message = message
+        self.fails_at = fails_at
+        self.exception = exception
+        self.related = related
+        self.fix = fix
+        self.suppressed: str | None = None  # by what a reader silenced it: a comment, a configuration, a baseline
+
+
+class Context:
+    """What a report with pictures shows beside the findings, as plain values.
+
+    `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.summary.table`;
+    `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
+    `whole`: the files are the whole run.
+    """
+
+    __slots__ = ("assumed", "marks", "settings", "texts", "whole")
+
+    def __init__(
+        self, texts: dict[str, str], settings: list[dict[str, Any]], marks: dict[str, list[int]], assumed: list[str], whole: bool
+    ) -> None:
+        self.texts = texts
+        self.settings = settings
+        self.marks = marks
+        self.assumed = assumed
+        self.whole = whole
+
+
+class Outcome:
+    """What a run came to, as plain values: the entry of `runs` in the JSON output. `context` is there where it was asked for."""
+
+    __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "resolved", "target", "verdict")
+
+    def __init__(
+        self,
+        files: list[str],
+        kinds: list[str],
+        target: dict[str, str],
+        gpus: int | None,
+        verdict: str,
+        fails_at: str | None,
+        resolved: dict[str, int | None],
+        diagnostics: list[Diagnostic],
+    ) -> None:
+        self.files = files
+        self.kinds = kinds
+        self.target = target
+        self.gpus = gpus
+        self.verdict = verdict
+        self.fails_at = fails_at
+        self.resolved = resolved
+        self.diagnostics = diagnostics
+        self.context: Context | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """The entry of `runs`, without the findings."""
+        return {
+            "files": self.files,
+            "kinds": self.kinds,
+            "target": self.target,
+            "gpus": self.gpus,
+            "verdict": self.verdict,
+            "fails_at": self.fails_at,
+            "resolved": self.resolved,
+        }

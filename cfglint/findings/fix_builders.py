@@ -1,0 +1,106 @@
+"""Fixes that rules offer, built from settings.
+
+Light to import, for a rule imports it before it knows whether there is anything to fix.
+"""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import FileEdit, Fix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.setting import Setting
+    from cfglint.source.document import Document
+    from cfglint.source.edit import Change
+
+    Part: TypeAlias = tuple[Document, Change] | None
+
+
+def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
+    """Write another value in the place of a written one; None where the text does not allow it."""
+    return several([replaced(setting, value)], title, safe)
+
+
+def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
+    """Take a key and its value out."""
+    return several([removed(setting)], title, safe)
+
+
+def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
+    """Give a key another name, in its place."""
+    if setting.document is None or setting.key_node is None or stands_twice(setting):
+        return None
+    from cfglint.source import edit, sections
+
+    change = edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
+    return several([(sections.whole(setting.document), change)], title, safe)
+
+
+def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
+    """Add a key to a mapping that is there."""
+    return several([inserted(config, path, value)], title, safe)
+
+
+def replaced(setting: Setting, value: Any) -> Part:
+    """The change that `replace` makes, for a fix of several; None for what JSON has no number for."""
+    if setting.document is None or setting.node is None:
+        return None
+    if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    from cfglint.source import edit, sections
+
+    document, path = setting.document, sections.in_file(setting.document, setting.path)
+    return sections.whole(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
+
+
+def removed(setting: Setting) -> Part:
+    """The change that `remove` makes, for a fix of several."""
+    if setting.document is None or setting.key_node is None or stands_twice(setting):
+        return None
+    from cfglint.source import edit, sections
+
+    return sections.whole(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
+
+
+def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
+    """The change that `insert` makes, for a fix of several."""
+    from cfglint.source import edit, sections
+
+    document = config.document_of(path[0])
+    place = sections.in_file(document, path[:-1])
+    return sections.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
+
+
+def stands_twice(setting: Setting) -> bool:
+    """Whether the key is there more than once: without the last, an earlier one that had no effect would count."""
+    assert setting.document is not None
+    mapping = setting.document.find(setting.path[:-1])[1]
+    pairs = mapping.resolved().pairs() if mapping is not None else []
+    return sum(key.raw == setting.path[-1] for key, _ in pairs) > 1
+
+
+def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
+    """One fix that makes all the changes, in their order; None when one is missing or cannot be made.
+
+    The edits of a file are worked out together, for what one change leaves is what the next one finds.
+    """
+    from cfglint.source import edit
+
+    by_path: dict[str, tuple[Document, list[Change]]] = {}
+    for part in parts:
+        if part is None:
+            return None
+        document, change = part
+        by_path.setdefault(document.path, (document, []))[1].append(change)
+    try:
+        edits = [
+            FileEdit(path, each.start, each.end, each.text)
+            for path, (document, changes) in by_path.items()
+            for each in edit.edits(document, changes)
+        ]
+    except edit.EditRefused:
+        return None
+    return Fix(title, edits, safe, [(path, change) for path, (_, changes) in by_path.items() for change in changes])

@@ -1,0 +1,123 @@
+"""A DeepSpeed configuration that accelerate's launch file describes in a block, in a trainer's hands.
+
+The launcher hands the block over in the environment. `TrainingArguments` makes a configuration of it (accelerate
+1.15.0 utils/dataclasses.py:1228-1337) with the launch's precision, and the trainer then fills in and compares its own
+arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1720, trainer.py:886).
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
+from cfglint.frameworks.setting import DEFAULT, Setting
+from cfglint.source.limits import LONGEST_NUMBER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+    from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+
+BLOCK = "deepspeed_config"
+# Keys of the configuration that the launch file says under another name.
+NAMES = {
+    "gradient_accumulation_steps": (BLOCK, "gradient_accumulation_steps"),
+    "gradient_clipping": (BLOCK, "gradient_clipping"),
+    "zero_optimization.stage": (BLOCK, "zero_stage"),
+    "zero_optimization.offload_optimizer.device": (BLOCK, "offload_optimizer_device"),
+    "zero_optimization.offload_param.device": (BLOCK, "offload_param_device"),
+    "fp16.enabled": ("mixed_precision",),
+    "bf16.enabled": ("mixed_precision",),
+}
+DEFAULT_STAGE = 2
+
+
+class BlockLaunch(HfDeepSpeedConfig):
+    """The configuration that a launch file's block comes to, under a trainer."""
+
+    def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
+        super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
+        self.launcher = launcher
+
+    def setting(self, path: str) -> Setting:
+        """A key of the configuration at the place where the launch file says it."""
+        keys = NAMES.get(path, (BLOCK,))
+        setting = self.launcher.setting(*keys)
+        origin = setting.origin if setting.written else DEFAULT
+        return Setting(keys, self.value(path), origin, setting.document, setting.node, setting.key_node)
+
+    @property
+    def stages(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """What happens between the launch file and the engine: here accelerate comes before the trainer."""
+        return (
+            ("config", self._stage_and_offload),
+            ("config", self._precision),
+            ("init", self._arguments),
+            ("init", self._loader),
+            ("init", self._finalize),
+            ("init", self._prepare),
+        )
+
+    @property
+    def precision(self) -> str:
+        """The trainer's own precision, else the launch's; fp8 runs on bf16."""
+        args = self.trainer.arguments
+        if args["fp16"] or args["bf16"]:
+            return super().precision
+        named = self.launcher.precision or "no"
+        return "bf16" if named == "fp8" else named
+
+
+def from_block(block: dict[Any, Any]) -> dict[str, Any]:
+    """The configuration that accelerate builds; the environment carries text, which it turns into numbers again."""
+    config: dict[str, Any] = {
+        "train_batch_size": AUTO,
+        "train_micro_batch_size_per_gpu": AUTO,
+        "gradient_accumulation_steps": whole(block.get("gradient_accumulation_steps")),
+        "zero_optimization": {
+            "stage": stage(block.get("zero_stage")),
+            "offload_optimizer": {"device": device(block, "offload_optimizer"), "nvme_path": nvme_path(block, "offload_optimizer")},
+            "offload_param": {"device": device(block, "offload_param"), "nvme_path": nvme_path(block, "offload_param")},
+            "stage3_gather_16bit_weights_on_model_save": str(block.get("zero3_save_16bit_model", False)).lower() == "true",
+        },
+    }
+    clipping = block.get("gradient_clipping")
+    if clipping is None or clipping:
+        config["gradient_clipping"] = number(clipping)
+    return config
+
+
+def whole(value: Any) -> Any:
+    """`gradient_accumulation_steps`: digits become a number, anything else stays text, nothing is `"auto"`."""
+    if value is None:
+        return AUTO
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
+
+
+def number(value: Any) -> Any:
+    """`gradient_clipping` as a number; nothing is `"auto"`."""
+    try:
+        return AUTO if value is None or value == AUTO else float(str(value))
+    except ValueError:
+        return value
+
+
+def stage(value: Any) -> Any:
+    """`zero_stage`, 2 by default."""
+    if value is None:
+        return DEFAULT_STAGE
+    text = str(value)
+    return int(text) if text.removeprefix("-").isdecimal() and len(text) < LONGEST_NUMBER else value
+
+
+def device(block: dict[Any, Any], name: str) -> str:
+    """Where something is offloaded to."""
+    value = block.get(f"{name}_device")
+    return "none" if value is None else str(value).lower()
+
+
+def nvme_path(block: dict[Any, Any], name: str) -> Any:
+    """The path of an offload to NVMe; none with any other device. The launcher does not hand the block's own path over."""
+    return "none" if device(block, name) == "nvme" else None

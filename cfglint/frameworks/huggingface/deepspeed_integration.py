@@ -1,0 +1,395 @@
+"""A DeepSpeed file in a trainer's hands: what fills its `"auto"`, what is compared, what accelerate adds.
+
+The steps are those of `HfTrainerDeepSpeedConfig` (transformers 5.23.0 integrations/deepspeed.py:136-266)
+and of accelerate's `DeepSpeedPlugin` and `_prepare_deepspeed` (1.15.0 utils/dataclasses.py:1218-1466,
+accelerator.py:2141-2420), in their order and on the values as they are, so that a value of a wrong type
+stumbles where it does there.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+    from cfglint.source.document import Document, Path
+
+HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
+UNKNOWN_STEPS = 1_000_000  # stands for the length of a run of unknown length
+AUTO = "auto"
+
+FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
+WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are whole numbers from here on
+NO_APEX = (5,)  # fp16_backend and fp16_opt_level are gone
+ACCELERATE_1 = (4, 46)  # releases that people run with accelerate 1.x, which forgives a missing micro batch
+
+
+class Mismatch:
+    """A value of the DeepSpeed file that is not the trainer's: where, the trainer's fields, and both values."""
+
+    __slots__ = ("fields", "label", "ours", "path", "theirs")
+
+    def __init__(self, path: str, theirs: Any, fields: tuple[str, ...], label: str, ours: Any) -> None:
+        self.path = path
+        self.theirs = theirs
+        self.fields = fields
+        self.label = label
+        self.ours = ours
+
+    @property
+    def line(self) -> str:
+        """The line of the exception."""
+        return f"- ds {self.path}={self.theirs} vs hf {self.label}={self.ours}"
+
+
+class Refusal:
+    """Why filling stopped: the key, what would be raised and when."""
+
+    __slots__ = ("exception", "fails_at", "path")
+
+    def __init__(self, path: str, exception: str, fails_at: str) -> None:
+        self.path = path
+        self.exception = exception
+        self.fails_at = fails_at
+
+
+class Fill:
+    """Where an `"auto"` got its value: the trainer's fields, or what else."""
+
+    __slots__ = ("because", "value")
+
+    def __init__(self, value: Any, because: str) -> None:
+        self.value = value
+        self.because = because
+
+
+class LeftOver(Exception):
+    """An `"auto"` that nothing fills."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"`{path}` not found in kwargs. Please specify `{path}` without `auto` "
+            "(set to correct value) in the DeepSpeed config file or pass it in kwargs."
+        )
+        self.path = path
+
+
+class HfDeepSpeedConfig:
+    """A DeepSpeed configuration under a trainer.
+
+    `values` is what the engine gets; `filled` maps a dotted key that said `"auto"` to its value;
+    `mismatches` are raised together when training begins; `refusal` is what stops the trainer before
+    the engine is built.
+    """
+
+    def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
+        self.trainer = trainer
+        self.document = document
+        self.prefix = prefix
+        self.written = values
+        self.values: dict[Any, Any] = copy.deepcopy(values)
+        self.filled: dict[str, Fill] = {}
+        self.mismatches: list[Mismatch] = []
+        self.refusal: Refusal | None = None
+        self._at = ""
+
+    @property
+    def tensor_parallel(self) -> int:
+        """The size of automatic tensor parallelism."""
+        section = self.written.get("tensor_parallel")
+        size = section.get("autotp_size", 1) if isinstance(section, dict) else 1
+        return size if isinstance(size, int) and size > 1 else 1
+
+    def setting(self, path: str) -> Setting:
+        """A dotted key of the DeepSpeed file with its place; of a missing one the nearest section's."""
+        steps = tuple(path.split("."))
+        value: Any = self.written
+        for step in steps:
+            value = value.get(step) if isinstance(value, dict) else None
+        where = (*self.prefix, *steps)
+        while where:
+            key, node = self.document.find(where)
+            if node is not None:
+                origin = WRITTEN if len(where) == len(self.prefix) + len(steps) else DEFAULT
+                return Setting((*self.prefix, *steps), value, origin, self.document, node, key)
+            where = where[:-1]
+        return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
+
+    # ---- looking up and filling, as both libraries do -------------------------------------------------------
+
+    def find(self, path: str) -> tuple[Any, str]:
+        """(section, last key) of a dotted key; the section is None where there is none."""
+        self._at = path
+        node: Any = self.values
+        *sections, key = path.split(".")
+        for section in sections:
+            node = node.get(section)
+            if node is None:
+                return None, key
+        return node, key
+
+    def value(self, path: str, missing: Any = None) -> Any:
+        """The value of a dotted key."""
+        section, key = self.find(path)
+        return missing if section is None else section.get(key, missing)
+
+    def fill(self, path: str, value: Any, because: str) -> bool:
+        """Give an `"auto"` its value; whether it was one."""
+        section, key = self.find(path)
+        if section is None or section.get(key) != AUTO:
+            return False
+        section[key] = value
+        self.filled.setdefault(path, Fill(value, because))
+        return True
+
+    def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
+        """Fill an `"auto"`, or note that a written value is another one."""
+        if not self.trainer.arguments.known(*fields):
+            self.fill(path, value, "a value that is not known here")
+            return
+        if self.fill(path, value, ", ".join(fields)):
+            return
+        section, key = self.find(path)
+        theirs = section.get(key) if section is not None else None
+        if theirs is not None and theirs != value:
+            self.mismatches.append(Mismatch(path, theirs, fields, label, value))
+
+    # ---- the stages ------------------------------------------------------------------------------------------
+
+    @property
+    def stages(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+        """What happens between the file and the engine, each step with its stage."""
+        return (
+            ("config", self._read),
+            ("config", self._arguments),
+            ("config", self._plugin),
+            ("init", self._precision),
+            ("init", self._loader),
+            ("init", self._finalize),
+            ("init", self._prepare),
+        )
+
+    def run(self) -> None:
+        """Take the steps, up to the first that is refused."""
+        for stage, step in self.stages:
+            if not self._attempt(stage, step):
+                return
+
+    def _attempt(self, stage: str, step: Callable[[], None]) -> bool:
+        try:
+            step()
+        except LeftOver as error:
+            self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
+        except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as error:
+            self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
+        return self.refusal is None
+
+    def _read(self) -> None:
+        self._stage_and_offload()
+
+    def _stage_and_offload(self) -> None:
+        stage = self.value("zero_optimization.stage", -1)
+        if stage in (2, 3):
+            # A set, as there: an unhashable device stumbles.
+            devices = {self.value("zero_optimization.offload_optimizer.device"), self.value("zero_optimization.offload_param.device")}
+            devices.discard(None)
+
+    def _arguments(self) -> None:
+        """The values that `TrainingArguments` has: `trainer_config_process`."""
+        args = self.trainer.arguments
+        world = self.trainer.world_size
+        micro, accumulation = args["per_device_train_batch_size"], args["gradient_accumulation_steps"]
+        self.match("train_micro_batch_size_per_gpu", micro, ("per_device_train_batch_size",), "per_device_train_batch_size")
+        self.match("gradient_accumulation_steps", accumulation, ("gradient_accumulation_steps",), "gradient_accumulation_steps")
+        if world is None:
+            self._drop_auto("train_batch_size")
+        else:
+            total = product(world, micro, accumulation)
+            fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
+            self.match("train_batch_size", total, fields, "train_batch_size (calculated)")
+        self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
+        rate = args["learning_rate"]
+        self.match("optimizer.params.lr", rate, ("learning_rate",), "learning_rate")
+        betas = [args["adam_beta1"], args["adam_beta2"]]
+        self.match("optimizer.params.betas", betas, ("adam_beta1", "adam_beta2"), "adam_beta1+adam_beta2")
+        self.match("optimizer.params.eps", args["adam_epsilon"], ("adam_epsilon",), "adam_epsilon")
+        self.match("optimizer.params.weight_decay", args["weight_decay"], ("weight_decay",), "weight_decay")
+        self.fill("scheduler.params.warmup_min_lr", 0, "the trainer's own 0")
+        self.match("scheduler.params.warmup_max_lr", rate, ("learning_rate",), "learning_rate")
+        if args["save_on_each_node"]:
+            self.values["checkpoint"] = self.values.get("checkpoint", {})
+            self.values["checkpoint"]["use_node_local_storage"] = args["save_on_each_node"]
+        self._half_precision()
+
+    def _drop_auto(self, key: str) -> None:
+        if self.values.get(key) == AUTO:
+            del self.values[key]
+
+    def _half_precision(self) -> None:
+        args = self.trainer.arguments
+        half = args["fp16"] or args["fp16_full_eval"]
+        if self.trainer.version >= NO_APEX:
+            self.match("fp16.enabled", half, ("fp16",), "fp16|fp16_full_eval")
+        else:
+            apex = args["fp16_backend"] == "apex"
+            self.match("fp16.enabled", half and not apex, ("fp16",), "fp16|fp16_full_eval+fp16_backend(amp)")
+            self.match("amp.enabled", bool(half and apex), ("fp16", "fp16_backend"), "fp16+fp16_backend(apex)")
+            self.match("amp.opt_level", args["fp16_opt_level"], ("fp16_opt_level",), "fp16_opt_level")
+        self.match("bf16.enabled", args["bf16"] or args["bf16_full_eval"], ("bf16",), "bf16|bf16_full_eval")
+        self.value("fp16.enabled")
+        self.value("bf16.enabled")
+
+    def _plugin(self) -> None:
+        """What accelerate's plugin demands and fills: `DeepSpeedPlugin.__post_init__`."""
+        self._at = "gradient_accumulation_steps"
+        if "gradient_accumulation_steps" not in self.values:
+            self.values["gradient_accumulation_steps"] = 1
+        self._at = "zero_optimization"
+        if "zero_optimization" not in self.values:
+            raise ValueError("Please specify the ZeRO optimization config in the DeepSpeed config.")
+        for path, value in (
+            ("zero_optimization.stage", 2),
+            ("zero_optimization.offload_optimizer.device", "none"),
+            ("zero_optimization.offload_param.device", "none"),
+            ("zero_optimization.offload_param.nvme_path", "none"),
+            ("zero_optimization.offload_optimizer.nvme_path", "none"),
+            ("zero_optimization.stage3_gather_16bit_weights_on_model_save", False),
+        ):
+            self.fill(path, value, "accelerate's default")
+        self._stage_and_offload()
+        self.values["steps_per_print"] = float("inf")
+
+    @property
+    def precision(self) -> str:
+        """`fp16`, `bf16` or `no`, as the trainer hands it to accelerate."""
+        args = self.trainer.arguments
+        return "fp16" if args["fp16"] else "bf16" if args["bf16"] else "no"
+
+    def _precision(self) -> None:
+        """`set_mixed_precision`: sections that are missing are added, the other half type must be off."""
+        mixed = self.precision
+        if mixed == "fp16" and "fp16" not in self.values:
+            self.values["fp16"] = {"enabled": True, "auto_cast": True}
+        elif mixed == "bf16" and "bf16" not in self.values:
+            self.values["bf16"] = {"enabled": True}
+        if mixed != "no":
+            other = "bf16" if mixed == "fp16" else "fp16"
+            self._at = f"{other}.enabled"
+            if str(self.values.get(other, {}).get("enabled", "False")).lower() == "true":
+                raise ValueError(f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file.")
+        for name in ("fp16", "bf16"):
+            self.values.setdefault(name, {"enabled": False})
+            self.fill(f"{name}.enabled", mixed == name, "the trainer's precision")
+
+    def _loader(self) -> None:
+        """Preparing the data loader multiplies the batch out."""
+        self._at = "train_micro_batch_size_per_gpu"
+        micro = self.values.get("train_micro_batch_size_per_gpu")
+        accumulation = self.values.get("gradient_accumulation_steps")
+        world = self.trainer.world_size or 1
+        section = self.values.get("tensor_parallel", {})
+        self._at = "tensor_parallel.autotp_size"
+        parts = section.get("autotp_size", 0)
+        if parts > 1 and self.trainer.version >= ACCELERATE_1 and parts > (self.trainer.world_size or parts):
+            raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
+        if micro is None and self.trainer.version >= ACCELERATE_1:
+            return
+        self._at = "train_micro_batch_size_per_gpu" if not isinstance(micro, (int, float)) else "gradient_accumulation_steps"
+        total = product(micro, accumulation, world)
+        if self.trainer.version >= ACCELERATE_1:
+            _ = total // 1
+
+    def _finalize(self) -> None:
+        """What needs the model's size and the length of the run: `trainer_config_finalize`."""
+        size = HIDDEN_SIZE
+        bucket: int | float = 0.9 * size * size
+        if self.trainer.version >= WHOLE_BUCKETS:
+            bucket = int(bucket)
+        self.fill("zero_optimization.reduce_bucket_size", size * size, "the model's hidden size")
+        if self.values["zero_optimization"].get("stage", -1) == 3:
+            self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, "the model's hidden size")
+            self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * size, "the model's hidden size")
+        self._schedule()
+
+    def _schedule(self) -> None:
+        run = self.trainer.numbers()
+        warmup = run["warmup_steps"]
+        if warmup is not None and self.trainer.version >= FLOORED_WARMUP:
+            warmup = max(1, warmup)
+        for path, value, fields, label in (
+            ("scheduler.params.total_num_steps", run["total_steps"], ("max_steps", "num_train_epochs"), "num_training_steps (calculated)"),
+            ("scheduler.params.warmup_num_steps", warmup, ("warmup_steps",), "warmup_steps"),
+        ):
+            if value is not None:
+                self.match(path, value, fields, label)
+            else:
+                self.fill(path, UNKNOWN_STEPS if "total" in path else 1, "the length of the run, which is not known here")
+
+    def _prepare(self) -> None:
+        """Preparing the model: what is still `"auto"` has no one left to fill it."""
+        size = HIDDEN_SIZE
+        known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
+        if any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES):
+            known["zero_optimization.stage3_prefetch_bucket_size"] = int(0.9 * size * size)
+            known["zero_optimization.stage3_param_persistence_threshold"] = 10 * size
+            known["zero_optimization.reduce_bucket_size"] = size * size
+        self._leftovers("", self.values, known)
+        if "optimizer" not in self.values:
+            self._at = "zero_optimization.offload_optimizer"
+            self.values["zero_optimization"].get("offload_optimizer", {}).get("device", "none")
+            self.values["zero_allow_untested_optimizer"] = True
+
+    def _leftovers(self, prefix: str, section: dict[Any, Any], known: dict[str, Any]) -> None:
+        for key, value in list(section.items()):
+            path = f"{prefix}{key}"
+            if isinstance(value, dict):
+                self._leftovers(f"{path}.", value, known)
+            elif value == AUTO:
+                if path not in known:
+                    raise LeftOver(path)
+                self.fill(path, known[path], "accelerate's default")
+
+    def engine(self) -> Config | None:
+        """The DeepSpeed configuration that `deepspeed.initialize` gets, for its own kind to judge."""
+        from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+        return DeepSpeedConfig(
+            [section_document(self.document, self.prefix)],
+            self.trainer.facts,
+            values=self.values,
+            trainer=self.trainer,
+            world_size=self.trainer.world_size,
+            mismatched_keys={each.path for each in self.mismatches},
+        )
+
+
+MOST_REPEATED = 10_000
+SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
+
+
+def product(*factors: Any) -> Any:
+    """The product as Python has it, but that no text and no list is repeated beyond MOST_REPEATED characters or items."""
+    result = factors[0]
+    for each in factors[1:]:
+        repeated = next((part for part in (result, each) if isinstance(part, (str, list))), None)
+        if repeated is not None:
+            most = MOST_REPEATED // max(len(repeated), 1)
+            result, each = (min(part, most) if isinstance(part, int) else part for part in (result, each))  # noqa: PLW2901
+        result = result * each
+    return result
+
+
+def section_document(document: Document, prefix: Path) -> Document:
+    """A document whose root is a section of another one."""
+    if not prefix:
+        return document
+    from cfglint.source.sections import Section
+
+    return Section(document, prefix)

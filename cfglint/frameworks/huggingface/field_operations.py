@@ -1,0 +1,380 @@
+"""What a trainer does with its values, done to them: a wrong type stumbles here where and as it does there.
+
+`HfArgumentParser` coerces nothing, so a string, null or list goes on until the first operation that cannot
+take it. Each use below is that operation; Python's own exception is the prediction. The line numbers are
+those of transformers 5.23.0, and of 4.42.4 where a use belongs to 4.x.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+    Act = Callable[[Any, TrainerConfig], object]
+
+CONFIG = "config"
+INIT = "init"
+STEP = "first-step"
+
+SEEDED_DATA = (4, 46)  # data_seed is used from here on
+WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
+CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
+RATIO_REPLACES = (5,)  # warmup_ratio took the place of warmup_steps from here
+RATIO_GONE = (5, 15)  # to here
+
+
+class Use:
+    """One field's use: when it comes and what it does; `act` raises what the trainer would raise."""
+
+    __slots__ = ("act", "fails_at", "field")
+
+    def __init__(self, field: str, fails_at: str, act: Act) -> None:
+        self.field = field
+        self.fails_at = fails_at
+        self.act = act
+
+
+def path(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1549; a folder that is null reaches os.makedirs on 4.x."""
+    from os import fspath
+
+    if value is not None:
+        fspath(value)
+
+
+def logging_folder(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 training_args.py:1488."""
+    if config.version < (5,):
+        path(value, config)
+
+
+def metric_name(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1592."""
+    if value is not None and config.arguments["greater_is_better"] is None:
+        value.endswith("loss")
+
+
+def logging_interval(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1577, 1735; trainer_callback.py:165."""
+    if config.arguments["logging_strategy"] == "steps" and value != 0:
+        _ = value > 1
+    elif config.arguments.eval_strategy == "steps" and not config.arguments["eval_steps"]:
+        _ = value > 0
+
+
+def eval_interval(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1739."""
+    if config.arguments.eval_strategy == "steps" and value is not None and value != 0:
+        _ = value > 1
+
+
+def save_interval(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1743."""
+    if config.arguments["save_strategy"] == "steps":
+        _ = value > 1
+
+
+def absolute_interval(value: Any, config: TrainerConfig) -> None:
+    """trainer_callback.py:165: a share of the run is made a number of steps, whatever the strategy."""
+    if value is not None:
+        _ = value < 1
+
+
+def workers(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1695."""
+    if config.version >= WORKERS_COMPARED and config.arguments["dataloader_multiprocessing_context"] is None:
+        _ = value > 1
+
+
+def loader_workers(value: Any, config: TrainerConfig) -> None:
+    """torch 2.13 utils/data/dataloader.py: the loader compares, and its loop counts."""
+    _ = value < 0
+
+
+def started_workers(value: Any, config: TrainerConfig) -> None:
+    """The loop that starts the workers."""
+    if value:
+        range(value)
+
+
+def timeout(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1891."""
+    from datetime import timedelta
+
+    if not config.arguments["use_cpu"]:
+        timedelta(seconds=value)
+
+
+def debug_options(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1543."""
+    if value is not None:
+        _ = "underflow_overflow" in value
+
+
+def seed(value: Any, config: TrainerConfig) -> None:
+    """trainer_utils.py:190-194: random takes anything, numpy and torch do not."""
+    if isinstance(value, str):
+        raise TypeError(f"Cannot cast scalar from dtype('<U{max(len(value), 1)}') to dtype('int64') according to the rule 'safe'")
+    if isinstance(value, (list, dict)):
+        raise TypeError("The only supported seed types are: None, int, float, str, bytes, and bytearray.")
+    if isinstance(value, float):
+        raise TypeError("Cannot cast scalar from dtype('float64') to dtype('int64') according to the rule 'safe'")
+    if value is None:
+        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'NoneType'")
+
+
+def log_level(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:2080: a look-up in a table."""
+    if value not in LOG_LEVELS:
+        raise KeyError(value)
+
+
+LOG_LEVELS = dict.fromkeys(("detail", "debug", "info", "warning", "error", "critical", "passive"))
+
+
+def limit(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:726."""
+    _ = value > 0
+
+
+def looped_limit(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1658: epochs come from the limit, and range() takes no float."""
+    if isinstance(value, float) and value > 0:
+        raise TypeError("'float' object cannot be interpreted as an integer")
+
+
+def epochs(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:726, 2521."""
+    from math import ceil
+
+    most = config.arguments["max_steps"]
+    if isinstance(most, (int, float)) and most > 0:
+        _ = value > 0
+    else:
+        ceil(value * 1)
+
+
+def learning_rate(value: Any, config: TrainerConfig) -> None:
+    """torch 2.13 optim/adam.py:58, optim/sgd.py; the order of the operands shows in the exception."""
+    if makes_optimizer(config):
+        _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
+
+
+def beta(value: Any, config: TrainerConfig) -> None:
+    """torch 2.13 optim/adam.py:62-65."""
+    if makes_optimizer(config) and config.arguments.optimizer in ADAMS:
+        _ = 0.0 <= value < 1.0
+
+
+def epsilon(value: Any, config: TrainerConfig) -> None:
+    """torch 2.13 optim/adam.py:60."""
+    if makes_optimizer(config) and config.arguments.optimizer in ADAMS:
+        _ = 0.0 <= value  # noqa: SIM300
+
+
+def cache(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:646: the model's configuration checks the type of what it is given."""
+    if not isinstance(value, bool):
+        raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
+
+
+def environment(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 training_args.py:1711: the value becomes an environment variable."""
+    if config.version < (5,) and value is not None and not isinstance(value, str):
+        raise TypeError(f"str expected, not {type(value).__name__}")
+
+
+def decay(value: Any, config: TrainerConfig) -> None:
+    """torch 2.13 optim/adam.py: the first step multiplies; the fused kernel takes no other type."""
+    if not makes_optimizer(config) or config.arguments.optimizer not in TORCH_ADAMS:
+        return
+    if config.arguments.optimizer == "adamw_torch_fused" and not isinstance(value, (int, float)):
+        raise TypeError("_fused_adamw_() received an invalid combination of arguments")
+    if value != 0:
+        _ = 1 - 0.1 * value
+
+
+def smoothing(value: Any, config: TrainerConfig) -> None:
+    """trainer_pt_utils.py:481."""
+    if value != 0:
+        _ = 1 - value
+
+
+def clipping(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1930; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
+    if value is not None or config.version >= CLIPPING_NEEDED:
+        _ = value > 0
+
+
+def noise(value: Any, config: TrainerConfig) -> None:
+    """integrations/neftune.py:49."""
+    if value is not None and not isinstance(value, (int, float)):
+        raise TypeError(f"unsupported operand type(s) for /: '{type(value).__name__}' and 'Tensor'")
+
+
+def labels(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1193."""
+    if value is not None and not isinstance(value, list) and config.arguments["remove_unused_columns"]:
+        raise TypeError(f'can only concatenate list (not "{type(value).__name__}") to list')
+
+
+def data_seed(value: Any, config: TrainerConfig) -> None:
+    """accelerate 1.15.0 data_loader.py:96."""
+    if config.version >= SEEDED_DATA and value is not None and type(value) is not int:
+        raise RuntimeError(f"manual_seed expected a long, but got {type(value).__name__}")
+
+
+def drop_last(value: Any, config: TrainerConfig) -> None:
+    """torch 2.13 utils/data/sampler.py; a sampler of whole batches takes any truth value."""
+    if not isinstance(value, bool) and config.arguments["train_sampling_strategy"] != "batch_rebalance":
+        raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
+
+
+def past(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 trainer.py:2208."""
+    _ = value >= 0
+
+
+def wrapped_size(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 training_args.py:1810."""
+    _ = value > 0
+
+
+def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
+    """trainer_optimizer.py:70."""
+    if value and makes_optimizer(config):
+        value.replace(" ", "")
+
+
+def share(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 training_args.py:1774, 5.0.0 training_args.py:1645-1649."""
+    if config.version < RATIO_REPLACES:
+        _ = value < 0 or value > 1
+    elif config.version < RATIO_GONE and value is not None:
+        _ = value < 0
+
+
+def warmup(value: Any, config: TrainerConfig) -> None:
+    """training_args.py:1800; 4.x refuses a value of another type by name, which STP001 reports."""
+    if config.version >= RATIO_REPLACES:
+        _ = value < 0
+
+
+def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:815, 4.42.4 trainer.py:4556: compared where accelerate is given its own."""
+    if "num_steps" in config.accumulation_kwargs:
+        _ = value > 1
+
+
+def checkpointing(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1507, modeling_utils.py:3162: the arguments are copied, then unpacked."""
+    if config.arguments.checkpointing:
+        unpacked(dict(value or {}))
+
+
+def former_checkpointing(value: Any, config: TrainerConfig) -> None:
+    """4.42.4 modeling_utils.py:2258: the same without a copy, where the old name is not just another name for the new one."""
+    arguments = config.arguments
+    if arguments.checkpointing and value is not None and arguments.checkpointing_arguments == "gradient_checkpointing_kwargs":
+        unpacked(value)
+
+
+def unpacked(arguments: Any) -> None:
+    """Keyword arguments that wait for their call."""
+    from functools import partial
+
+    partial(print, **arguments)
+
+
+def makes_optimizer(config: TrainerConfig) -> bool:
+    """Whether the trainer builds the optimizer itself: a DeepSpeed file may bring its own."""
+    launch = config.deepspeed
+    return launch is None or "optimizer" not in launch.written
+
+
+TORCH_ADAMS = ("adamw_torch", "adamw_torch_fused")
+ADAMS = (*TORCH_ADAMS, "adamw_hf")
+REVERSED = ("sgd", "adamw_hf")  # they ask for lr < 0, not for 0 <= lr
+
+USES = (
+    Use("output_dir", CONFIG, path),
+    Use("logging_dir", CONFIG, logging_folder),
+    Use("metric_for_best_model", CONFIG, metric_name),
+    Use("logging_steps", CONFIG, logging_interval),
+    Use("eval_steps", CONFIG, eval_interval),
+    Use("save_steps", CONFIG, save_interval),
+    Use("warmup_steps", CONFIG, warmup),
+    Use("warmup_ratio", CONFIG, share),
+    Use("dataloader_num_workers", CONFIG, workers),
+    Use("ddp_timeout", CONFIG, timeout),
+    Use("fsdp_min_num_params", CONFIG, wrapped_size),
+    Use("torchdynamo", CONFIG, environment),
+    Use("torch_compile_backend", CONFIG, environment),
+    Use("torch_compile_mode", CONFIG, environment),
+    Use("seed", INIT, seed),
+    Use("log_level", INIT, log_level),
+    Use("log_level_replica", INIT, log_level),
+    Use("gradient_accumulation_steps", INIT, doubled_accumulation),
+    Use("max_steps", INIT, limit),
+    Use("debug", INIT, debug_options),
+    Use("dataloader_num_workers", INIT, loader_workers),
+    Use("dataloader_drop_last", INIT, drop_last),
+    Use("use_cache", INIT, cache),
+    Use("label_names", INIT, labels),
+    Use("num_train_epochs", INIT, epochs),
+    Use("optim_args", INIT, optimizer_arguments),
+    Use("learning_rate", INIT, learning_rate),
+    Use("adam_beta1", INIT, beta),
+    Use("adam_beta2", INIT, beta),
+    Use("adam_epsilon", INIT, epsilon),
+    Use("logging_steps", INIT, absolute_interval),
+    Use("eval_steps", INIT, absolute_interval),
+    Use("save_steps", INIT, absolute_interval),
+    Use("data_seed", STEP, data_seed),
+    Use("dataloader_num_workers", STEP, started_workers),
+    Use("max_steps", STEP, looped_limit),
+    Use("past_index", STEP, past),
+    Use("label_smoothing_factor", STEP, smoothing),
+    Use("activation_checkpointing_kwargs", STEP, checkpointing),
+    Use("gradient_checkpointing_kwargs", STEP, former_checkpointing),
+    Use("neftune_noise_alpha", STEP, noise),
+    Use("max_grad_norm", STEP, clipping),
+    Use("weight_decay", STEP, decay),
+)
+
+
+class Stumble:
+    """A use that cannot take its value."""
+
+    __slots__ = ("exception", "fails_at", "field")
+
+    def __init__(self, field: str, fails_at: str, exception: Exception) -> None:
+        self.field = field
+        self.fails_at = fails_at
+        self.exception = exception
+
+    @property
+    def text(self) -> str:
+        """The exception as Python prints it."""
+        return f"{type(self.exception).__name__}: {self.exception}"
+
+
+def stumbles(config: TrainerConfig) -> list[Stumble]:
+    """The first use of each written field that cannot take its value, in the trainer's order."""
+    from cfglint.frameworks.huggingface.batch import takes_steps
+
+    found: dict[str, Stumble] = {}
+    given = config.arguments.given
+    for use in USES:
+        if use.field not in given or use.field in found:
+            continue
+        try:
+            use.act(given[use.field], config)
+        except Exception as error:
+            if use.fails_at != STEP or takes_steps(config):
+                found[use.field] = Stumble(use.field, use.fails_at, error)
+    return list(found.values())

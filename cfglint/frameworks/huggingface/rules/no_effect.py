@@ -1,0 +1,245 @@
+"""What the trainer takes in silence, and does not do."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.huggingface.rules.common import KINDS, number, of, shown, strategy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+SAMPLING = ("random", "sequential", "group_by_length", "batch_rebalance")
+COUNTED = ("all", "no", "non_padding")
+
+
+@rule(
+    "HFT060",
+    "split-batch-size",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nper_device_train_batch_size: 16\naccelerator_config: {split_batches: true}\n",
+    good="output_dir: out\nper_device_train_batch_size: 16\n",
+    example={"gpus": 8, "at": "/accelerator_config/split_batches"},
+)
+def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
+    """With `split_batches`, the per-device size is that of all devices together.
+
+    Every batch is cut into as many parts as there are processes, but the trainer still prints the product with their
+    number as "Total train batch size".
+
+    Fix: multiply `per_device_train_batch_size` by the number of processes, or leave `split_batches` out.
+
+    Source: accelerate 1.15.0 data_loader.py:170-184, transformers 5.23.0 trainer.py:2572.
+    """
+    world = config.world_size
+    if config.accelerator.get("split_batches") and world is not None and world > 1 and config.batch.problem is None:
+        batch = config.batch
+        path = ("accelerator_config", "split_batches")
+        setting = config.setting(*path) if config.has(*path) else config.setting("split_batches")
+        message = f"an optimizer step takes {batch.consumed_batch} samples, not the {batch.global_batch.value} that the trainer prints"
+        yield Finding(setting, message, related=(batch.micro_batch,))
+
+
+@rule(
+    "HFT061",
+    "empty-deepspeed",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\ndeepspeed: {}\n",
+    good="output_dir: out\ndeepspeed: null\n",
+    example={"at": "/deepspeed"},
+)
+def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
+    """An empty `deepspeed` leaves DeepSpeed off.
+
+    `deepspeed: {}` and `deepspeed: ""` are false to Python, and the run goes on without ZeRO or offload.
+
+    Fix: name a file, or leave the key out.
+
+    Source: transformers 5.23.0 training_args.py:1704 (`if self.deepspeed`).
+    """
+    value = config.arguments["deepspeed"]
+    if isinstance(value, (dict, str)) and not value:
+        yield Finding(of(config, "deepspeed"), "an empty deepspeed leaves DeepSpeed off")
+
+
+@rule(
+    "HFT062",
+    "unchecked-choice",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
+    good="output_dir: out\ntrain_sampling_strategy: group_by_length\n",
+    example={"at": "/train_sampling_strategy"},
+)
+def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
+    """A value is none of the choices, and nobody checks: the default is used.
+
+    An unknown `train_sampling_strategy` is random sampling, an unknown `include_num_input_tokens_seen` counts in its
+    own way. The choices of the command line are not applied to files.
+
+    Fix: one of the values that the message lists.
+
+    Source: transformers 5.23.0 trainer.py:1083-1145.
+    """
+    args = config.arguments
+    value = args["train_sampling_strategy"]
+    if "train_sampling_strategy" in args and value not in SAMPLING:
+        yield Finding(of(config, "train_sampling_strategy"), f"{shown(value)} is none of {', '.join(SAMPLING)}: samples come at random")
+    counted = args["include_num_input_tokens_seen"]
+    if "include_num_input_tokens_seen" in args and config.version >= (5,) and not isinstance(counted, bool) and counted not in COUNTED:
+        yield Finding(of(config, "include_num_input_tokens_seen"), f"{shown(counted)} is none of {', '.join(COUNTED)}, nor a boolean")
+
+
+@rule(
+    "HFT063",
+    "checkpointing-renamed",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\ngradient_checkpointing: true\nactivation_checkpointing: false\n",
+    good="output_dir: out\nactivation_checkpointing: true\n",
+    example={"at": "/gradient_checkpointing"},
+)
+def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
+    """`gradient_checkpointing` and `activation_checkpointing`, its new name, are both given and differ; the new one wins.
+
+    The same holds for their `_kwargs`.
+
+    Fix: keep `activation_checkpointing` (from 5.23.0; older releases know only `gradient_checkpointing`).
+
+    Source: transformers 5.23.0 training_args.py:1533-1542.
+    """
+    given = config.arguments.given
+    for suffix in ("", "_kwargs"):
+        old, new = f"gradient_checkpointing{suffix}", f"activation_checkpointing{suffix}"
+        both = given.get(old) is not None and given.get(new) is not None
+        if has_field(new, config.version) and both and given[old] != given[new]:
+            yield Finding(of(config, old), f"{old} has no effect beside {new}", related=(of(config, new),))
+
+
+@rule(
+    "HFT064",
+    "checkpointing-arguments-unused",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
+    good="output_dir: out\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
+    example={"at": "/gradient_checkpointing_kwargs"},
+)
+def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
+    """`gradient_checkpointing_kwargs` are given, and `gradient_checkpointing` is off.
+
+    Nothing is recomputed, and nothing says that the arguments wait for a switch.
+
+    Fix: turn it on, or leave the arguments out.
+
+    Source: transformers 5.23.0 trainer.py:1503-1530.
+    """
+    arguments = config.arguments
+    if arguments.checkpointing is False and arguments.checkpointing_key in arguments and arguments[arguments.checkpointing_arguments]:
+        switch, unused = config.setting(arguments.checkpointing_key), of(config, arguments.checkpointing_arguments)
+        yield Finding(unused, f"{unused.name} has no effect while {switch.name} is false", related=(switch,))
+
+
+@rule(
+    "HFT065",
+    "no-best-model",
+    WARNING,
+    kinds=KINDS,
+    bad='output_dir: out\nload_best_model_at_end: true\neval_strategy: "no"\nsave_strategy: "no"\n',
+    good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
+    example={"at": "/load_best_model_at_end"},
+)
+def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
+    """The best model is to be loaded at the end, and nothing is evaluated.
+
+    The strategies match, so nothing is refused; the last model stays.
+
+    Fix: evaluate and save by the same strategy, or leave `load_best_model_at_end` out.
+
+    Source: transformers 5.23.0 training_args.py:1750, trainer.py:2065.
+    """
+    args = config.arguments
+    if args["load_best_model_at_end"] and args.eval_strategy == "no" and args["save_strategy"] in ("no", "best"):
+        message = "nothing is evaluated, so there is no best model to load"
+        yield Finding(of(config, "load_best_model_at_end"), message, related=(strategy(config),))
+
+
+@rule(
+    "HFT066",
+    "interval-unused",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nsave_strategy: epoch\nsave_steps: 500\n",
+    good="output_dir: out\nsave_strategy: steps\nsave_steps: 500\n",
+    example={"at": "/save_steps"},
+)
+def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
+    """`save_steps`, `eval_steps` or `logging_steps` is given, and its strategy does not count steps.
+
+    With `save_strategy: epoch` a checkpoint comes at the end of each epoch, whatever `save_steps` says.
+
+    Fix: set the strategy to steps, or leave the number out.
+
+    Source: transformers 5.23.0 trainer_callback.py:560-620.
+    """
+    args = config.arguments
+    for name, unit, key in (
+        ("logging_steps", args["logging_strategy"], "logging_strategy"),
+        ("eval_steps", args.eval_strategy, args.strategy_key),
+        ("save_steps", args["save_strategy"], "save_strategy"),
+    ):
+        if unit in ("no", "epoch", "best") and args.given.get(name) and key in config.values:
+            yield Finding(of(config, name), f"{name} has no effect: {key} is {shown(unit)}", related=(config.setting(key),))
+
+
+@rule(
+    "HFT067",
+    "pinning-needed",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\ndataloader_pin_memory: false\naccelerator_config: {non_blocking: true}\n",
+    good="output_dir: out\naccelerator_config: {non_blocking: true}\n",
+    example={"at": "/accelerator_config/non_blocking"},
+)
+def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
+    """`accelerator_config.non_blocking` needs pinned memory, and `dataloader_pin_memory` is off.
+
+    Batches are then copied to the GPU in the ordinary way, which waits.
+
+    Fix: leave `dataloader_pin_memory` on.
+
+    Source: transformers 5.23.0 trainer.py:842-846.
+    """
+    if config.accelerator.get("non_blocking") and not config.arguments["dataloader_pin_memory"]:
+        setting = config.setting("accelerator_config", "non_blocking")
+        message = "non_blocking needs pinned memory, and dataloader_pin_memory is off"
+        yield Finding(setting, message, related=(of(config, "dataloader_pin_memory"),))
+
+
+@rule(
+    "HFT068",
+    "per-gpu-size-wins",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\nper_gpu_train_batch_size: 4\nper_device_train_batch_size: 8\n",
+    good="output_dir: out\nper_device_train_batch_size: 8\n",
+    example={"target": {"transformers": "4.57.1"}, "at": "/per_device_train_batch_size"},
+)
+def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
+    """The old `per_gpu_train_batch_size` wins over `per_device_train_batch_size`.
+
+    Fix: keep `per_device_train_batch_size`; 5.0.0 removed the old name.
+
+    Source: transformers 4.57.6 training_args.py:2188-2192.
+    """
+    given = config.arguments.given
+    for part in ("train", "eval"):
+        old, new = f"per_gpu_{part}_batch_size", f"per_device_{part}_batch_size"
+        if given.get(old) and new in config.values and number(given[old]) and given[old] != config.values[new]:
+            yield Finding(config.setting(new), f"{new} has no effect beside {old} {given[old]}", related=(config.setting(old),))

@@ -1,0 +1,152 @@
+"""A trainer's file and the files that it names, as `HfArgumentParser` reads them."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
+from cfglint.frameworks.huggingface.arguments import Arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+    from cfglint.frameworks.base import Framework, LaunchFacts, Version
+    from cfglint.frameworks.overrides import Override
+    from cfglint.source.document import Document
+
+
+class TrainerFiles(Config):
+    """What `HfArgumentParser` makes of a file.
+
+    `whole` is false where the file is no mapping or could not be read; `arguments` are then the defaults.
+    `files` maps a key that names a file to that file.
+    """
+
+    framework: Framework = FRAMEWORK
+    batch_keys = {
+        "micro_batch": "per_device_train_batch_size",
+        "accumulation": "gradient_accumulation_steps",
+    }
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        super().__init__(documents, facts)
+        self._version = facts.version(PACKAGE, NEWEST)
+        self.files = attach(documents, kinds, self.framework)
+        self.root: Any = self._read(documents[0])
+        self.readable = not self.load_problems
+        self.whole = self.readable and isinstance(self.root, dict)
+        if isinstance(self.root, dict):
+            self.values = self._completed(self.root)
+        self.arguments = self.parsed_arguments()
+        if "deepspeed" in self.files:
+            self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
+        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
+        self._sections: dict[str, Any] = {}
+        for name in self.files:
+            self.section(name)
+
+    def parsed_arguments(self) -> Arguments:
+        """The arguments that the values come to."""
+        return Arguments(self.values, self.version)
+
+    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        """The file's values with the launch line's over them; `${...}` counts where the file may have a reader that knows it."""
+        values = self.launched_with(values)
+        if "${" in self.documents[0].text and not self.facts.declared:
+            from cfglint.frameworks.overrides import interpolated, refers
+
+            values = interpolated(values) if refers(values) else values
+        return values
+
+    def override_value(self, override: Override) -> Any:
+        """A launch line's arguments are cast by the field's type, as HfArgumentParser's argparse does."""
+        from cfglint.frameworks.huggingface.cli_arguments import cast
+        from cfglint.frameworks.overrides import ARGS
+
+        return cast(override) if override.origin == ARGS else super().override_value(override)
+
+    @property
+    def version(self) -> Version:
+        """The targeted release of transformers."""
+        return self._version
+
+    def _read(self, document: Document) -> Any:
+        from cfglint.source.loaders import STRICT_JSON
+
+        loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
+        reading = loader.read(document)
+        self.load_problems.extend((document, problem) for problem in reading.problems)
+        return reading.value
+
+    def section(self, name: str) -> Any:
+        """The mapping that a field gives, written in place or in a file that it names; None where nothing is known of it."""
+        if name not in self._sections:
+            value = self.arguments[name]
+            if isinstance(value, str) and name in self.files:
+                value = self._read(self.files[name])
+            self._sections[name] = value if isinstance(value, dict) else None
+        return self._sections[name]
+
+    @property
+    def accelerator(self) -> dict[Any, Any]:
+        """`accelerator_config` with the old top-level names laid over it."""
+        merged = self.arguments.accelerator
+        return merged or self.section("accelerator_config") or {}
+
+    @property
+    def accumulation_kwargs(self) -> dict[Any, Any]:
+        """`accelerator_config.gradient_accumulation_kwargs`."""
+        section = self.accelerator.get("gradient_accumulation_kwargs")
+        return section if isinstance(section, dict) else {}
+
+    @property
+    def uses_deepspeed(self) -> bool:
+        """Whether the run is a DeepSpeed run, by its own word or by the launcher's; `deepspeed: {}` leaves it off, as does null."""
+        return bool(self.arguments["deepspeed"]) or (self.launcher is not None and self.launcher.uses_deepspeed)
+
+    @property
+    def uses_fsdp(self) -> bool:
+        """Whether the run is an FSDP run."""
+        return bool(self.arguments["fsdp"])
+
+    @property
+    def world_size(self) -> int | None:
+        """Processes of the launch, one GPU each."""
+        return self.facts.gpus
+
+    @property
+    def launched(self) -> bool | None:
+        """Whether a launcher starts the processes: with more than one, or for DeepSpeed. None when that is unknown."""
+        if self.uses_deepspeed:
+            return True
+        return None if self.world_size is None else self.world_size > 1
+
+
+def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFiles) -> AccelerateConfig:
+    """The accelerate launch of a run, with the DeepSpeed file that it may name."""
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+    at = kinds.index("accelerate")
+    others = [(document, kind) for document, kind in zip(documents, kinds, strict=True) if kind == "deepspeed"]
+    return AccelerateConfig(
+        [documents[at], *(document for document, _ in others)], trainer.facts, ["accelerate", *(kind for _, kind in others)], trainer
+    )
+
+
+def attach(documents: list[Document], kinds: list[str], framework: Framework) -> dict[str, Document]:
+    """The files of a run by the key of the trainer's file that names them.
+
+    A DeepSpeed file that the trainer's does not name is taken as given on the launch line.
+    """
+    from os.path import basename
+
+    files: dict[str, Document] = {}
+    names = {str(path[0]): name for path, name, _ in framework.references(documents[0])}
+    for document, kind in zip(documents[1:], kinds[1:], strict=False):
+        named = [key for key, name in names.items() if basename(name) == basename(document.path)]
+        if not named and kind == "deepspeed":
+            named = ["deepspeed"]
+        for key in named:
+            files.setdefault(key, document)
+    return files

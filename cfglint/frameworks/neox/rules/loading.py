@@ -1,0 +1,121 @@
+"""Merging the files of a run: megatron/neox_arguments/arguments.py:224-285."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding
+from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.setting import WRITTEN, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.source.document import Document
+
+
+def written(document: Document, text: str) -> Setting:
+    """A top-level key of one file, whichever file wins in the end."""
+    key_node, node = document.find((text,))
+    return Setting((text,), node.raw if node else None, WRITTEN, document, node, key_node)
+
+
+@neox_rule(
+    "NEO001",
+    "argument-in-two-files",
+    ERROR,
+    fails_at="load",
+    bad={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{seed: 2}\n"},
+    good={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{data_path: text}\n"},
+    at="/seed",
+)
+def argument_in_two_files(config: NeoXConfig) -> Iterator[Finding]:
+    """An argument stands in two of the files of a run.
+
+    GPT-NeoX merges its files into one flat mapping and takes no argument twice, not even with the same
+    value. Inside one file the same happens when the dashed spelling comes before the one with underscores.
+
+    Run-time error: `ValueError: Conf file data.yml has the following duplicate keys with previously loaded
+    file: seed`.
+
+    Fix: keep it in one of the files. Where the values agree, the later one can be taken out safely.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249.
+    """
+    for document, text, before, text_before in config.repeats:
+        if "-" in text:
+            continue
+        later, earlier = written(document, text), written(before, text_before)
+        same = later.value == earlier.value and later.value is not None
+        yield Finding(
+            later,
+            f"`{text}` is already given in {earlier.place}, and GPT-NeoX refuses an argument that comes twice",
+            related=(earlier,),
+            exception=f"ValueError: Conf file {document.path} has the following duplicate keys with previously loaded file: {text}",
+            fix=remove(later, f"take the second `{text}` out") if same else None,
+            on_key=True,
+        )
+
+
+@neox_rule(
+    "NEO002",
+    "files-of-one-name",
+    ERROR,
+    fails_at="load",
+    raises="AssertionError: At least two config files have the same filename",
+    bad={"small/model.yml": "{num_layers: 2}\n", "large/model.yml": "{hidden_size: 64}\n"},
+    good={"small/model.yml": "{num_layers: 2}\n", "large/sizes.yml": "{hidden_size: 64}\n"},
+)
+def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
+    """Two files of a run have the same name, be it in different folders.
+
+    Their texts are saved side by side with every checkpoint, in one folder.
+
+    Run-time error: `AssertionError: At least two config files have the same filename. This will result in
+    conflicts when saving out configs with the checkpoint in one single directory.`
+
+    Fix: rename one of them.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:258-261.
+    """
+    seen: dict[str, Document] = {}
+    for document in config.documents:
+        name = os.path.basename(document.path)
+        if name in seen:
+            yield Finding(
+                Setting((), None, document=document),
+                f"{document.path} and {seen[name].path} have the same file name",
+            )
+        seen.setdefault(name, document)
+
+
+@neox_rule(
+    "KEY303",
+    "dashed-twin",
+    WARNING,
+    bad='{"seed": 1, "hidden_size": 64, "hidden-size": 128}\n',
+    good='{"seed": 1, "hidden-size": 128}\n',
+    at="/hidden-size",
+)
+def dashed_twin(config: NeoXConfig) -> Iterator[Finding]:
+    """The dashed spelling of an argument silently replaces the one with underscores.
+
+    Dashes become underscores only after the check for duplicates, so `hidden-size` in a later file (or later
+    in the same file) is not noticed as a second `hidden_size`; its value wins without a word.
+
+    Fix: keep one of the two.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-254.
+    """
+    for document, text, before, text_before in config.repeats:
+        if "-" in text:
+            earlier = written(before, text_before)
+            yield Finding(
+                written(document, text),
+                f"`{text}` silently replaces `{text_before}` ({earlier.place})",
+                related=(earlier,),
+                on_key=True,
+            )

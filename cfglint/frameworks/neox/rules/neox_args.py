@@ -1,0 +1,761 @@
+"""What the launcher refuses when it builds NeoXArgs: calculate_derived and validate_values."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.derive import switched_on
+from cfglint.frameworks.neox.fields import CANNOT
+from cfglint.frameworks.neox.python_errors import describe, number, raised
+from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+ATTENTION_KINDS = (
+    "global",
+    "local",
+    "sparse_fixed",
+    "sparse_variable",
+    "bigbird",
+    "bslongformer",
+    "gmlp",
+    "amlp",
+    "flash",
+    "rwkv",
+    "mamba",
+)
+PLAIN_ATTENTION = ("global", "flash")
+SPLITS = ("train", "valid", "test")
+
+
+@neox_rule(
+    "PRC300",
+    "precision-conflict",
+    ERROR,
+    fails_at="config",
+    bad="{precision: bfloat16, fp16: {enabled: true}, zero_optimization: {stage: 1}}\n",
+    good="{precision: fp16, fp16: {enabled: true}}\n",
+    at="/precision",
+)
+def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
+    """`precision` and an enabled `fp16` or `bf16` section contradict each other.
+
+    An enabled section has to agree with `precision`, when that is written, exactly: `fp16` goes with the
+    fp16 section, `bfloat16` (not `bf16`) with the bf16 section. Both sections enabled contradict each other.
+    Any value that is true enables a section, the text "false" included.
+
+    Run-time errors: `AssertionError: DeepSpeed fp16 field was set but precision conflicts`,
+    `AssertionError: DeepSpeed bf16 field was set but precision conflicts`.
+
+    Fix: take out the one that is not meant.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980.
+    """
+    precision = config.argument("precision")
+    for section, needed in (("fp16", "fp16"), ("bf16", "bfloat16")):
+        if not switched_on(config.argument(section)):
+            continue
+        if precision is None:
+            precision = needed
+        elif precision != needed:
+            enabled = config.setting(section, "enabled")
+            if config.argument("precision") is None:
+                where, message = enabled, "`fp16` and `bf16` are both enabled"
+            else:
+                where = config.setting("precision")
+                message = f"`precision` is {precision}, and the enabled `{section}` section needs {needed}"
+            yield Finding(
+                where,
+                message,
+                related=(enabled,) if where is not enabled else (config.setting("fp16", "enabled"),),
+                exception=f"AssertionError: DeepSpeed {section} field was set but precision conflicts",
+            )
+
+
+@neox_rule(
+    "PRC301",
+    "bfloat16-needs-zero-section",
+    ERROR,
+    fails_at="config",
+    when_partial=SKIP,
+    raises="TypeError: 'NoneType' object is not subscriptable",
+    bad="{precision: bfloat16}\n",
+    good="{precision: bfloat16, zero_optimization: {stage: 0}}\n",
+)
+def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
+    """bfloat16 without a `zero_optimization` section.
+
+    The code that warns about bfloat16 with ZeRO looks into the section before the default is filled in.
+
+    Run-time error: `TypeError: 'NoneType' object is not subscriptable`.
+
+    Fix: write `zero_optimization: {stage: 0}`, which is the default.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999.
+    """
+    if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
+        name = "precision" if "precision" in config.values else "bf16"
+        yield Finding(config.setting(name), "bfloat16 needs a `zero_optimization` section, be it `{stage: 0}`")
+
+
+@neox_rule(
+    "PRC302",
+    "half-cross-entropy-needs-fp16",
+    ERROR,
+    fails_at="config",
+    raises="ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16 mode.",
+    bad="{fp16_lm_cross_entropy: true, precision: fp32}\n",
+    good="{fp16_lm_cross_entropy: true, precision: fp16}\n",
+    at="/fp16_lm_cross_entropy",
+)
+def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
+    """`fp16_lm_cross_entropy` in a run that is not fp16.
+
+    Run-time error: `ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16
+    mode.`
+
+    Fix: take it out, or train in fp16.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1314.
+    """
+    if not config.argument("fp16_lm_cross_entropy") or config.derived.precision == "fp16":
+        return
+    if "precision" in config.values or not elsewhere(config, "fp16"):
+        message = f"`fp16_lm_cross_entropy` works in fp16 only, and the precision is {config.derived.precision}"
+        yield Finding(config.setting("fp16_lm_cross_entropy"), message)
+
+
+@neox_rule(
+    "NEO010",
+    "optimizer-section",
+    ERROR,
+    fails_at="config",
+    bad="{optimizer: {type: Adam, lr: 0.001}}\n",
+    good="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
+    at="/optimizer",
+)
+def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
+    """The `optimizer` or `scheduler` section lacks its `type` or its `params`.
+
+    Both need a `type` that is text and `params` that are a mapping, be it an empty one.
+
+    Run-time errors: `KeyError: 'params'`, `AttributeError: 'NoneType' object has no attribute 'get'`,
+    `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`.
+
+    Fix: `{type: Adam, params: {lr: 0.0006}}`.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462.
+    """
+    for name in ("optimizer", "scheduler"):
+        section = config.argument(name)
+        if not isinstance(section, dict) or (name == "scheduler" and config.derived.optimizer_name == "onebitadam"):
+            continue
+        used_before = name == "optimizer" and section
+        if "params" not in section:
+            yield Finding(config.setting(name), f"`{name}` has no `params`", exception="KeyError: 'params'" if used_before else CANNOT)
+        elif not isinstance(section["params"], dict):
+            error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
+            message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
+            yield Finding(config.setting(name, "params"), message, exception=error if used_before else CANNOT)
+        if "type" not in section:
+            yield Finding(config.setting(name), f"`{name}` has no `type`", exception=CANNOT)
+        elif name == "scheduler" and not isinstance(section["type"], str):
+            yield Finding(config.setting(name, "type"), f"`scheduler.type` is {describe(section['type'])}, not text", exception=CANNOT)
+        elif section["type"] is None:
+            error = "AttributeError: 'NoneType' object has no attribute 'lower'"
+            yield Finding(config.setting(name, "type"), f"`{name}.type` is null", exception=error)
+
+
+@neox_rule(
+    "NEO011",
+    "section-without-enabled",
+    ERROR,
+    fails_at="config",
+    raises=CANNOT,
+    bad="{fp16: {loss_scale: 0}}\n",
+    good="{fp16: {enabled: true, loss_scale: 0}}\n",
+    at="/fp16",
+)
+def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
+    """A `fp16`, `amp` or `flops_profiler` section does not say whether it is enabled.
+
+    With `precision: fp16` the fp16 section is switched on and the key may be left out.
+
+    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
+    line `must contain key 'enabled'`.
+
+    Fix: write `enabled` into the section.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987.
+    """
+    for name in ("fp16", "amp", "flops_profiler"):
+        section = config.argument(name)
+        if not isinstance(section, dict) or "enabled" in section:
+            continue
+        if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
+            continue
+        yield Finding(config.setting(name), f"`{name}` has no `enabled`")
+
+
+@neox_rule(
+    "NEO012",
+    "zero-stage",
+    ERROR,
+    fails_at="config",
+    bad='{zero_optimization: {stage: "1"}}\n',
+    good="{zero_optimization: {stage: 1}}\n",
+    at="/zero_optimization/stage",
+)
+def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
+    """The `zero_optimization` section has no stage, or one that is not 0, 1, 2 or 3.
+
+    A section without `stage` is not ZeRO 0 but an error; so are a number in quotes and `1e0`, which YAML 1.1
+    reads as text. With an `autotuning` section other values pass here and fail in DeepSpeed.
+
+    Run-time errors: `KeyError: 'stage'`, `AssertionError: Zero Stage must be an integer unless you are doing
+    autotuning, not 4`.
+
+    Fix: write `stage: 0` to `stage: 3`.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048.
+    """
+    section = config.argument("zero_optimization")
+    if not isinstance(section, dict):
+        return
+    if "stage" not in section:
+        yield Finding(config.setting("zero_optimization"), "`zero_optimization` has no `stage`", exception="KeyError: 'stage'")
+        return
+    stage = section["stage"]
+    if config.derived.zero_stage is None and config.argument("autotuning") is None:
+        setting = config.setting("zero_optimization", "stage")
+        meant = int(stage) if isinstance(stage, str) and stage in ("0", "1", "2", "3") else None
+        yield Finding(
+            setting,
+            f"`zero_optimization.stage` is {describe(stage)}, not 0, 1, 2 or 3",
+            exception=f"AssertionError: Zero Stage must be an integer unless you are doing autotuning, not {stage}",
+            fix=replace(setting, meant, f"write {meant}") if meant is not None else None,
+        )
+
+
+@neox_rule(
+    "NEO013",
+    "onebitadam-needs-iterations",
+    ERROR,
+    fails_at="config",
+    when_partial=SKIP,
+    raises="AssertionError: OneBitAdam requires train_iters to be specified",
+    bad="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}}\n",
+    good="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}, train_iters: 10}\n",
+    at="/optimizer/type",
+)
+def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
+    """OneBitAdam without `train_iters`.
+
+    Its learning-rate schedule is built by DeepSpeed, from `train_iters`.
+
+    Run-time error: `AssertionError: OneBitAdam requires train_iters to be specified`.
+
+    Fix: `train_iters`, or another optimizer.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
+    """
+    if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
+        yield Finding(config.setting("optimizer", "type"), "OneBitAdam needs `train_iters`")
+
+
+@neox_rule(
+    "NEO014",
+    "experts-with-zero",
+    ERROR,
+    fails_at="config",
+    raises="AssertionError: MoE is not compatible with zero stages 2 and 3",
+    bad="{moe_num_experts: 4, zero_optimization: {stage: 2}}\n",
+    good="{moe_num_experts: 4, zero_optimization: {stage: 1}}\n",
+    at="/zero_optimization/stage",
+)
+def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
+    """A mixture of experts with ZeRO stage 2 or 3.
+
+    Run-time error: `AssertionError: MoE is not compatible with zero stages 2 and 3`.
+
+    Fix: stage 0 or 1.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
+    """
+    experts = config.argument("moe_num_experts")
+    stage: Any = config.derived.zero.get("stage")
+    if number(experts) and experts > 1 and number(stage) and stage >= 2:
+        setting = config.setting("zero_optimization", "stage")
+        yield Finding(setting, f"{experts} experts do not go with ZeRO stage {stage}", related=(config.setting("moe_num_experts"),))
+
+
+@neox_rule(
+    "NEO020",
+    "attention-config",
+    ERROR,
+    fails_at="config",
+    bad='{num_layers: 4, attention_config: [[["global"], 3]]}\n',
+    good='{num_layers: 4, attention_config: [[["global"], 4]]}\n',
+    at="/attention_config",
+)
+def attention_config(config: NeoXConfig) -> Iterator[Finding]:
+    """`attention_config` does not come to one known kind of attention a layer.
+
+    It is a list of names, one a layer, or a list of `[[names], times]`, where `all` repeats the names over
+    all layers and has to divide them. Names are compared with their case.
+
+    Run-time errors: `AssertionError: Length of attention config list must equal num_layers`,
+    `AssertionError: Attention type bogus not recognized`, `AssertionError: Number of layers (5) is not
+    divisible by the length of pattern`, `IndexError: list index out of range`.
+
+    Fix: `[[["flash"], "all"]]` or `[[["global"], 24]]`.
+
+    Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.
+    """
+    written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
+    if written is None and attention is not None and attention.layers != layers:
+        text = "AssertionError: Length of attention config list must equal num_layers"
+        yield Finding(config.setting("num_layers"), f"there cannot be {layers} layers", exception=text)
+    if not isinstance(written, list):
+        return
+    setting = config.setting("attention_config")
+    if attention is None:
+        if layers is not None or config.facts.whole:
+            error = config.derived.attention_refusal or ""
+            yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error)
+        return
+    if layers is not None and attention.layers != layers:
+        yield Finding(
+            setting,
+            f"`attention_config` comes to {attention.layers} layers, and `num_layers` is {describe(layers)}",
+            related=(config.setting("num_layers"),),
+            exception="AssertionError: Length of attention config list must equal num_layers",
+        )
+    for kind in attention.kinds:
+        if kind not in ATTENTION_KINDS:
+            message = f"there is no attention of the kind {kind!r}; there are {', '.join(ATTENTION_KINDS)}"
+            yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized")
+
+
+@neox_rule(
+    "NEO021",
+    "attention-incompatible",
+    ERROR,
+    fails_at="config",
+    bad='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
+    good='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 1}\n',
+    at="/model_parallel_size",
+)
+def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
+    """A kind of attention that does not go with another setting.
+
+    gMLP and aMLP blocks cannot partition their activations; Mamba and RWKV cannot be trained with ZeRO 3;
+    RWKV knows no model parallelism.
+
+    Run-time errors: `AssertionError: GMLP Blocks are not compatible with partition activations`,
+    `AssertionError: Zero stage 3 not compatible with Mamba`, `AssertionError: Zero stage 3 not compatible
+    with RWKV`, `AssertionError: RWKV not currently compatible with model parallelism`.
+
+    Fix: take one of the two out.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
+    """
+    attention = config.derived.attention
+    if attention is None or config.argument("attention_config") is None:
+        return
+    related = (config.setting("attention_config"),)
+    if attention.any("gmlp", "amlp") and config.argument("partition_activations"):
+        text = "AssertionError: GMLP Blocks are not compatible with partition activations"
+        yield Finding(config.setting("partition_activations"), "gMLP blocks cannot partition activations", related=related, exception=text)
+    if attention.any("rwkv") and config.derived.tensor not in (None, 1):
+        text = "AssertionError: RWKV not currently compatible with model parallelism"
+        yield Finding(config.setting("model_parallel_size"), "RWKV knows no model parallelism", related=related, exception=text)
+    for kind, name in (("mamba", "Mamba"), ("rwkv", "RWKV")):
+        if attention.any(kind) and config.derived.zero_stage == 3:
+            text = f"AssertionError: Zero stage 3 not compatible with {name}"
+            yield Finding(
+                config.setting("zero_optimization", "stage"), f"{name} cannot be trained with ZeRO 3", related=related, exception=text
+            )
+
+
+@neox_rule(
+    "NEO022",
+    "grouped-query-attention",
+    ERROR,
+    fails_at="config",
+    bad="{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
+    good="{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2}\n",
+    at="/num_kv_heads",
+)
+def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
+    """`num_kv_heads` does not fit the attention heads, the attention kinds or the model parallelism.
+
+    It has to divide `num_attention_heads`; when it is smaller, the layers have to be `global` or `flash`,
+    without a sparsity section, and every model-parallel rank needs the same number of key/value heads.
+
+    Run-time errors: `AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater
+    than it`, `AssertionError: Number of KV heads must be at least model_parallel_size for now!`,
+    `AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window
+    Attention`, `AssertionError: Sparse attention not compatible with GQA or MQA`, `ZeroDivisionError`.
+
+    Fix: a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
+    `flash` layers.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148.
+    """
+    shared, heads = config.argument("num_kv_heads"), config.argument("num_attention_heads")
+    if shared is None or (heads is None and elsewhere(config, "num_attention_heads")):
+        return
+    setting = config.setting("num_kv_heads")
+    if not number(shared) or not number(heads):
+        if heads is None or number(heads):
+            text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
+            yield Finding(setting, f"{describe(heads)} heads cannot be divided by {describe(shared)} key/value heads", exception=text)
+        return
+    error = raised(lambda: heads % shared)
+    if error or heads % shared:
+        text = error or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
+        message = f"{shared} key/value heads do not divide {heads} attention heads"
+        yield Finding(setting, message, related=(config.setting("num_attention_heads"),), exception=text)
+    elif shared < heads:
+        yield from _grouped(config, shared)
+
+
+def _grouped(config: NeoXConfig, shared: Any) -> Iterator[Finding]:
+    setting, attention, tensor = config.setting("num_kv_heads"), config.derived.attention, config.derived.tensor
+    if config.argument("sparsity_config"):
+        text = "AssertionError: Sparse attention not compatible with GQA or MQA"
+        yield Finding(
+            setting, "fewer key/value heads do not go with `sparsity_config`", related=(config.setting("sparsity_config"),), exception=text
+        )
+    if attention is not None and not set(map(str, attention.kinds)) <= set(PLAIN_ATTENTION):
+        text = "AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window Attention"
+        message = "fewer key/value heads need `global` or `flash` attention in every layer"
+        yield Finding(setting, message, related=(config.setting("attention_config"),), exception=text)
+    if tensor and shared % tensor:
+        text = "AssertionError: Number of KV heads must be at least model_parallel_size for now!"
+        message = f"{shared} key/value heads do not divide over {tensor} model-parallel ranks"
+        yield Finding(setting, message, related=(config.setting("model_parallel_size"),), exception=text)
+
+
+@neox_rule(
+    "NEO023",
+    "model-size",
+    ERROR,
+    fails_at="config",
+    bad="{hidden_size: 100, num_attention_heads: 12}\n",
+    good="{hidden_size: 96, num_attention_heads: 12}\n",
+    at="/hidden_size",
+)
+def model_size(config: NeoXConfig) -> Iterator[Finding]:
+    """The sizes of the model do not fit each other.
+
+    `hidden_size` is a multiple of `num_attention_heads` (except with Mamba layers), `seq_length` is at most
+    `max_position_embeddings`, and `num_unique_layers` divides `num_layers`.
+
+    Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size must be divisible by
+    num_attention_heads`, `ValueError: NeoXArgs.validate_values() max_position_embeddings must be bigger or
+    equal seq_length`, `ValueError: NeoXArgs.validate_values() num-unique-layers must be smaller or equal
+    num_layers`, `ZeroDivisionError: integer modulo by zero`.
+
+    Fix: sizes that divide; `max_position_embeddings` at least `seq_length`.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311.
+    """
+    hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
+    attention = config.derived.attention
+    if number(hidden) and number(heads):
+        error = raised(lambda: hidden % heads)
+        mamba = attention is not None and attention.any("mamba")
+        if error or (hidden % heads and not mamba):
+            yield _misfit(
+                config, ("hidden_size", "num_attention_heads"), f"{hidden} is not a multiple of {heads} attention heads",
+                error or "hidden_size must be divisible by num_attention_heads",
+            )  # fmt: skip
+    length, positions = config.argument("seq_length"), config.argument("max_position_embeddings")
+    if number(length) and number(positions) and not positions >= length:
+        yield _misfit(
+            config, ("seq_length", "max_position_embeddings"), f"sequences of {length} do not fit {positions} position embeddings",
+            "max_position_embeddings must be bigger or equal seq_length",
+        )  # fmt: skip
+    unique, layers = config.argument("num_unique_layers"), config.argument("num_layers")
+    if not number(unique) or not number(layers):
+        return
+    names = ("num_unique_layers", "num_layers")
+    if not unique <= layers:
+        yield _misfit(config, names, f"{unique} unique layers in {layers}", "num-unique-layers must be smaller or equal num_layers")
+    elif (error := raised(lambda: layers % unique)) or layers % unique:
+        text = error or "num-layers should be divisible by num-unique-layers"
+        yield _misfit(config, names, f"{unique} unique layers do not divide {layers}", text)
+
+
+def _misfit(config: NeoXConfig, names: tuple[str, str], message: str, text: str) -> Finding:
+    exception = text if text.startswith("ZeroDivisionError") else f"ValueError: NeoXArgs.validate_values() {text}"
+    return Finding(config.setting(names[0]), message, related=(config.setting(names[1]),), exception=exception)
+
+
+@neox_rule(
+    "NEO024",
+    "missing-size",
+    ERROR,
+    fails_at="config",
+    when_partial=SKIP,
+    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
+    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
+)
+def missing_size(config: NeoXConfig) -> Iterator[Finding]:
+    """One of the four sizes that every model needs is not given.
+
+    `num_layers`, `hidden_size`, `num_attention_heads` and `max_position_embeddings` have no defaults. A
+    missing `num_layers` shows earlier than the others, in the expansion of the attention list.
+
+    Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size is None.`, `TypeError: 'NoneType'
+    object cannot be interpreted as an integer`.
+
+    Fix: write it. Model sizes and paths often stand in two files that have to be given together.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351.
+    """
+    for name in ("num_layers", "hidden_size", "num_attention_heads", "max_position_embeddings"):
+        if config.argument(name) is None:
+            text = f"ValueError: NeoXArgs.validate_values() {name} is None."
+            if name == "num_layers" and config.derived.attention_refusal:
+                text = config.derived.attention_refusal
+            yield Finding(config.setting(name), f"`{name}` is not given", exception=text)
+
+
+@neox_rule(
+    "NEO025",
+    "learning-rate",
+    ERROR,
+    fails_at="config",
+    bad="{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
+    good="{optimizer: {type: Adam, params: {lr: 0.001}}, min_lr: 0.0001}\n",
+    at="/min_lr",
+)
+def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
+    """`optimizer.params.lr` is null, or `min_lr` is above it.
+
+    The learning rate is the optimizer's; without one it is 0.001.
+
+    Run-time errors: `ValueError: NeoXArgs.validate_values() lr is None`, `ValueError:
+    NeoXArgs.validate_values() min_lr must be smaller or equal lr`.
+
+    Fix: write `lr` as a number above `min_lr`; `1e-4` is text to YAML 1.1, `1.0e-4` a number.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276.
+    """
+    rate, least = config.derived.lr, config.argument("min_lr")
+    if rate is None:
+        text = "ValueError: NeoXArgs.validate_values() lr is None"
+        yield Finding(config.setting("optimizer", "params", "lr"), "`optimizer.params.lr` is null", exception=text)
+    elif number(rate) and number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
+        text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
+        place = config.setting("optimizer", "params", "lr")
+        message = f"`min_lr` {least} is above the learning rate {rate}" + ("" if place.written else ", the default")
+        yield Finding(config.setting("min_lr"), message, related=(place,), exception=text)
+
+
+@neox_rule(
+    "STP060",
+    "save-without-schedule",
+    ERROR,
+    fails_at="config",
+    when_partial=SKIP,
+    raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
+    bad="{save: checkpoints}\n",
+    good="{save: checkpoints, checkpoint_factor: 1000}\n",
+    at="/save",
+)
+def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
+    """`save` names a folder, and nothing says when to save.
+
+    Run-time error: `ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be
+    defined if save is defined`.
+
+    Fix: `checkpoint_factor: 1000` saves every thousand steps; the last step is always saved.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291.
+    """
+    save = config.argument("save")
+    if save is not None and config.argument("checkpoint_factor") is None and config.argument("extra_save_iters") is None:
+        yield Finding(config.setting("save"), "`save` needs `checkpoint_factor` or `extra_save_iters`")
+
+
+@neox_rule(
+    "NEO026",
+    "data-paths",
+    ERROR,
+    fails_at="config",
+    bad="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
+    good="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c]}\n",
+    at="/data_path",
+)
+def data_paths(config: NeoXConfig) -> Iterator[Finding]:
+    """The data paths contradict each other.
+
+    Data come either from `data_path`, cut by `split`, or from `train_data_paths`, `valid_data_paths` and
+    `test_data_paths`, all three. Weights, when given, are as many as the paths. Labels need
+    `train_data_paths`.
+
+    Run-time errors: `AssertionError: Please provide *either* data_path or train/valid/test_data_path`,
+    `AssertionError: One or more of train/valid/test data_path are not provided`, `AssertionError: Must use
+    train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a text for
+    weights.
+
+    Fix: one of the two ways, whole.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.
+    """
+    names = [f"{split}_data_paths" for split in SPLITS]
+    given = [name for name in names if config.argument(name) is not None]
+    alone = config.argument("data_path")
+    if len(given) == len(SPLITS) and alone is not None:
+        text = "AssertionError: Please provide *either* `data_path` or `train/valid/test_data_path` in args"
+        yield Finding(
+            config.setting("data_path"), "`data_path` beside separate train, valid and test paths", related=(config.setting(names[0]),),
+            exception=text,
+        )  # fmt: skip
+    elif given and len(given) < len(SPLITS) and not elsewhere(config, *names):
+        absent = ", ".join(name for name in names if name not in given)
+        text = "AssertionError: One or more of train/valid/test data_path are not provided"
+        yield Finding(config.setting(given[0]), f"`{given[0]}` is given, and {absent} not", exception=text)
+    labels = config.argument("train_label_data_paths")
+    if labels and (alone or (not config.argument("train_data_paths") and not elsewhere(config, "train_data_paths"))):
+        text = "AssertionError: Must use `train_label_data_paths` with `train_data_paths`, not `data_path`"
+        yield Finding(config.setting("train_label_data_paths"), "labels need `train_data_paths`, without `data_path`", exception=text)
+    for split in SPLITS:
+        yield from _weights(config, split)
+
+
+def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
+    paths, weights = config.argument(f"{split}_data_paths"), config.argument(f"{split}_data_weights")
+    if not isinstance(paths, list) or (weights is None and paths):
+        return
+    if weights is None and not paths:
+        if not config.argument(f"pos_{split}_data_paths"):
+            message = f"`{split}_data_paths` is empty"
+            yield Finding(config.setting(f"{split}_data_paths"), message, exception="TypeError: object of type 'NoneType' has no len()")
+    elif isinstance(weights, list) and len(weights) != len(paths):
+        message = f"{len(weights)} weights for {len(paths)} {split} data paths"
+        yield Finding(
+            config.setting(f"{split}_data_weights"), message, related=(config.setting(f"{split}_data_paths"),), exception="AssertionError"
+        )
+
+
+@neox_rule(
+    "NEO027",
+    "deepspeed-off",
+    ERROR,
+    fails_at="config",
+    raises="ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated",
+    bad="{deepspeed: false}\n",
+    good="{deepspeed: true}\n",
+    at="/deepspeed",
+)
+def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
+    """`deepspeed: false`, where nothing works without DeepSpeed.
+
+    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated`.
+
+    Fix: take it out.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1211-1213.
+    """
+    value = config.argument("deepspeed")
+    if value is None or value is False:
+        setting = config.setting("deepspeed")
+        yield Finding(setting, "GPT-NeoX runs with DeepSpeed only", fix=remove(setting, "take it out"))
+
+
+@neox_rule(
+    "NEO028",
+    "hosts-included-and-excluded",
+    ERROR,
+    fails_at="config",
+    raises="ValueError: include_str and exclude_str are mutually exclusive.",
+    bad="{hostfile: hosts, include: a, exclude: b}\n",
+    good="{hostfile: hosts, include: a}\n",
+    at="/exclude",
+)
+def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
+    """`include` and `exclude` are both given with a hostfile.
+
+    Run-time error: `ValueError: include_str and exclude_str are mutually exclusive.`
+
+    Fix: keep one of the two.
+
+    Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
+    """
+    if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
+        yield Finding(config.setting("exclude"), "`include` and `exclude` exclude each other", related=(config.setting("include"),))
+
+
+@neox_rule(
+    "NEO029",
+    "extra-args-key",
+    ERROR,
+    fails_at="init",
+    bad="{deepspeed_extra_args: {items: 1}}\n",
+    good="{deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
+    at="/deepspeed_extra_args/items",
+)
+def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
+    """A key of `deepspeed_extra_args` has the name of a method of Python's dictionaries.
+
+    The check that a key is not given twice asks a dictionary for an attribute, not for a key; so it stops
+    `items`, `get` or `update`, and never a key that is really given twice.
+
+    Run-time error: `ValueError: Key items is already specified elsewhere.`
+
+    Fix: take the key out.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536.
+    """
+    extra = config.argument("deepspeed_extra_args")
+    for key in extra if isinstance(extra, dict) else ():
+        if isinstance(key, str) and hasattr(extra, key):
+            text = f"ValueError: Key {key} is already specified elsewhere."
+            yield Finding(config.setting("deepspeed_extra_args", key), f"`{key}` is refused here", exception=text, on_key=True)
+
+
+@neox_rule(
+    "TYP305",
+    "not-for-json",
+    ERROR,
+    fails_at="init",
+    bad="{zero_optimization: {stage: 1, since: 2024-01-01}}\n",
+    good='{zero_optimization: {stage: 1, since: "2024-01-01"}}\n',
+    at="/zero_optimization/since",
+)
+def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
+    """A value inside a section cannot be written as JSON: a date, a set, binary data.
+
+    The launcher passes its arguments to the workers as JSON. An unquoted date is a date to YAML.
+
+    Run-time error: `TypeError: Object of type date is not JSON serializable`.
+
+    Fix: quote it.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:625, 635.
+    """
+    for name, value in config.values.items():
+        if isinstance(value, (dict, list)):
+            for path, inner in _strangers(value, (name,)):
+                text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
+                yield Finding(config.setting(*path), f"a {type(inner).__name__} cannot be passed to the workers", exception=text)
+
+
+def _strangers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Values inside mappings and lists that JSON has no form for."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in pairs:
+        if isinstance(inner, (dict, list)):
+            yield from _strangers(inner, (*path, key))
+        elif inner is not None and not isinstance(inner, (str, int, float, bool, tuple)):
+            yield (*path, key), inner

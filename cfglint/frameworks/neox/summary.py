@@ -1,0 +1,137 @@
+"""What `explain` shows of a GPT-NeoX run: layout, length, learning rate, precision."""
+
+from __future__ import annotations
+
+from math import inf, log
+
+from cfglint.batch import steps as arithmetic
+from cfglint.frameworks.neox import steps
+from cfglint.frameworks.neox.python_errors import number, whole
+from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.setting import Setting
+
+
+LONGEST = 10**18  # steps of a run
+MOST_POINTS = 1_000_000  # checkpoints
+
+
+def account(config: NeoXConfig) -> Summary:
+    """The launcher's and the workers' lines."""
+    told = Summary(config.release)
+    for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
+        told.add(LAUNCH, label, of(config, name))
+    length(config, told)
+    rate(config, told)
+    precision(config, told)
+    told.assumed.append("N GPUs are N processes with one GPU each, on 8xH100 nodes")
+    told.assumed.append("vocabulary, merge and data files are where the config says")
+    return told
+
+
+def of(config: NeoXConfig, name: str) -> Setting:
+    """A field as a setting, with its default where it is not written."""
+    return config.setting(name, value=config.argument(name))
+
+
+def length(config: NeoXConfig, told: Summary) -> None:
+    """From samples or iterations to steps."""
+    total = steps.total_steps(config)
+    if config.argument("train_iters") is not None:
+        told.add(LENGTH, "total steps", of(config, "train_iters"))
+    else:
+        told.add(LENGTH, "epochs", of(config, "train_epochs"))
+        told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+        told.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, cut off", needs=needs(config))
+    if config.facts.num_examples is not None:
+        epoch(config, told, config.facts.num_examples)
+    decay, share = steps.decay_steps(config), of(config, "warmup")
+    told.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
+    warm = steps.warmup(config)
+    if warm is not None:
+        told.derive(
+            LENGTH,
+            "warm-up steps",
+            "warmup_steps",
+            int(warm) if warm % 1 == 0 else warm,
+            f"warmup {share.value} of the decay ({share.place})",
+        )
+    occasions(config, told, total)
+
+
+def epoch(config: NeoXConfig, told: Summary, samples: int) -> None:
+    """One pass over the data: steps and tokens."""
+    size, tokens = config.batch.global_batch.value, config.argument("seq_length")
+    exact = f" = {samples / size:,.2f}" if whole(size) and size > 0 else ""
+    because = f"{samples:,} samples / global batch{exact}, cut off"
+    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+    if whole(tokens):
+        told.derive(LENGTH, "tokens an epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
+
+
+def needs(config: NeoXConfig) -> str:
+    """The flags that the length of the run waits for."""
+    facts = config.facts
+    return " and ".join(flag for flag, value in ((GPUS, facts.gpus), (EXAMPLES, facts.num_examples)) if value is None)
+
+
+def decay_because(config: NeoXConfig) -> str:
+    """What gives the steps that the learning rate decays over."""
+    for name in ("lr_decay_iters", "lr_decay_fraction"):
+        if config.argument(name) is not None:
+            return str(of(config, name))
+    return "as long as the run"
+
+
+def occasions(config: NeoXConfig, told: Summary, total: int | None) -> None:
+    """How often it evaluates and saves."""
+    every = of(config, "eval_interval")
+    if whole(every.value) and every.value > 0 and total is not None:
+        told.mark("evaluations", range(every.value, total + 1, every.value))
+        told.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
+    factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
+    if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
+        extra = config.argument("extra_save_iters")
+        listed = filter(whole, extra) if isinstance(extra, list) else ()
+        points = arithmetic.neox_save_iterations(total, factor.value, scale, listed)
+        because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
+        told.mark("checkpoints", sorted(points))
+        told.derive(LENGTH, "checkpoints", "checkpoints", len(points), because)
+
+
+def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
+    """Whether the checkpoints are few enough to be counted one by one, and their factor is a number."""
+    if factor is None:
+        return True
+    if not number(factor) or total > LONGEST:
+        return False
+    if scale == "log":
+        return factor <= 1 or log(max(total, 1)) <= MOST_POINTS * log(factor)
+    return factor < inf and total <= MOST_POINTS * max(factor, 1)
+
+
+def rate(config: NeoXConfig, told: Summary) -> None:
+    """Optimizer and schedule."""
+    derived = config.derived
+    for label, path, value in (
+        ("optimizer", ("optimizer", "type"), derived.optimizer_type),
+        ("learning rate", ("optimizer", "params", "lr"), derived.lr),
+    ):
+        told.add(RATE, label, config.setting(*path, value=value))
+    told.add(RATE, "schedule", of(config, "lr_decay_style"))
+    told.add(RATE, "lowest rate", of(config, "min_lr"))
+    told.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
+
+
+def precision(config: NeoXConfig, told: Summary) -> None:
+    """Data type, ZeRO stage and recomputation."""
+    derived = config.derived
+    written = config.setting("precision")
+    sections = ", ".join(config.setting(name).place for name in derived.enabled_sections)
+    because = written.place if written.written else sections or "no precision section is enabled"
+    told.derive(PRECISION, "precision", "precision", derived.precision, because)
+    told.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=derived.zero_stage))
+    told.add(PRECISION, "recompute", of(config, "checkpoint_activations"))

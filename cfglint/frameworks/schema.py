@@ -1,0 +1,650 @@
+"""The JSON Schema of a kind as a table: what a key takes, since when, and how a file compares with it.
+
+`check` gives the answers that a JSON Schema validator gives for the keywords that our schemas use, a few
+hundred times faster; the tests hold the two together. The keywords of our own (`x-...`) are described in
+`schemas/README.md`.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Raw = dict[str, Any]
+    Path = tuple[str | int, ...]
+    Types = frozenset[type]
+    Names = list[tuple[tuple[str, ...], "Spelling"]]
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDERS = (os.path.join(PACKAGE, "schemas"), os.path.join(os.path.dirname(PACKAGE), "schemas"))  # in a wheel, in a checkout
+
+REJECT = "reject"
+IGNORE = "ignore"
+PASS_THROUGH = "pass-through"
+
+UNKNOWN_KEYS = "config"  # when a section that refuses unknown keys does so, where it checks nothing else
+
+KEPT = 10_000  # guesses at keys
+
+NULL = type(None)
+PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "null": (NULL,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+}
+JSON_NAMES = {NULL: "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list", dict: "a mapping"}
+EVERY_TYPE: Types = frozenset(JSON_NAMES)
+NUMERIC = frozenset((int, float))
+SUSPECTS: dict[str, Types] = {  # the types whose values a keyword can refuse
+    "enum": EVERY_TYPE,
+    "const": EVERY_TYPE,
+    "not": EVERY_TYPE,
+    "minimum": NUMERIC,
+    "maximum": NUMERIC,
+    "exclusiveMinimum": NUMERIC,
+    "exclusiveMaximum": NUMERIC,
+    "pattern": frozenset((str,)),
+    "items": frozenset((list,)),
+    "properties": frozenset((dict,)),
+    "additionalProperties": frozenset((dict,)),
+}
+BOUNDS = (
+    ("minimum", "below the minimum"),
+    ("exclusiveMinimum", "not above"),
+    ("maximum", "above the maximum"),
+    ("exclusiveMaximum", "not below"),
+)
+
+_loaded: dict[str, Schema] = {}
+
+
+def kinds() -> list[str]:
+    """The kinds that have a schema, in alphabetical order."""
+    names = [name for folder in FOLDERS if os.path.isdir(folder) for name in os.listdir(folder)]
+    return sorted({name[:-5] for name in names if name.endswith(".json")})
+
+
+def file_of(kind: str) -> str:
+    """Where a kind's schema lies; FileNotFoundError when there is none."""
+    for folder in FOLDERS:
+        path = os.path.join(folder, kind + ".json")
+        if os.path.exists(path):
+            return path
+    raise FileNotFoundError(f"no schema for {kind!r}; there are: {', '.join(kinds())}")
+
+
+def load(kind: str) -> Schema:
+    """The schema of a kind, read once a process; FileNotFoundError when there is none."""
+    if kind not in _loaded:
+        import json
+
+        with open(file_of(kind), encoding="utf-8") as file:
+            _loaded[kind] = Schema(kind, json.load(file))
+    return _loaded[kind]
+
+
+class Property:
+    """What a schema says of one key. `path` is the key's place; indices of lists are not in it.
+
+    `checked_at` is the stage at which the framework refuses every value that this schema refuses, None
+    where it takes some of them: then a violation shows a mistake, not a refusal.
+    """
+
+    __slots__ = ("checked_at", "path", "raw", "schema")
+
+    def __init__(self, schema: Schema, path: tuple[str, ...], raw: Raw, checked_at: str | None) -> None:
+        self.schema = schema
+        self.path = path
+        self.raw = raw
+        self.checked_at = checked_at
+
+    @property
+    def name(self) -> str:
+        """The key as people say it: `zero_optimization.stage`."""
+        return ".".join(self.path)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """JSON type names that the key takes; `integer` is also in where `number` is. Empty: not restricted."""
+        return self.schema.type_names(self.raw)
+
+    @property
+    def enum(self) -> tuple[Any, ...] | None:
+        """The allowed values where there is a closed list, else None."""
+        return self.schema.closed_list(self.raw)
+
+    def enum_at(self, version: tuple[int, ...]) -> tuple[Any, ...] | None:
+        """The allowed values in a release, by their histories; None where there is no closed list."""
+        since: dict[str, str] = self.raw.get("x-enum-since", {})
+        removed: dict[str, str] = self.raw.get("x-enum-removed", {})
+        if self.enum is None:
+            return None
+        known = [value for value in self.enum if not isinstance(value, str) or numbers(since.get(value, "0")) <= version]
+        return (*known, *(value for value, release in removed.items() if version < numbers(release)))
+
+    @property
+    def default(self) -> Any:
+        """The framework's default in the newest known version; None also when it has none (see `has_default`)."""
+        return self.raw.get("default")
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a default is known."""
+        return "default" in self.raw
+
+    def default_at(self, version: tuple[int, ...]) -> Any:
+        """The default in a release, by the key's history."""
+        current = self.raw.get("default")
+        for entry in self.raw.get("x-default-history", ()):
+            if numbers(entry["since"]) <= version:
+                current = entry["default"]
+        return current
+
+    @property
+    def minimum(self) -> float | None:
+        """The lowest allowed number, if it is itself allowed."""
+        return self.raw.get("minimum")
+
+    @property
+    def maximum(self) -> float | None:
+        """The highest allowed number, if it is itself allowed."""
+        return self.raw.get("maximum")
+
+    @property
+    def exclusive_minimum(self) -> float | None:
+        """The bound that a number must exceed."""
+        return self.raw.get("exclusiveMinimum")
+
+    @property
+    def exclusive_maximum(self) -> float | None:
+        """The bound that a number must stay below."""
+        return self.raw.get("exclusiveMaximum")
+
+    @property
+    def since(self) -> str | None:
+        """The first release that knows the key; None when it is as old as our knowledge."""
+        return self.raw.get("x-since")
+
+    @property
+    def removed(self) -> str | None:
+        """The first release that no longer has the key."""
+        return self.raw.get("x-removed")
+
+    @property
+    def renamed_to(self) -> tuple[str, ...] | None:
+        """The path that took over the key's meaning and, with `renamed_value`, its value."""
+        path = self.raw.get("x-renamed-to")
+        return tuple(path.split(".")) if path else None
+
+    def renamed_value(self, value: Any) -> Any:
+        """What the value becomes under `renamed_to`; None when the key is to be dropped."""
+        values = self.raw.get("x-renamed-values")
+        if values is None:
+            return value
+        return values.get(str(value).lower())
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether the newest known version warns of the key or has removed it."""
+        return bool(self.raw.get("deprecated"))
+
+    @property
+    def alias_of(self) -> str | None:
+        """The usual spelling, when this is another one of the same key."""
+        return self.raw.get("x-alias-of")
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other spellings of the same key, not to be given beside it."""
+        return tuple(self.raw.get("x-aliases", ()))
+
+    @property
+    def policy(self) -> str | None:
+        """For a section: what becomes of a key that it does not know; None for other keys."""
+        return self.raw.get("x-section-policy")
+
+    @property
+    def description(self) -> str:
+        """What the key does."""
+        return str(self.raw.get("description", ""))
+
+    def known_to(self, version: tuple[int, ...]) -> bool:
+        """Whether a release has the key."""
+        too_old = self.since is not None and version < numbers(self.since)
+        return not too_old and (self.removed is None or version < numbers(self.removed))
+
+    def __repr__(self) -> str:
+        return f"Property({self.name})"
+
+
+class Violation:
+    """A value that its schema does not allow.
+
+    `keyword` is the one that fails (`type`, `enum`, `minimum`, `additionalProperties`, ...). `checked_at`
+    is the stage at which the framework refuses it, None when it may well be taken.
+    """
+
+    __slots__ = ("checked_at", "keyword", "message", "path")
+
+    def __init__(self, path: Path, keyword: str, message: str, checked_at: str | None) -> None:
+        self.path = path
+        self.keyword = keyword
+        self.message = message
+        self.checked_at = checked_at
+
+    def __repr__(self) -> str:
+        return f"Violation({'.'.join(map(str, self.path))}: {self.keyword}, {self.message!r}, {self.checked_at})"
+
+
+class Candidate:
+    """A key that may have been meant. `distance` 0: the very name, in another section; 1: one slip away."""
+
+    __slots__ = ("distance", "path")
+
+    def __init__(self, path: tuple[str, ...], distance: int) -> None:
+        self.path = path
+        self.distance = distance
+
+    @property
+    def name(self) -> str:
+        """The key as people say it."""
+        return ".".join(self.path)
+
+    def __repr__(self) -> str:
+        return f"Candidate({self.name}, {self.distance})"
+
+
+class Schema:
+    """A kind's schema. Paths are tuples of keys; list indices in them are skipped."""
+
+    __slots__ = ("_homes", "_levels", "_names", "_nearest", "_others", "_quick", "exact_types", "kind", "raw")
+
+    def __init__(self, kind: str, raw: Raw) -> None:
+        self.kind = kind
+        self.raw = raw
+        self.exact_types: bool = raw.get("x-exact-types", False)
+        self._quick: dict[int, dict[str, frozenset[Any]]] = {}
+        self._levels: dict[tuple[str, ...], tuple[Raw, str | None] | None] = {(): (raw, raw.get("x-checked-at"))}
+        self._homes: dict[str, list[tuple[str, ...]]] | None = None
+        self._nearest: dict[tuple[tuple[str, ...], str], list[Candidate]] = {}
+        self._names: dict[tuple[str, ...], Names] = {}
+        self._others: Names = []
+
+    # What there is
+
+    def keys(self, path: Path = ()) -> list[str]:
+        """The keys of a section, removed ones and other spellings left out; empty when there is no such section."""
+        return [name for name, raw in self._properties(path).items() if "x-removed" not in raw and "x-alias-of" not in raw]
+
+    def lookup(self, path: Path | str) -> Property | None:
+        """What is known of a key, given as a path or as `zero_optimization.stage`; None for an unknown one."""
+        steps = tuple(path.split(".")) if isinstance(path, str) else tuple(step for step in path if isinstance(step, str))
+        found = self._find(steps)
+        return Property(self, steps, found[0], found[1]) if found is not None and steps else None
+
+    def policy(self, path: Path = ()) -> str:
+        """What the framework does with a key that a section does not know: reject, ignore or pass-through."""
+        found = self._find(tuple(step for step in path if isinstance(step, str)))
+        return str(found[0].get("x-section-policy", PASS_THROUGH)) if found is not None else PASS_THROUGH
+
+    def homes(self, key: str) -> list[tuple[str, ...]]:
+        """Every path at which a key of this name lives, the shortest first."""
+        if self._homes is None:
+            self._homes = {}
+            sections: list[tuple[str, ...]] = [()]
+            for section in sections:
+                for name in self.keys(section):
+                    path = (*section, name)
+                    self._homes.setdefault(name, []).append(path)
+                    if self._properties(path):
+                        sections.append(path)
+        return self._homes.get(key, [])
+
+    def nearest(self, path: Path, key: str, count: int = 3) -> list[Candidate]:
+        """What may have been meant by an unknown key of a section, the likeliest first.
+
+        First near names of the section itself, then the same name in other sections, then near names there.
+        The same slip stands in many files of a repository, so an answer is kept.
+        """
+        section = tuple(step for step in path if isinstance(step, str))
+        found = self._nearest.get((section, key))
+        if found is None:
+            if len(self._nearest) >= KEPT:
+                self._nearest.clear()
+            found = self._nearest[section, key] = self._search(section, key)
+        return found[:count]
+
+    def _search(self, section: tuple[str, ...], key: str) -> list[Candidate]:
+        if section not in self._names and self.keys(section):
+            self._names[section] = [((*section, name), Spelling(name)) for name in self.keys(section)]
+        found = near(key, self._names.get(section, []))
+        found += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
+        return found or [each for each in near(key, self._everywhere()) if each.path[:-1] != section]
+
+    def _everywhere(self) -> Names:
+        """The first home of every key."""
+        if not self._others:
+            self.homes("")
+            self._others = [(homes[0], Spelling(name)) for name, homes in (self._homes or {}).items()]
+        return self._others
+
+    def _properties(self, path: Path) -> dict[str, Raw]:
+        found = self._find(tuple(step for step in path if isinstance(step, str)))
+        properties: dict[str, Raw] = found[0].get("properties", {}) if found is not None else {}
+        return properties
+
+    def _find(self, path: tuple[str, ...]) -> tuple[Raw, str | None] | None:
+        """The schema at a path, and the stage at which it is checked."""
+        if path not in self._levels:
+            above = self._find(path[:-1])
+            raw = above[0].get("properties", {}).get(path[-1]) if above is not None else None
+            if raw is not None and "x-alias-of" in raw:
+                raw = {**self._target(raw["$ref"]), **raw}
+            self._levels[path] = (raw, raw.get("x-checked-at", handed_down(*above))) if raw is not None and above is not None else None
+        return self._levels[path]
+
+    def _target(self, reference: str) -> Raw:
+        """What a `$ref` within the file points to."""
+        node: Any = self.raw
+        for step in reference[2:].split("/"):
+            node = node[step]
+        target: Raw = node
+        return target
+
+    def type_names(self, raw: Raw) -> frozenset[str]:
+        """The JSON types that a schema can accept, through `$ref` and `anyOf`; empty when unrestricted."""
+        names: set[str] = set()
+        if "$ref" in raw:
+            names |= self.type_names(self._target(raw["$ref"]))
+        for branch in raw.get("anyOf", ()):
+            names |= self.type_names(branch)
+        given = raw.get("type", ())
+        names.update((given,) if isinstance(given, str) else given)
+        for value in raw.get("enum", [raw["const"]] if "const" in raw else ()):
+            names.add(next(name for name in PYTHON_TYPES if type(value) in PYTHON_TYPES[name]))
+        return frozenset(names | {"integer"} if "number" in names else names)
+
+    def closed_list(self, raw: Raw) -> tuple[Any, ...] | None:
+        """The values of `enum`, also where `anyOf` adds other spellings of them."""
+        if "enum" in raw:
+            return tuple(raw["enum"])
+        return next((tuple(branch["enum"]) for branch in raw.get("anyOf", ()) if "enum" in branch), None)
+
+    # The table check
+
+    def check(self, values: Any, path: Path = ()) -> list[Violation]:
+        """What the schema does not allow in a mapping, or in the section at `path`; empty when all is well."""
+        found: list[Violation] = []
+        level = self._find(tuple(step for step in path if isinstance(step, str)))
+        if level is not None:
+            self._violations(level[0], values, path, level[1], found)
+        return found
+
+    def _violations(self, raw: Raw, value: Any, path: Path, stage: str | None, found: list[Violation]) -> None:
+        stage = raw.get("x-checked-at", stage)
+        if "$ref" in raw:
+            self._violations(self._target(raw["$ref"]), value, path, stage, found)
+        if "anyOf" in raw and not any(self._allows(branch, value) for branch in raw["anyOf"]):
+            found.append(Violation(path, "anyOf", self._not_allowed(raw, value), stage))
+        if "type" in raw and not self._is_type(raw["type"], value):
+            found.append(Violation(path, "type", self._not_allowed(raw, value), stage))
+        if "enum" in raw and not any(equal(value, allowed) for allowed in raw["enum"]):
+            taken = raw.get("x-enum-case") == "unchecked" and differs_in_case(value, raw["enum"])
+            found.append(Violation(path, "enum", self._not_allowed(raw, value), None if taken else stage))
+        if "const" in raw and not equal(value, raw["const"]):
+            found.append(Violation(path, "const", f"{shown(value)} is not {shown(raw['const'])}", stage))
+        if "not" in raw and self._allows(raw["not"], value):
+            found.append(Violation(path, "not", "the key is refused whatever its value", stage))
+        kind = type(value)
+        if kind is int or kind is float:
+            found += [Violation(path, *broken, stage) for broken in out_of_bounds(raw, value)]
+        elif kind is str:
+            if "pattern" in raw and not matches(raw["pattern"], value):
+                found.append(Violation(path, "pattern", self._not_allowed(raw, value), stage))
+        elif kind is list:
+            if "items" in raw:
+                for index, item in enumerate(value):
+                    self._violations(raw["items"], item, (*path, index), stage, found)
+        elif kind is dict:
+            self._section(raw, value, path, stage, found)
+
+    def _section(self, raw: Raw, values: dict[Any, Any], path: Path, stage: str | None, found: list[Violation]) -> None:
+        properties = raw.get("properties")
+        if properties is None:
+            return
+        stage = handed_down(raw, stage)
+        quick = self._quick.get(id(raw))
+        if quick is None:
+            quick = self._quick[id(raw)] = {}
+        for key, value in values.items():
+            safe = quick.get(key)
+            if safe is None:
+                if key not in properties:
+                    if raw.get("additionalProperties") is False and not allowed_by_pattern(raw, key):
+                        found.append(Violation((*path, key), "additionalProperties", "unknown key", stage or UNKNOWN_KEYS))
+                    continue
+                safe = quick[key] = self._safe(properties[key])
+            kind = type(value)
+            if kind not in safe and (kind is not str or value not in safe):
+                self._violations(properties[key], value, (*path, key), stage, found)
+
+    def _safe(self, raw: Raw) -> frozenset[Any]:
+        """Types of which every value is allowed, and allowed texts, so that one look is enough."""
+        texts = [value for value in raw.get("enum", ()) if isinstance(value, str)] if "pattern" not in raw and "not" not in raw else []
+        return self._safe_types(raw) | frozenset(texts)
+
+    def _safe_types(self, raw: Raw) -> Types:
+        """The Python types of which every value is allowed, so that a look at the type is enough."""
+        types = EVERY_TYPE
+        if "type" in raw:
+            names = (raw["type"],) if isinstance(raw["type"], str) else raw["type"]
+            types = frozenset(python for name in names for python in PYTHON_TYPES[name])
+        if "$ref" in raw:
+            types &= self._safe_types(self._target(raw["$ref"]))
+        if "anyOf" in raw:
+            types &= frozenset().union(*(self._safe_types(branch) for branch in raw["anyOf"]))
+        for keyword in raw:
+            types -= SUSPECTS.get(keyword, frozenset())
+        return types
+
+    def _allows(self, raw: Raw, value: Any) -> bool:
+        found: list[Violation] = []
+        self._violations(raw, value, (), None, found)
+        return not found
+
+    def _is_type(self, names: str | list[str], value: Any) -> bool:
+        kind = type(value)
+        names = [names] if isinstance(names, str) else names
+        if any(kind in PYTHON_TYPES[name] for name in names):
+            return True
+        return kind is float and "integer" in names and not self.exact_types and value.is_integer()
+
+    def _not_allowed(self, raw: Raw, value: Any) -> str:
+        """What a reader is told: the value, and what the key takes."""
+        allowed = self.closed_list(raw)
+        if allowed is not None:
+            return f"{shown(value)} is not one of {', '.join(shown(one) for one in allowed)}"
+        names = self.type_names(raw)
+        wanted = [name for name in PYTHON_TYPES if name in names and not (name == "integer" and "number" in names)]
+        return f"{shown(value)} is {JSON_NAMES.get(type(value), type(value).__name__)}, not {' or '.join(wanted) or 'allowed'}"
+
+
+def handed_down(raw: Raw, stage: str | None) -> str | None:
+    """The stage that a section's own gives its keys: one that takes unknown keys does not look at known ones either."""
+    return stage if raw.get("x-section-policy") == REJECT else None
+
+
+def near(key: str, names: Names) -> list[Candidate]:
+    """Those of some names that are near a key, the nearest first.
+
+    Most have too many other letters for any slip and are passed over here, for a file may hold many unknown keys.
+    """
+    written = Spelling(key)
+    letters = written.letters
+    found: list[Candidate] = []
+    for path, name in names:
+        other = letters ^ name.letters
+        if other.bit_count() > name.reach and other & letters and other & name.letters:
+            continue
+        count = slips(written, name)
+        if count is not None:
+            found.append(Candidate(path, count))
+    found.sort(key=lambda candidate: candidate.distance)
+    return found
+
+
+def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:
+    """(keyword, message) of each bound of a schema that a number breaks."""
+    broken = []
+    for keyword, words in BOUNDS:
+        bound = raw.get(keyword)
+        if bound is None:
+            continue
+        if (
+            (keyword == "minimum" and value < bound)
+            or (keyword == "maximum" and value > bound)
+            or (keyword == "exclusiveMinimum" and value <= bound)
+            or (keyword == "exclusiveMaximum" and value >= bound)
+        ):
+            broken.append((keyword, f"{shown(value)} is {words} {bound}"))
+    return broken
+
+
+def allowed_by_pattern(raw: Raw, key: Any) -> bool:
+    """Whether a key that no property names matches one of `patternProperties`."""
+    return any(matches(pattern, str(key)) for pattern in raw.get("patternProperties", ()))
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a pattern occurs in a text; `$` is the very end, as in JSON Schema's dialect."""
+    import re
+
+    return re.search(pattern.replace("$", r"\Z") if pattern.endswith("$") else pattern, text) is not None
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Equality of JSON values: `true` is not 1, and 2.0 is 2."""
+    return (type(one) is bool) == (type(other) is bool) and one == other
+
+
+def differs_in_case(value: Any, allowed: list[Any]) -> bool:
+    """Whether a text is an allowed one but for upper and lower case."""
+    return isinstance(value, str) and value.lower() in {one.lower() for one in allowed if isinstance(one, str)}
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a JSON file, shortened."""
+    if isinstance(value, str):
+        return f'"{value if len(value) <= 40 else value[:37] + "..."}"'
+    if value is None or isinstance(value, bool):
+        return str(value).replace("None", "null").lower()
+    if isinstance(value, dict):
+        return "{...}" if value else "{}"
+    if isinstance(value, list):
+        return "[...]" if value else "[]"
+    return str(value)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """`4.57.1` as a tuple that compares as versions do; a release's zeros at the end do not count, so that 5.0 is 5.0.0."""
+    parts = [int(part) for part in version.replace("-", ".").split(".")]
+    while parts and not parts[-1]:
+        parts.pop()
+    return tuple(parts)
+
+
+def plain(key: str) -> str:
+    """A key without what people vary unawares: upper case, and dashes for underscores."""
+    return key.lower().replace("-", "_")
+
+
+class Spelling:
+    """A key taken apart for comparing.
+
+    `letters` has a bit for each letter; some share one. `reach` is how many bits may change in the slips that a
+    name of this length allows.
+    """
+
+    __slots__ = ("key", "letters", "plain", "reach", "words")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.plain = plain(key)
+        self.words = self.plain.split("_")
+        self.letters = 0
+        for letter in self.plain:
+            self.letters |= 1 << ord(letter) % 60
+        self.reach = 2 * (1 + len(self.plain) // 8)
+
+
+def distance(written: str, meant: str) -> int | None:
+    """How many slips lead from one key to another; None when too many to guess.
+
+    A slip is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
+    an exchanged order of words. A cut or added end, a word too few or too many, and abbreviated words count
+    as two.
+    """
+    return slips(Spelling(written), Spelling(meant))
+
+
+def slips(one: Spelling, other: Spelling) -> int | None:
+    """`distance` for keys that are compared with many."""
+    if one.plain == other.plain:
+        return 0 if one.key == other.key else 1
+    if one.letters == other.letters and sorted(one.words) == sorted(other.words):
+        return 1
+    limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
+    count = limit + 1
+    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each slip takes one letter away and brings another
+        count = edits(one.plain, other.plain, limit)
+    if count > 2 and differ_by_words(one, other):
+        return 2
+    return count if count <= limit else None
+
+
+def differ_by_words(one: Spelling, other: Spelling) -> bool:
+    """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
+    short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
+    if short.letters & ~long.letters:  # each of these ways only takes letters away
+        return False
+    if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
+        return True
+    if len(short.plain) < 4 or 5 * len(short.plain) < 3 * len(long.plain):
+        return False
+    return long.plain.startswith(short.plain) or is_part(short.words, long.words)
+
+
+def is_short_for(word: str, full: str) -> bool:
+    """Whether a word is another one or an abbreviation of it."""
+    return word == full or (len(word) > 1 and word[0] == full[:1] and is_part(list(word), list(full)))
+
+
+def is_part(words: list[str], more: list[str]) -> bool:
+    """Whether some words, or letters, occur among others in the same order."""
+    rest = iter(more)
+    return all(word in rest for word in words)
+
+
+def edits(one: str, other: str, limit: int) -> int:
+    """Edit distance with neighbouring letters swapped counted once; `limit` + 1 when it is more than `limit`."""
+    if abs(len(one) - len(other)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above, row = row, before, [i]
+        for j, opposite in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != opposite))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == opposite:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+        if min(row) > limit:
+            return limit + 1
+    return min(row[-1], limit + 1)

@@ -1,0 +1,66 @@
+"""What a framework tells of a run for people: its numbers with their origins, and what it takes for granted."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from cfglint.frameworks.setting import DERIVED, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+LAUNCH = "Launch"
+BATCH = "Batch"
+LENGTH = "Length"
+RATE = "Learning rate"
+PRECISION = "Precision and memory"
+FILLED = "Filled in"
+GROUPS = (LAUNCH, BATCH, LENGTH, RATE, PRECISION, FILLED)
+
+EXAMPLES = "--num-examples N"
+GPUS = "--gpus N"
+MOST_MARKS = 1000  # steps of one kind that are kept; more of them are nothing to draw
+
+
+class Item:
+    """One line: a setting under the name that people use. `needs` is what would make an unknown value known."""
+
+    __slots__ = ("group", "label", "needs", "package", "setting")
+
+    def __init__(self, group: str, label: str, setting: Setting, needs: str = "", package: str = "") -> None:
+        self.group = group
+        self.label = label
+        self.setting = setting
+        self.needs = needs
+        self.package = package  # whose default it is, with the version: `transformers 5.23.0`
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the value could be known with something that is missing."""
+        return self.setting.value is None and bool(self.needs)
+
+
+class Summary:
+    """The lines of one config in their order, what is assumed of its launch, and the steps at which it evaluates and saves."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package  # with its version: `transformers 5.23.0`
+        self.items: list[Item] = []
+        self.assumed: list[str] = []
+        self.marks: dict[str, list[int]] = {}
+
+    def add(self, group: str, label: str, setting: Setting, needs: str = "") -> None:
+        """A setting of the files, or a default."""
+        self.items.append(Item(group, label, setting, needs, self.package))
+
+    def derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+        """A number that follows from others; `because` tells how."""
+        self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
+
+    def mark(self, name: str, steps: Iterable[int]) -> None:
+        """The steps that a line counts, where they are not too many."""
+        kept = list(islice(steps, MOST_MARKS + 1))
+        if len(kept) <= MOST_MARKS:
+            self.marks[name] = kept

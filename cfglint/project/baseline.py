@@ -1,0 +1,109 @@
+"""Findings that a project has accepted: they stay silent, wherever their lines move, and new ones do not."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.findings.diagnostic import INTERNAL
+from cfglint.findings.fingerprint import identity
+from cfglint.project.settings_file import ConfigurationError, quoted
+from cfglint.source.files import FileProblem, read_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.fingerprint import Identity
+
+BASELINE = "baseline"
+VERSION = 1
+MAX_SIZE = 50_000_000  # bytes of a baseline: a hundred thousand findings
+FIELDS = ("code", "file", "key", "message")
+
+
+class Baseline:
+    """How often each finding is accepted in one run. Files are relative to `folder`, that of the baseline's file."""
+
+    def __init__(self, path: str, accepted: dict[Identity, int]) -> None:
+        self.path = path
+        self.folder = os.path.dirname(os.path.abspath(path))
+        self.accepted = accepted
+
+    @classmethod
+    def of(cls, path: str, outcomes: list[Outcome]) -> Baseline:
+        """The baseline that accepts what was found and nobody silenced."""
+        baseline = cls(path, {})
+        for outcome in outcomes:
+            for same, number in baseline.counted(outcome).items():
+                baseline.accepted[same] = max(number, baseline.accepted.get(same, 0))
+        return baseline
+
+    def counted(self, outcome: Outcome) -> dict[Identity, int]:
+        """How often each finding stands in a run."""
+        numbers: dict[Identity, int] = {}
+        for each in open_findings(outcome):
+            same = identity(each, self.folder)
+            numbers[same] = numbers.get(same, 0) + 1
+        return numbers
+
+    def apply(self, outcomes: list[Outcome]) -> int:
+        """Silence what is accepted; the number of accepted findings in the files of these runs that are gone."""
+        present: set[Identity] = set()
+        files = {relative(file, self.folder) for outcome in outcomes for file in outcome.files}
+        for outcome in outcomes:
+            left: dict[Identity, int] = {}
+            for each in open_findings(outcome):
+                same = identity(each, self.folder)
+                number = left.get(same, self.accepted.get(same, 0))
+                if number:
+                    left[same] = number - 1
+                    present.add(same)
+                    each.suppressed = BASELINE
+        return sum(same not in present for same in self.accepted if same[1] in files)
+
+    def write(self) -> None:
+        """Write the file, sorted, so that its changes can be reviewed. FileProblem when that cannot be."""
+        import json
+
+        from cfglint.source import writing
+
+        findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
+        text = json.dumps({"cfglint-baseline": VERSION, "findings": findings}, indent=1) + "\n"
+        writing.put(self.path, text.encode("ascii"))
+
+
+def open_findings(outcome: Outcome) -> list[Diagnostic]:
+    """The findings that a baseline can accept: not silenced already, and no bug of ours."""
+    return [each for each in outcome.diagnostics if not each.suppressed and each.code != INTERNAL]
+
+
+def relative(file: str, folder: str) -> str:
+    """A file as a baseline names it."""
+    return os.path.relpath(os.path.abspath(file), folder).replace(os.sep, "/")
+
+
+def read(path: str) -> Baseline:
+    """The baseline of a file. ConfigurationError when it cannot be used."""
+    import json
+
+    if not os.path.exists(path):
+        raise ConfigurationError(f"baseline {path}: there is none; `cfglint check --baseline {path} --write-baseline` makes it")
+    try:
+        content = json.loads(read_bytes(path, MAX_SIZE).decode("utf-8"))
+    except FileProblem as error:
+        raise ConfigurationError(f"baseline {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"baseline {path}: not JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("cfglint-baseline") != VERSION or not isinstance(content.get("findings"), list):
+        raise ConfigurationError(f"baseline {path}: not a baseline of this version of cfglint; write it again with --write-baseline")
+    return Baseline(path, dict(entry(each, path) for each in content["findings"]))
+
+
+def entry(finding: Any, path: str) -> tuple[Identity, int]:
+    """One accepted finding and how often."""
+    if isinstance(finding, dict) and all(isinstance(finding.get(field), str) for field in FIELDS):
+        number = finding.get("count", 1)
+        if isinstance(number, int) and number > 0:
+            return (finding["code"], finding["file"], finding["key"], finding["message"]), number
+    raise ConfigurationError(f"baseline {path}: {quoted(finding)} is not a finding; write the file again with --write-baseline")

@@ -1,0 +1,287 @@
+"""The versions that a repository itself says it uses: its lock files, requirements and dependencies.
+
+In the order of trust: an exact version (a lock file, a `==`) in the folder nearest to the config, then the
+newest known release that a range allows. Within a folder: uv.lock, poetry.lock, requirements files,
+pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks.base import is_version, parse_version
+from cfglint.source import files
+from cfglint.source.limits import MAX_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from cfglint.frameworks.base import LaunchFacts, Version
+
+# The last patch of each minor release, as PyPI has them; a range is answered with the newest that it allows.
+RELEASES = {
+    "transformers": (
+        "4.0.1 4.1.1 4.2.2 4.3.3 4.4.2 4.5.1 4.6.1 4.7.0 4.8.2 4.9.2 4.10.3 4.11.3 4.12.5 4.13.0 4.14.1 4.15.0 4.16.2 4.17.0 4.18.0"
+        " 4.19.4 4.20.1 4.21.3 4.22.2 4.23.1 4.24.0 4.25.1 4.26.1 4.27.4 4.28.1 4.29.2 4.30.2 4.31.0 4.32.1 4.33.3 4.34.1 4.35.2"
+        " 4.36.2 4.37.2 4.38.2 4.39.3 4.40.2 4.41.2 4.42.4 4.43.4 4.44.2 4.45.2 4.46.3 4.47.1 4.48.3 4.49.0 4.50.3 4.51.3 4.52.4"
+        " 4.53.3 4.54.1 4.55.4 4.56.2 4.57.6 5.0.0 5.1.0 5.2.0 5.3.0 5.4.0 5.5.4 5.6.2 5.7.0 5.8.1 5.9.0 5.10.4 5.11.0 5.12.1"
+        " 5.13.1 5.14.1 5.15.1 5.16.1 5.17.0 5.18.0 5.19.0 5.20.2 5.21.1 5.22.2 5.23.0"
+    ),
+    "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
+}
+MOST_LOCKED = 50_000_000  # bytes of a lock file
+OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
+NAME_ENDS = " \t[(<>=!~;@^"
+
+
+class Found:
+    """What a file says of a package: the version and the file, and whether it is exact."""
+
+    __slots__ = ("exact", "file", "spec", "version")
+
+    def __init__(self, version: str, exact: bool, file: str, spec: str) -> None:
+        self.version = version
+        self.exact = exact
+        self.file = file
+        self.spec = spec
+
+    @property
+    def source(self) -> str:
+        """`uv.lock`, or `requirements.txt says >=4.40,<5`."""
+        return self.file if self.exact else f"{self.file} says {self.spec}"
+
+
+class Disk:
+    """Where the files that name versions are taken from."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder; none where it cannot be read."""
+        try:
+            return os.listdir(folder)
+        except OSError:
+            return []
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty when it cannot be read or is no config of anybody."""
+        try:
+            return files.read_bytes(path, limit(path)).decode("utf-8", "replace")
+        except files.FileProblem:
+            return ""
+
+
+class Repositories:
+    """What the folders around configs say; each is looked at once, and `looked_at` keeps what it said."""
+
+    def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None, disk: Disk | None = None) -> None:
+        self._folders = looked_at if looked_at is not None else {}
+        self._disk = disk or Disk()
+
+    def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
+        """The facts with the versions that the repository of a file gives for packages without a target."""
+        missing = [package for package in packages if package in RELEASES and package not in facts.target]
+        folders = repository(path) if missing else []
+        found = {package: self.look(folders, package) for package in missing}
+        target = {package: each.version for package, each in found.items() if each}
+        if not target:
+            return facts
+        said_by = {package: each.source for package, each in found.items() if each}
+        return facts.but(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
+
+    def look(self, folders: list[str], package: str) -> Found | None:
+        """What the nearest folder says exactly, else what the nearest one allows."""
+        answers = [each for folder in folders for each in self.in_folder(folder).get(package, ())]
+        return next((each for each in answers if each.exact), answers[0] if answers else None)
+
+    def in_folder(self, folder: str) -> dict[str, list[Found]]:
+        """What the files of a folder say of the packages, the most trusted first."""
+        if folder not in self._folders:
+            answers: dict[str, list[Found]] = {}
+            for name in sources(folder, self._disk):
+                text = self._disk.text(os.path.join(folder, name))
+                for package in RELEASES:
+                    found = in_file(name, text, package) if package in text.lower() else None
+                    if found:
+                        answers.setdefault(package, []).append(found)
+            self._folders[folder] = answers
+        return self._folders[folder]
+
+
+def limit(path: str) -> int:
+    """The most bytes that are read of a file; a lock file may be long, and takes no parser."""
+    return MOST_LOCKED if path.endswith(".lock") else MAX_SIZE
+
+
+def repository(path: str) -> list[str]:
+    """The folders from a file's up to the top of its repository.
+
+    Without a repository around it: up to the working directory when the file lies below, else its own.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    here = os.getcwd()
+    folders = [folder]
+    below = 1
+    while not os.path.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return folders[:below]
+        folder = above
+        folders.append(folder)
+        if folder == here:
+            below = len(folders)
+    return folders
+
+
+def sources(folder: str, disk: Disk) -> list[str]:
+    """The files of a folder that may name versions, in the order of trust."""
+    names = disk.names(folder)
+    wanted: list[str] = [name for name in ("uv.lock", "poetry.lock") if name in names]
+    requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
+    wanted += sorted(requirements, key=lambda name: (len(name), name))
+    if "requirements" in names:
+        below = disk.names(os.path.join(folder, "requirements"))
+        wanted += sorted(f"requirements/{name}" for name in below if name.endswith(".txt"))
+    return [*wanted, "pyproject.toml"] if "pyproject.toml" in names else wanted
+
+
+def may_name_versions(path: str) -> bool:
+    """Whether a file with this path is one of `sources`."""
+    folder, _, name = path.replace(os.sep, "/").rpartition("/")
+    if name.endswith(".txt"):
+        return name.startswith("requirements") or folder.rpartition("/")[2] == "requirements"
+    return name in ("uv.lock", "poetry.lock", "pyproject.toml")
+
+
+def in_file(name: str, text: str, package: str) -> Found | None:
+    """What one file says of a package."""
+    if name.endswith(".lock"):
+        version = locked(text, package)
+        return Found(version, True, name, version) if version else None
+    return best(declared(text, package) if name == "pyproject.toml" else required(text, package), package, name)
+
+
+def locked(text: str, package: str) -> str | None:
+    """The version in a uv.lock or poetry.lock; the newest where platforms have their own."""
+    versions: list[str] = []
+    mark = f'\nname = "{package}"\n'
+    start = text.find(mark)
+    while start >= 0:
+        end = text.find("\n[[", start + 1)
+        section = text[start : end if end >= 0 else len(text)]
+        for line in section.splitlines():
+            key, _, version = line.partition(" = ")
+            if key == "version" and is_version(version.strip('"')):
+                versions.append(version.strip('"'))
+        start = text.find(mark, start + len(section))
+    return max(versions, key=parse_version, default=None)
+
+
+def required(text: str, package: str) -> Iterator[str]:
+    """The version specifiers of a package in a requirements file."""
+    for line in text.replace("\\\n", " ").splitlines():
+        spec = specifier(line.split(" #")[0].strip(), package)
+        if spec is not None:
+            yield spec
+
+
+def specifier(requirement: str, package: str) -> str | None:
+    """What a requirement (PEP 508) says of a package's version, empty for any; None when it is about another."""
+    end = next((place for place, char in enumerate(requirement) if char in NAME_ENDS), len(requirement))
+    if requirement[:end].lower().replace("_", "-") != package:
+        return None
+    rest = requirement[end:].partition(";")[0].strip()
+    if rest.startswith("["):
+        rest = rest.partition("]")[2].strip()
+    if rest.startswith("@"):
+        tag = rest.rpartition("@v")[2].partition("#")[0]
+        return f"=={tag}" if tag[:1].isdigit() else ""
+    return rest.partition(" --")[0].strip("() ")
+
+
+def declared(text: str, package: str) -> Iterator[str]:
+    """The version specifiers of a package in a pyproject.toml: its dependencies, extras, groups, and Poetry's tables."""
+    from cfglint.project.settings_file import ConfigurationError
+    from cfglint.project.settings_file import parse as parse_toml
+
+    try:
+        table = parse_toml(text.encode("utf-8"), "pyproject.toml")
+    except ConfigurationError:
+        return
+    project, poetry = within(table, "project"), within(table, "tool", "poetry")
+    listed = [project.get("dependencies"), *within(project, "optional-dependencies").values(), *within(table, "dependency-groups").values()]
+    for requirements in listed:
+        for requirement in requirements if isinstance(requirements, list) else []:
+            spec = specifier(requirement, package) if isinstance(requirement, str) else None
+            if spec is not None:
+                yield spec
+    groups = [poetry, *(each for each in within(poetry, "group").values() if isinstance(each, dict))]
+    for group in groups:
+        wanted = within(group, "dependencies").get(package)
+        version = wanted.get("version") if isinstance(wanted, dict) else wanted
+        if isinstance(version, str):
+            yield f"=={version}" if version[:1].isdigit() else version
+
+
+def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The table under keys; empty where there is none."""
+    for key in keys:
+        inner = table.get(key)
+        table = inner if isinstance(inner, dict) else {}
+    return table
+
+
+def best(requirements: Iterator[str], package: str, file: str) -> Found | None:
+    """The exact version of the first requirement that has one, else the newest release that the first range allows."""
+    ranges: list[Found] = []
+    for spec in requirements:
+        clauses = clauses_of(spec)
+        pinned = next((version for operator, version in clauses if operator in ("==", "===") and "*" not in version), None)
+        if pinned:
+            return Found(pinned, True, file, spec)
+        version = newest(clauses, RELEASES[package].split())
+        if clauses and version:
+            ranges.append(Found(version, False, file, spec))
+    return ranges[0] if ranges else None
+
+
+def clauses_of(spec: str) -> list[tuple[str, str]]:
+    """`>=4.40,<5` as (operator, version) pairs; what is not understood is left out."""
+    clauses: list[tuple[str, str]] = []
+    for part in spec.split(","):
+        text = part.strip()
+        operator = next((each for each in OPERATORS if text.startswith(each)), None)
+        version = text[len(operator or "") :].strip()
+        if operator and is_version(version):
+            clauses.append((operator, version))
+    return clauses
+
+
+def newest(clauses: list[tuple[str, str]], releases: list[str]) -> str | None:
+    """The newest release that all clauses allow; where none is known, the lowest version that they name."""
+    for release in reversed(releases):
+        if all(allows(operator, parse_version(version), version, parse_version(release)) for operator, version in clauses):
+            return release
+    return next((version for operator, version in clauses if operator in (">=", "~=", "^", "~", "<=")), None)
+
+
+def allows(operator: str, bound: Version, text: str, release: Version) -> bool:
+    """Whether a release satisfies one clause."""
+    if operator in (">=", ">"):
+        return release >= bound if operator == ">=" else release > bound
+    if operator in ("<=", "<"):
+        return release <= bound if operator == "<=" else release < bound
+    if operator == "!=":
+        return release[: len(bound)] != bound if "*" in text else release != bound
+    if operator == "^":
+        return release >= bound and release[: leading(bound)] == bound[: leading(bound)]
+    if operator == "~":
+        return release >= bound and release[: min(len(bound), 2)] == bound[:2]
+    if operator == "~=":
+        return release >= bound and release[: len(bound) - 1] == bound[:-1]
+    return release[: len(bound)] == bound
+
+
+def leading(bound: Version) -> int:
+    """How many leading numbers Poetry's caret keeps: up to the first that is not zero."""
+    return next((place for place, number in enumerate(bound, 1) if number), len(bound))

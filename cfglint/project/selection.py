@@ -1,0 +1,86 @@
+"""Which findings count here: codes that were selected or ignored, by flags, files and configuration."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.findings.diagnostic import INTERNAL, WARNING, rank
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.project.settings_file import Configuration
+
+OWN_WORD = ("RUN100", "HSE001")
+
+
+class Selection:
+    """What `--select`, `--ignore` and a configuration leave; it never changes a verdict.
+
+    A broken promise or house rule is a warning, for the framework would start, and fails all the same: it is
+    the project's own word.
+    """
+
+    def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: str | None) -> None:
+        self.select = select if select is not None else project.select
+        self.ignore = ignore if ignore is not None else project.ignore
+        self.fail_on = fail_on or project.fail_on or "error"
+        self.per_file = [(os.path.join(project.folder, glob), chosen) for glob, chosen in project.per_file_ignores.items()]
+        self._in_file: dict[str, list[str]] = {}
+
+    def apply(self, outcome: Outcome) -> None:
+        """Mark the findings that are silenced here."""
+        for each in outcome.diagnostics:
+            if not each.suppressed and each.code != INTERNAL and self._silenced(each):
+                each.suppressed = "configuration"
+
+    def _silenced(self, diagnostic: Diagnostic) -> bool:
+        if self.select is not None and not matches(diagnostic.code, self.select):
+            return True
+        if matches(diagnostic.code, self.ignore):
+            return True
+        return bool(self.per_file) and matches(diagnostic.code, self._ignored_in(diagnostic.place.file))
+
+    def _ignored_in(self, file: str) -> list[str]:
+        """The codes that the patterns which a file fits leave out."""
+        if file not in self._in_file:
+            self._in_file[file] = [code for glob, chosen in self.per_file if fits(file, glob) for code in chosen]
+        return self._in_file[file]
+
+    def status(self, outcomes: list[Outcome]) -> int:
+        """The exit status for what was found: 1 from `fail_on` on, 2 for a bug of ours."""
+        worst = 0
+        for outcome in outcomes:
+            for each in outcome.diagnostics:
+                if each.code == INTERNAL:
+                    return 2
+                if not each.suppressed and (rank(each.severity) >= rank(self.fail_on) or own_word(each)):
+                    worst = 1
+        return worst
+
+    def unknown(self) -> list[str]:
+        """Codes in the flags or the configuration that no rule has."""
+        asked = [*(self.select or []), *self.ignore, *(code for _, chosen in self.per_file for code in chosen)]
+        if not asked:
+            return []
+        from cfglint.rules.catalogue import every_rule
+
+        known = [rule.code for rule in every_rule()]
+        return [code for code in dict.fromkeys(asked) if not any(each.startswith(code) for each in known)]
+
+
+def own_word(diagnostic: Diagnostic) -> bool:
+    """Whether a finding is a promise or a rule of the project that does not hold."""
+    return diagnostic.code in OWN_WORD and diagnostic.severity == WARNING
+
+
+def matches(code: str, chosen: list[str]) -> bool:
+    """Whether a code is in a list of codes and families."""
+    return any(code.startswith(each) for each in chosen)
+
+
+def fits(path: str, glob: str) -> bool:
+    """Whether a path fits a glob of the configuration."""
+    from fnmatch import fnmatch
+
+    return fnmatch(os.path.normpath(path), os.path.normpath(glob)) or fnmatch(os.path.abspath(path), os.path.abspath(glob))

@@ -1,0 +1,228 @@
+"""`[tool.cfglint]` of a pyproject.toml, or a cfglint.toml: what a project declares about its runs."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.findings.diagnostic import SEVERITIES
+from cfglint.frameworks import kinds
+from cfglint.frameworks.base import is_version
+from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.limits import MAX_SIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cfglint.project.policy_schema import PolicySchemas
+
+LONGEST_GLOB = 1000
+MOST_GLOBS = 1000
+MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
+LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
+PROMISES = ("global-batch", "total-steps", "tokens-per-step")
+RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "args", "set", "name"))
+KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
+
+
+class ConfigurationError(Exception):
+    """A configuration that cannot be used; the text says where and why."""
+
+
+class DeclaredRun:
+    """One `[[run]]`: its files, paths as given on the command line's side, and the facts of its launch."""
+
+    __slots__ = ("arguments", "files", "gpus", "kind", "num_examples", "overrides", "promises", "strict_keys", "target")
+
+    def __init__(self, table: dict[str, Any], folder: str, where: str) -> None:
+        unknown = sorted(set(table) - RUN_KEYS)
+        if unknown:
+            raise ConfigurationError(f"{where}: unknown key `{unknown[0]}` in a run; known are {', '.join(sorted(RUN_KEYS))}")
+        files = table.get("files")
+        if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
+            raise ConfigurationError(f"{where}: a run needs `files`, a list of paths")
+        self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
+        self.kind = one_of(kinds(), table, "kind", where)
+        self.gpus: int | None = expect(table, "gpus", int, where)
+        self.num_examples: int | None = expect(table, "num-examples", int, where)
+        self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
+        self.target = versions(table, where)
+        self.arguments: str | None = expect(table, "args", str, where)
+        self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
+        self.promises: dict[str, int] = {
+            key.replace("-", "_"): table[key] for key in PROMISES if expect(table, key, int, where) is not None
+        }
+
+
+class Configuration:
+    """What a project declares; empty when there is no file."""
+
+    def __init__(self, table: dict[str, Any] | None = None, path: str = "") -> None:
+        table = table or {}
+        self.path = path
+        self.folder = os.path.dirname(path)
+        where = path or "configuration"
+        unknown = sorted(set(table) - KEYS)
+        if unknown:
+            raise ConfigurationError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(KEYS))}")
+        self.gpus: int | None = expect(table, "gpus", int, where)
+        self.target = versions(table, where)
+        self.select = strings(table, "select", where)
+        self.ignore = strings(table, "ignore", where) or []
+        self.fail_on = one_of(SEVERITIES, table, "fail-on", where)
+        per_file = expect(table, "per-file-ignores", dict, where) or {}
+        if any(len(glob) > LONGEST_GLOB for glob in per_file):
+            raise ConfigurationError(f"{where}: a pattern of `per-file-ignores` has more than {LONGEST_GLOB:,} characters")
+        if len(per_file) > MOST_GLOBS:
+            raise ConfigurationError(f"{where}: `per-file-ignores` has more than {MOST_GLOBS:,} patterns")
+        self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
+        self.baseline: str | None = expect(table, "baseline", str, where)
+        self.house_schema = house_schema(table, where)
+        self.house: PolicySchemas | None = None  # its schemas, once the command line has loaded them
+        runs = table.get("run", [])
+        if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
+            raise ConfigurationError(f"{where}: `run` has to be a list of tables: [[run]]")
+        self.runs = [DeclaredRun(each, self.folder, f"{where}, run {number}") for number, each in enumerate(runs, 1)]
+
+
+def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
+    """The value of a key when it has the type; None when it is not there; ConfigurationError else."""
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {quoted(value)}")
+    if isinstance(value, int) and value < 0:
+        raise ConfigurationError(f"{where}: `{key}` cannot be negative")
+    if isinstance(value, int) and value > LARGEST:
+        raise ConfigurationError(f"{where}: `{key}` is more than {LARGEST:,}")
+    return value
+
+
+def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) -> str | None:
+    """The word of a key when it is one of those that there are; None when it is not there; ConfigurationError else."""
+    value: str | None = expect(table, key, str, where)
+    if value is not None and value not in words:
+        raise ConfigurationError(f"{where}: `{key}` has to be one of {', '.join(words)}, not {quoted(value)}")
+    return value
+
+
+def written(value: Any, where: str) -> str:
+    """A value of `set` as a launch line would have it."""
+    try:
+        return str(value)
+    except (RecursionError, ValueError) as error:
+        raise ConfigurationError(f"{where}: `set` holds a value that cannot be written: {error}") from error
+
+
+def quoted(value: Any) -> str:
+    """A value in a message: the beginning of it."""
+    try:
+        return f"{value!r:.80}"
+    except (RecursionError, ValueError):  # tables in tables without end, numbers of thousands of digits
+        return "that"
+
+
+NAMES = {int: "a whole number", str: "text", bool: "true or false", dict: "a table"}
+
+
+def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
+    """A list of texts, or None when the key is not there."""
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ConfigurationError(f"{where}: `{key}` has to be a list of texts")
+    return value
+
+
+def versions(table: dict[str, Any], where: str) -> dict[str, str]:
+    """`target = { transformers = "4.57.1" }` checked."""
+    target = expect(table, "target", dict, where) or {}
+    for package, version in target.items():
+        if not isinstance(version, str) or not is_version(version):
+            raise ConfigurationError(f'{where}: target `{package}` has to be a version such as "4.57.1"')
+    return dict(target)
+
+
+def house_schema(table: dict[str, Any], where: str) -> dict[str, str]:
+    """The files of the project's own schemas by kind; the one under `""` holds for every kind."""
+    given = table.get("house-schema")
+    if isinstance(given, str):
+        return {"": given}
+    files = expect(table, "house-schema", dict, where) or {}
+    for kind, file in files.items():
+        if kind not in kinds() or not isinstance(file, str):
+            raise ConfigurationError(f"{where}: `house-schema` is a file, or a table with a file for {', '.join(kinds())}")
+    return dict(files)
+
+
+def find(folder: str) -> str | None:
+    """The nearest cfglint.toml or pyproject.toml with `[tool.cfglint`, from a folder upwards."""
+    folder = os.path.abspath(folder)
+    while True:
+        for name in ("cfglint.toml", "pyproject.toml"):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and (name == "cfglint.toml" or b"[tool.cfglint" in peek(path)):
+                return path
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def peek(path: str) -> bytes:
+    """What is in a configuration file; nothing when it cannot be read."""
+    try:
+        return read_bytes(path)
+    except FileProblem:
+        return b""
+
+
+def read(path: str) -> Configuration:
+    """The configuration of a file. ConfigurationError when it cannot be used."""
+    try:
+        return take(read_bytes(path), path)
+    except FileProblem as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def take(content: bytes, path: str) -> Configuration:
+    """The configuration that a file of this name and content is. ConfigurationError when it cannot be used."""
+    table = parse(content, path)
+    if os.path.basename(path) == "pyproject.toml":
+        tool = table.get("tool")
+        table = tool.get("cfglint", {}) if isinstance(tool, dict) else {}
+        if not isinstance(table, dict):
+            raise ConfigurationError(f"{path}: `tool.cfglint` has to be a table")
+    return Configuration(table, relative(path))
+
+
+def unquoted(line: bytes) -> bytes:
+    """A line of TOML without its strings."""
+    import re
+
+    return re.sub(rb'"(?:[^"\\]|\\.)*"|\'[^\']*\'', b"", line)
+
+
+def relative(path: str) -> str:
+    """A path as people in this folder would write it."""
+    return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
+
+
+def parse(content: bytes, path: str) -> dict[str, Any]:
+    """TOML as a mapping; a thousand `[[run]]` tables take the time of one parse."""
+    if len(content) > MAX_SIZE:
+        raise ConfigurationError(f"{path}: has {len(content):,} bytes, the limit is {MAX_SIZE:,}")
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.count(b".") > MOST_DOTS and unquoted(line).count(b".") > MOST_DOTS:
+            raise ConfigurationError(f"{path}: line {number} has a key of more than {MOST_DOTS:,} parts")
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[no-redef]
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: {error}") from error

@@ -1,0 +1,134 @@
+"""`# cfglint: ignore[BAT001] reason`: findings that a comment in the file silences."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.run.loaded import Ignore
+from cfglint.source.document import SEQUENCE, child
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.run.loaded import LoadedRun
+    from cfglint.source.document import Document
+
+COMMENT = "comment"
+IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
+MEANT = re.compile(r"[#/*]+\s*cfglint:")  # a comment that speaks to nobody but cfglint
+CODE = re.compile(r"[^\s,]+")
+
+
+def silence(run: LoadedRun, found: list[Diagnostic]) -> list[Diagnostic]:
+    """Mark what the comments of a run's files silence; the diagnostics of comments that silence nothing."""
+    documents = {document.path: document for document in run.documents}
+    ignores = {path: ignores_in(document) for path, document in documents.items()}
+    by_line = {path: lines_of(listed) for path, listed in ignores.items()}
+    used: set[tuple[str, int, str]] = set()
+    for diagnostic in found:
+        path = diagnostic.place.file
+        if diagnostic.code != INTERNAL and by_line.get(path):
+            hits = hitting(diagnostic, documents[path], by_line[path])
+            used |= hits
+            diagnostic.suppressed = COMMENT if hits else diagnostic.suppressed
+    for path, line, code in used:
+        for ignore in by_line[path][line][code]:
+            ignore.used = True
+    run.unused_ignores = [each for listed in ignores.values() for each in listed if not each.used]
+    if not run.unused_ignores or not run.configs:
+        return []
+    from cfglint.rules.project import inspect_comments
+
+    return inspect_comments(run)
+
+
+def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
+    """The ignores by the lines that they cover, and there by code."""
+    found: dict[int, dict[str, list[Ignore]]] = {}
+    for ignore in ignores:
+        for line in ignore.lines if ignore.code else ():
+            found.setdefault(line, {}).setdefault(ignore.code, []).append(ignore)
+    return found
+
+
+def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
+    """(file, line, code) of the ignores that silence a finding: on the line of its place, or of its key, whose value may start below."""
+    code = diagnostic.code
+    lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
+    names = [code[:end] for end in range(1, len(code) + 1)]
+    return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
+
+
+def key_line(document: Document, pointer: str) -> int | None:
+    """The line of the key at a JSON pointer; None where the file does not hold it."""
+    key = None
+    node = document.root
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if node is None:
+            return None
+        key, node = child(node.resolved(), int(name) if node.resolved().kind == SEQUENCE and name.isdecimal() else name)
+    return document.position(key.start)[0] if key is not None else None
+
+
+def ignores_in(document: Document) -> list[Ignore]:
+    """Every ignore that the comments of a file hold, in the order of the text."""
+    found: list[Ignore] = []
+    firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
+    alone = {line for line, start in firsts.items() if starts_line(document, start)}
+    block = (0, 0)
+    for start, end in document.comments:
+        text = document.text[start:end]
+        asked = IGNORE.search(text)
+        if asked is None and not MEANT.match(text):
+            continue
+        line = document.position(start)[0]
+        if line in alone and not block[0] <= line < block[1]:
+            block = (line, below(document, line, alone))
+        lines = frozenset((line, block[1]) if line in alone else (line,))
+        if asked is None or not asked[1].strip():
+            found.append(Ignore(document, "", start, end, lines))
+            continue
+        first = start + asked.start(1)
+        found += [Ignore(document, each[0], first + each.start(), first + each.end(), lines) for each in CODE.finditer(asked[1])]
+    return found
+
+
+def starts_line(document: Document, start: int) -> bool:
+    """Whether nothing but blanks stands before a comment on its line."""
+    line, column = document.position(start)
+    return not document.line(line)[: column - 1].strip()
+
+
+def below(document: Document, line: int, alone: set[int]) -> int:
+    """The next line with content under a comment that has its line to itself, which it speaks of, too."""
+    line += 1
+    last = document.position(len(document.text))[0]
+    while line < last and (line in alone or not document.line(line).strip()):
+        line += 1
+    return line
+
+
+def settle(outcomes: list[Outcome]) -> None:
+    """An ignore that another run of the same file needs is not unused, and one that none needs is reported once."""
+    runs_of: dict[str, int] = {}
+    unused_in: dict[tuple[str, int], int] = {}
+    for outcome in outcomes:
+        for file in outcome.files:
+            runs_of[file] = runs_of.get(file, 0) + 1
+        for each in outcome.diagnostics:
+            if each.code == UNUSED_IGNORE:
+                where = (each.place.file, each.place.start)
+                unused_in[where] = unused_in.get(where, 0) + 1
+    said: set[tuple[str, int]] = set()
+    for outcome in outcomes:
+        kept: list[Diagnostic] = []
+        for each in outcome.diagnostics:
+            where = (each.place.file, each.place.start)
+            if each.code == UNUSED_IGNORE:
+                if unused_in[where] < runs_of[each.place.file] or where in said:
+                    continue
+                said.add(where)
+            kept.append(each)
+        outcome.diagnostics = kept

@@ -1,0 +1,197 @@
+"""The account of a run, or of a training log, as text for an 80-column terminal and as JSON."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+from cfglint.explain.log_analysis import ENDLESS
+from cfglint.explain.summary import origin
+from cfglint.findings.diagnostic import WARNING
+from cfglint.frameworks import framework
+from cfglint.frameworks.summary import FILLED, GROUPS
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.explain.log_analysis import Explanation
+    from cfglint.explain.summary import RunSummary
+    from cfglint.frameworks.summary import Item
+
+WIDTH = 80
+LABEL = 20
+VALUE = 14
+MOST_ERRORS = 3
+
+LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
+FRAMEWORKS = {"huggingface": "Hugging Face trainer", "neox": "GPT-NeoX", "deepspeed": "DeepSpeed"}
+LOG_LABELS = (
+    ("training samples", "num_examples"),
+    ("epochs", "num_epochs"),
+    ("micro batch", "micro_batch"),
+    ("accumulation", "accumulation"),
+    ("global batch", "global_batch"),
+    ("total steps", "total_steps"),
+)
+
+
+# ---- a run
+
+
+def as_text(account: RunSummary) -> str:
+    """The account of a run for a terminal."""
+    return "".join(f"{line}\n" for line in lines(account))
+
+
+def as_json(told: dict[str, Any]) -> str:
+    """Plain values under the version of cfglint; what JSON has no type for as text."""
+    from cfglint.report.json import dumps
+
+    return dumps(told)
+
+
+def lines(account: RunSummary) -> list[str]:
+    """The whole screen."""
+    run = account.run
+    names = short_names([document.path for document in run.documents])
+    told = [*paragraph("", ", ".join(document.path for document in run.documents)), *header(account)]
+    for group in GROUPS:
+        items = [item for item in account.items if item.group == group]
+        if items and group != FILLED:
+            told += ["", group, *(line for item in items for line in row(item, names))]
+    filled = [item for item in account.items if item.group == FILLED]
+    if filled:
+        told += ["", *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
+    needs = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
+    if needs:
+        labels = ", ".join(item.label for item in account.unknown)
+        told += ["", *paragraph("Not known: ", f"{labels}. Tell with {' and '.join(needs)}.")]
+    if account.assumed:
+        told += ["", *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
+    return told
+
+
+def header(account: RunSummary) -> list[str]:
+    """Framework, versions and verdict."""
+    run = account.run
+    targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
+    told = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
+    if not account.errors:
+        starts = "It would start" if run.facts.whole else "Nothing in these files keeps it from starting"
+        warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
+        more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+        return [*told, *paragraph("", f"{starts}{more}.")]
+    count = len(account.errors)
+    told += paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
+    for each in account.errors[:MOST_ERRORS]:
+        told += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
+    return told
+
+
+def told_by(run: Any, package: str) -> str:
+    """Who names a version."""
+    facts = run.facts
+    if package in facts.target_from:
+        return str(facts.target_from[package])
+    return "--target" if package in facts.target else "newest known"
+
+
+def short_names(paths: list[str]) -> dict[str, str]:
+    """The last part of every path, where that tells the files apart."""
+    names = {path: os.path.basename(path) for path in paths}
+    return names if len(set(names.values())) == len(names) else {}
+
+
+def row(item: Item, names: dict[str, str]) -> list[str]:
+    """Name, value and origin; a long origin goes on in its column."""
+    if item.unknown:
+        return columns(item.label, "?", f"with {item.needs}")
+    text = origin(item)
+    for path, short in names.items():
+        text = text.replace(path, short)
+    return columns(item.label, spelled(item.setting.value), text)
+
+
+def columns(label: str, value: str, origin_text: str) -> list[str]:
+    """Three columns within the width."""
+    head = f"  {label:<{LABEL}}{shown(value):>{VALUE}}  "
+    if len(head) > LABEL + VALUE + 4:
+        return [head.rstrip(), *paragraph(" " * (LABEL + VALUE + 4), origin_text)]
+    return paragraph(head, origin_text, " " * len(head))
+
+
+def paragraph(start: str, text: str, indent: str = "  ") -> list[str]:
+    """Text folded to the width, behind a start; later lines are indented."""
+    folder = textwrap.TextWrapper(WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
+    return folder.wrap(shown(text)) or [start.rstrip()]
+
+
+def spelled(value: Any) -> str:
+    """A value as people write it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.10g}" if isinstance(value, float) and not value.is_integer() else str(value)
+
+
+# ---- a log
+
+
+def log_as_json(found: list[Explanation]) -> str:
+    """What a log's banners tell, as JSON."""
+    return as_json({"banners": [banner_entry(each) for each in found]})
+
+
+def log_as_text(path: str, found: list[Explanation]) -> str:
+    """What a log's banners tell, for a terminal."""
+    return "\n".join("".join(f"{line}\n" for line in banner_lines(path, each)) for each in found)
+
+
+def banner_entry(found: Explanation) -> dict[str, Any]:
+    """One banner; a number that is not printed and does not follow is null."""
+    banner = found.banner
+    return {
+        "line": banner.line,
+        "framework": banner.framework,
+        **{key: banner[key] for key in LOG_KEYS},
+        "data_parallel": found.data_parallel,
+        "steps_per_epoch": found.steps_per_epoch,
+        "consistent_with": [{"transformers": releases} for releases in found.consistent_with],
+        "note": found.note,
+        "differences": [
+            {"key": each.key, "log": each.logged, "config": each.configured, "place": each.place} for each in found.differences
+        ],
+    }
+
+
+def banner_lines(path: str, found: Explanation) -> list[str]:
+    """One banner for people."""
+    banner = found.banner
+    told = [shown(f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), "", "The log says"]
+    for label, key in LOG_LABELS:
+        number = banner[key]
+        if number is not None:
+            told += columns(label, "endless" if number == ENDLESS else f"{number:,}", "")
+    told += ["", "That means"]
+    if found.data_parallel is not None:
+        because = f"{banner['global_batch']:,} / (micro batch {found.micro_batch:,} x accumulation {banner['accumulation']:,})"
+        told += columns("data parallel", f"{found.data_parallel:,}", because)
+    for label, value, because in found.details:
+        told += columns(label, value, because)
+    if found.consistent_with:
+        told += columns("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "")
+    told += paragraph("  ", sentence(found.note))
+    for each in found.differences:
+        numbers = f"{each.logged:,} in the log, {each.configured:,} by the files ({each.place})"
+        told += paragraph("  ", f"NOT as configured: {each.key} is {numbers}.")
+    return told
+
+
+def sentence(text: str) -> str:
+    """A text with a capital at its start and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -1,0 +1,42 @@
+"""One side of a comparison: a run with what came of it and the lines that `explain` shows of it."""
+
+from __future__ import annotations
+
+from cfglint.explain.summary import RunSummary, context
+from cfglint.frameworks.summary import FILLED
+from cfglint.rules.engine import internal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.summary import Item
+    from cfglint.run.checked import CheckedRun
+
+
+class Side:
+    """A run, its `outcome`, and the `lines` of its account by their labels."""
+
+    def __init__(self, run: CheckedRun) -> None:
+        self.run = run
+        self.outcome = run.outcome()
+        self.lines: dict[str, Item] = {}
+        try:
+            account = RunSummary(run)
+            self.lines = {item.label: item for item in account.items if item.group != FILLED}
+            self.outcome.context = context(account)
+        except Exception as error:
+            self.outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+
+    @property
+    def readable(self) -> bool:
+        """Whether the framework gets as far as the values of all files."""
+        return bool(self.run.configs) and not any(config.load_problems for config in self.run.configs)
+
+    def number(self, name: str) -> int | None:
+        """A number that the run resolves to; None when it is not known."""
+        return self.outcome.resolved.get(name)
+
+    def line(self, label: str) -> Any:
+        """The value of a line; None when the account has no such line or does not know it."""
+        return self.lines[label].setting.value if label in self.lines else None

@@ -1,0 +1,168 @@
+"""What a global batch means on each of several GPU counts: split, steps, tokens, time, and what was tuned for the old one."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from cfglint.batch import steps
+from cfglint.rewrite.retarget import Retarget, retarget, tuned
+from cfglint.run.loaded import integer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from cfglint.batch.solver import Solution
+    from cfglint.frameworks.setting import Setting
+    from cfglint.run.checked import CheckedRun
+
+RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
+COUNTS = frozenset(
+    (
+        *("warmup_steps", "warmup_num_steps", "total_num_steps", "max_steps", "train_iters", "lr_decay_iters"),
+        *("save_steps", "eval_steps", "logging_steps", "eval_interval", "checkpoint_factor"),
+    )
+)
+LINEAR = "linear rule, for SGD with warm-up (Goyal et al. 2017, arXiv 1706.02677)"
+SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 2205.10287)"
+
+
+class Pace:
+    """How fast the run goes, as measured by the user; both None when unknown."""
+
+    __slots__ = ("seconds_per_step", "tokens_per_second")
+
+    def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
+        self.seconds_per_step = seconds_per_step
+        self.tokens_per_second = tokens_per_second
+
+    def __str__(self) -> str:
+        if self.seconds_per_step is not None:
+            return f"at {self.seconds_per_step:g} seconds a step on every number of GPUs, so measure each"
+        return f"at {self.tokens_per_second:g} tokens a second on every number of GPUs, so measure each"
+
+    def hours(self, numbers: dict[str, int | None]) -> float | None:
+        """Hours for the whole run; None when its steps or tokens are not known."""
+        total, tokens = numbers["total_steps"], numbers["tokens_per_step"]
+        if total is None:
+            return None
+        if self.seconds_per_step is not None:
+            return steps.hours(total, self.seconds_per_step)
+        if self.tokens_per_second is not None and tokens is not None:
+            return steps.hours_for_tokens(total * tokens, self.tokens_per_second)
+        return None
+
+
+class Plan:
+    """A target global batch on one GPU count, and what it comes to."""
+
+    __slots__ = ("gpus", "hours", "numbers", "retarget")
+
+    def __init__(self, found: Retarget, pace: Pace) -> None:
+        self.gpus = found.gpus
+        self.retarget = found
+        self.numbers = found.after().resolved if found.feasible else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
+        self.hours = pace.hours(self.numbers) if found.feasible else None
+
+    @property
+    def solution(self) -> Solution:
+        """The solver's answer."""
+        return self.retarget.solution
+
+
+class Advice:
+    """A setting that was tuned for another global batch, and what a published rule makes of it. Never applied."""
+
+    __slots__ = ("rule", "setting", "value")
+
+    def __init__(self, setting: Setting, value: float, rule: str) -> None:
+        self.setting = setting
+        self.value = value
+        self.rule = rule
+
+
+def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
+    """A plan for each GPU count; `global_batch` None keeps today's. Unknown is raised when the facts do not suffice."""
+    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
+
+
+def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
+    """The plans as plain values, for reports; `pace` says what hours rest on."""
+    before = today_batch(plans)
+    targets = {each.solution.problem.global_batch for each in plans}
+    after = targets.pop() if len(targets) == 1 else None
+    notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
+    return {
+        "before": before,
+        "after": after,
+        "pace": str(pace) if pace is not None and any(each.hours is not None for each in plans) else "",
+        "plans": [entry(each) for each in plans],
+        "advice": [
+            {"key": each.setting.name, "place": each.setting.place, "value": each.setting.value, "advised": each.value, "rule": each.rule}
+            for each in notes
+        ],
+    }
+
+
+def entry(each: Plan) -> dict[str, Any]:
+    """One plan: the keys of the contract, then what helps a person to choose."""
+    solution = each.solution
+    chosen = solution.chosen
+    return {
+        "gpus": each.gpus,
+        "global_batch": solution.problem.global_batch,
+        "feasible": solution.feasible,
+        "chosen": {
+            "feasible": True,
+            "micro_batch": chosen.micro_batch,
+            "accumulation": chosen.accumulation,
+            "data_parallel": chosen.data_parallel,
+            "global_batch": chosen.global_batch,
+        }
+        if chosen
+        else None,
+        "options": [{"micro_batch": split.micro_batch, "accumulation": split.accumulation} for split in solution.options],
+        "steps_per_epoch": each.numbers["steps_per_epoch"],
+        "total_steps": each.numbers["total_steps"],
+        "hours": each.hours,
+        "alternatives": {
+            "below": solution.below.global_batch if solution.below else None,
+            "above": solution.above.global_batch if solution.above else None,
+            "gpus": solution.gpu_counts,
+        },
+        "tokens_per_step": each.numbers["tokens_per_step"],
+        "bubble": solution.bubble,
+        "warnings": solution.warnings,
+        "reasons": solution.reasons,
+    }
+
+
+def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
+    """What the published scaling rules say of the settings that were tuned for the batch `before`."""
+    ratio = after / before
+    found: list[Advice] = []
+    for setting in tuned(run):
+        value = _number(setting)
+        name = str(setting.path[-1]).replace("-", "_")
+        if value is None or not value or ratio == 1:
+            continue
+        if name in RATES:
+            found.append(Advice(setting, value * ratio, LINEAR))
+            found.append(Advice(setting, value * sqrt(ratio), SQUARE_ROOT))
+        elif name in COUNTS and value >= 1:
+            found.append(Advice(setting, round(value / ratio), "the same number of samples"))
+    return found
+
+
+def today_batch(plans: list[Plan]) -> int | None:
+    """Today's global batch, where it is known."""
+    before = plans[0].retarget.before if plans else None
+    return integer(before.global_batch.value) if before is not None and before.problem is None else None
+
+
+def _number(setting: Setting) -> float | None:
+    try:
+        return float(setting.value)
+    except (TypeError, ValueError):
+        return None

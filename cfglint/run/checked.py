@@ -1,0 +1,72 @@
+"""A run: a training job, and what the rules find in it."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, STAGES, Outcome
+from cfglint.rules.engine import inspect, internal
+from cfglint.run.loaded import LoadedRun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Diagnostic
+
+COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
+
+
+class CheckedRun(LoadedRun):
+    """A job with its findings, and with whether its framework would start it."""
+
+    _diagnostics: list[Diagnostic] | None = None
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything that is to be said, in the order of files and places."""
+        if self._diagnostics is None:
+            found: list[Diagnostic] = []
+            for config in self.configs:
+                found.extend(inspect(config))
+            order = {document.path: index for index, document in enumerate(self.documents)}
+            found.extend(self._of_the_project(found))
+            bugs = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
+            found = [*bugs, *found]
+            found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
+            self._diagnostics = found
+        return self._diagnostics
+
+    def _of_the_project(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """What the project's own word adds to the rules of the frameworks, and what its comments silence."""
+        added: list[Diagnostic] = []
+        if self.facts.promises or self.facts.house:
+            from cfglint.rules.project import inspect_run
+
+            added = inspect_run(self)
+        if any(COMMENT_MARK in document.text for document in self.documents):
+            from cfglint.project.suppression import silence
+
+            added += silence(self, [*found, *added])
+        return added
+
+    @property
+    def verdict(self) -> str:
+        """`accept` or `reject`: whether the framework would start training."""
+        return "reject" if any(each.severity == ERROR for each in self.diagnostics) else "accept"
+
+    @property
+    def fails_at(self) -> str | None:
+        """The earliest moment at which it would die; None when it starts."""
+        stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
+        return min(stages, key=STAGES.index) if stages else None
+
+    def outcome(self) -> Outcome:
+        """The run as plain values, without its documents."""
+        resolved = self.resolved  # first, for a bug found there belongs to the diagnostics
+        return Outcome(
+            [document.path for document in self.documents],
+            self.kinds,
+            self.target,
+            self.facts.gpus,
+            self.verdict,
+            self.fails_at,
+            resolved,
+            self.diagnostics,
+        )

@@ -1,0 +1,274 @@
+"""From paths to runs: which files are ours, of which kind, and which belong together."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks import detect, framework, related_tool
+from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks.base import MAYBE
+from cfglint.run.checked import CheckedRun
+from cfglint.source import files
+from cfglint.source.document import Document, Problem
+from cfglint.source.parse import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.project.pinned_versions import Disk, Found
+
+JSON_EXTENSIONS = (".json", ".jsonc", ".hjson")
+EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
+
+
+class ScanStats:
+    """What became of the files that were looked at."""
+
+    __slots__ = ("checked", "related_tools", "targets", "unclear", "unknown_kind", "unreadable", "unrecognized")
+
+    def __init__(self) -> None:
+        self.checked = 0
+        self.unrecognized = 0
+        self.unclear: list[str] = []
+        self.related_tools: dict[str, int] = {}
+        self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
+        self.unknown_kind: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
+        self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
+
+    def count(self, run: CheckedRun) -> None:
+        """Count the files of a run, and what told the versions that it is for."""
+        self.checked += len(run.documents)
+        for package, said_by in run.facts.target_from.items():
+            self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
+
+    def add(self, other: ScanStats) -> None:
+        """Count what became of further files."""
+        self.checked += other.checked
+        self.unrecognized += other.unrecognized
+        self.unclear += other.unclear
+        self.unreadable += other.unreadable
+        self.unknown_kind += other.unknown_kind
+        self.targets.update(other.targets)
+        for name, number in other.related_tools.items():
+            self.related_tools[name] = self.related_tools.get(name, 0) + number
+
+
+class FileSource:
+    """Where files are taken from: the disk, where `texts` may stand for some of them: texts, or bytes as they came (standard input).
+
+    `disk` is where the files that name versions are taken from, None for the disk itself.
+    """
+
+    disk: Disk | None = None
+
+    def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
+        self.texts = texts or {}
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self.texts or os.path.isfile(path)
+
+    def identity(self, path: str) -> str:
+        """One name for all the names of a file."""
+        return os.path.realpath(path)
+
+    def read_bytes(self, path: str) -> bytes:
+        """What is in a file; raises FileProblem."""
+        return files.read_bytes(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """(text, whether it had a byte order mark); raises FileProblem."""
+        given = self.texts.get(path)
+        if isinstance(given, str):
+            return given, False
+        if given is not None:
+            return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
+        return files.read(path)[:2]
+
+    def document(self, path: str, syntax: str | None = None) -> Document:
+        """The document of a file; what keeps it from being read is its problem."""
+        syntax = syntax or ("json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml")
+        try:
+            text, bom = self.read(path)
+        except files.FileProblem as problem:
+            document = parse(path, problem.text, syntax) if problem.text else Document(path, "", syntax)
+            place = min(len(problem.text), problem.offset)
+            document.problems[:] = [Problem(place, place, str(problem), problem.kind, problem.exception)]
+            return document
+        return parse(path, text, syntax, bom)
+
+
+def missing(document: Document) -> bool:
+    """Whether there is no such file, or it may not be opened: cfglint could not do its job."""
+    return any(problem.kind == "unreadable" for problem in document.problems)
+
+
+class Discovery:
+    """Runs from the paths of a command line: every file is its own run, with the files that it names."""
+
+    def __init__(self, facts: LaunchFacts, kind: str | None = None, section: tuple[str, ...] = (), shelf: FileSource | None = None) -> None:
+        self.facts = facts
+        self.kind = kind
+        self.section = section
+        self.shelf = shelf or FileSource()
+        self.tally = ScanStats()
+        self.taken: set[str] = set()  # paths of the files that others have named
+        self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
+
+    def one(self, paths: list[str]) -> CheckedRun:
+        """All the paths as one run."""
+        run = self._run(*self._declared(paths))
+        self.tally.count(run)
+        return run
+
+    def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
+        """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
+        perhaps: list[tuple[int, CheckedRun, str]] = []
+        for index, run, path in self.looked_at(self.numbered(paths)):
+            if path is not None:
+                perhaps.append((index, run, path))
+                continue
+            self.tally.count(run)
+            yield index, run
+        taken = self.identities(self.taken)
+        for index, run, path in perhaps:
+            if not taken or self.shelf.identity(path) not in taken:
+                self.tally.count(run)
+                yield index, run
+
+    def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
+        """(position, file) for the files of the paths, folders walked."""
+        return list(enumerate(self._expanded(paths)))
+
+    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
+        """(position, run, path) for every file that is ours, not counted yet.
+
+        The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
+        """
+        for index, path in numbered:
+            document, kind = self._look(path)
+            if kind is None:
+                continue
+            documents, kinds = self._with_references([document], [kind])
+            self.taken.update(each.path for each in documents[1:])
+            can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
+            yield index, self._run(documents, kinds), path if can_be_referenced else None
+
+    def identities(self, paths: set[str]) -> set[str]:
+        """One name for all the names of each file."""
+        return set(map(self.shelf.identity, paths))
+
+    def _expanded(self, paths: list[str]) -> Iterator[str]:
+        for path in paths:
+            if os.path.isdir(path) and not self.shelf.is_file(path):
+                for found in files.walk(path):
+                    if found.lower().endswith(EXTENSIONS):
+                        yield found
+            else:
+                yield path
+
+    def _look(self, path: str) -> tuple[Document, str | None]:
+        document = self._load(path, self.kind)
+        if missing(document):
+            self.tally.unreadable.append(path)
+            return document, self.kind
+        if self.kind:
+            return document, self.kind
+        kind, clarity = detect(document)
+        if kind is None:
+            name = related_tool(document)
+            if name:
+                self.tally.related_tools[name] = self.tally.related_tools.get(name, 0) + 1
+            elif clarity == MAYBE:
+                self.tally.unclear.append(path)
+            else:
+                self.tally.unrecognized += 1
+            return document, None
+        if framework(kind).syntax(path) != document.syntax:
+            document = self._load(path, kind)
+        return document, kind
+
+    def _load(self, path: str, kind: str | None) -> Document:
+        document = self.shelf.document(path, framework(kind).syntax(path) if kind else None)
+        return in_section(document, self.section) if self.section else document
+
+    def _declared(self, paths: list[str]) -> tuple[list[Document], list[str]]:
+        documents: list[Document] = []
+        kinds: list[str] = []
+        for path in paths:
+            document = self._load(path, self.kind if not kinds else None)
+            if missing(document):
+                self.tally.unreadable.append(path)
+            kind = self._kind_in_run(document, kinds)
+            if framework(kind).syntax(path) != document.syntax:
+                document = self._load(path, kind)
+            documents.append(document)
+            kinds.append(kind)
+        return self._with_references(documents, kinds)
+
+    def _kind_in_run(self, document: Document, before: list[str]) -> str:
+        if not before and self.kind:
+            return self.kind
+        found = detect(document)[0]
+        if found:
+            return found
+        if before:
+            return before[0]
+        raise UnknownKindError(document.path)
+
+    def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
+        same: list[str] = []  # one name for all the names of each document, once a file names another
+        for document in [*documents]:  # no framework follows what a named file names
+            position = documents.index(document)
+            after = position + 1
+            for _, name, kind in framework(kinds[position]).references(document):
+                path = self._locate(name, document.path)
+                if path is None:
+                    continue
+                same = same or [self.shelf.identity(each.path) for each in documents]
+                identity = self.shelf.identity(path)
+                known = same.index(identity) if identity in same else None
+                if known is None:
+                    documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
+                    kinds.insert(after, kind)
+                    same.insert(after, identity)
+                    after += 1
+                elif known != position:
+                    kinds[known] = kind
+        return documents, kinds
+
+    def _locate(self, name: str, origin: str) -> str | None:
+        """The path of a file that another names: relative to that one, then to the working directory."""
+        candidates = (os.path.normpath(os.path.join(os.path.dirname(origin), name)), name)
+        return next((path for path in candidates if self.shelf.is_file(path)), None)
+
+    def _run(self, documents: list[Document], kinds: list[str]) -> CheckedRun:
+        return CheckedRun(documents, kinds, self._facts(documents[0], kinds))
+
+    def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
+        """The facts with the versions that the file's repository tells, where nobody named a target."""
+        packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
+        if all(package in self.facts.target for package in packages):
+            return self.facts
+        from cfglint.project.pinned_versions import Repositories
+
+        return Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
+
+
+class UnknownKindError(Exception):
+    """The kind of a file of a run cannot be told, and none was given."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind {'|'.join(known_kinds())}")
+        self.path = path
+
+
+def in_section(document: Document, section: tuple[str, ...]) -> Document:
+    """The document with the mapping under a key as its root; a problem where there is none."""
+    from cfglint.source.sections import found
+
+    if document.find(section)[1] is None:
+        document.problems.append(Problem(0, 0, f"there is no `{'.'.join(section)}` in this file", "value"))
+    return found(document, section)

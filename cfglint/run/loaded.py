@@ -1,0 +1,147 @@
+"""A training job: the documents that describe it, the facts of its launch, and the numbers that they come to."""
+
+from __future__ import annotations
+
+from cfglint.frameworks import framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
+    from cfglint.source.document import Document
+
+NUMBERS = (
+    "micro_batch",
+    "accumulation",
+    "data_parallel",
+    "tensor_parallel",
+    "pipeline_parallel",
+    "context_parallel",
+    "sequence_parallel",
+    "global_batch",
+    "consumed_batch",
+    "seq_length",
+    "tokens_per_step",
+    "steps_per_epoch",
+    "total_steps",
+    "warmup_steps",
+)
+
+
+class Ignore:
+    """One code, or family of codes, that a comment silences on some lines. `start`/`end` are its span.
+
+    `code` is empty for a comment that speaks to cfglint and does not say what to ignore.
+    """
+
+    __slots__ = ("code", "document", "end", "lines", "start", "used")
+
+    def __init__(self, document: Document, code: str, start: int, end: int, lines: frozenset[int]) -> None:
+        self.document = document
+        self.code = code
+        self.start = start
+        self.end = end
+        self.lines = lines
+        self.used = False
+
+
+class LoadedRun:
+    """One training job as its files and facts tell it.
+
+    `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
+    the consumer's, then those that it brings in. `bugs` are mistakes of ours on the way: (doing what, what was raised).
+    """
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        self.documents, self.kinds = consumer_first(documents, kinds)
+        self.facts = facts
+        self.bugs: list[tuple[str, Exception]] = []
+        self.configs: list[Config] = []
+        self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known when the findings are
+        try:
+            self.facts = launched(self.documents, self.kinds, facts)
+            config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
+            self.configs = [config, *config.others()]
+        except Exception as error:
+            self.bugs.append((f"reading {self.kinds[0]}", error))
+
+    @property
+    def batch(self) -> Batch | None:
+        """The consumer's batch."""
+        try:
+            return self.configs[0].batch if self.configs else None
+        except Exception as error:
+            self.bugs.append(("resolving the batch", error))
+            self.configs = []
+            return None
+
+    @property
+    def target(self) -> dict[str, str]:
+        """The package versions that the answer is for."""
+        target: dict[str, str] = {}
+        for kind in dict.fromkeys(self.kinds):
+            for package, newest in framework(kind).packages().items():
+                target[package] = self.facts.target.get(package, newest)
+        return target
+
+    @property
+    def resolved(self) -> dict[str, int | None]:
+        """What the framework computes from the files, with None for what it cannot know."""
+        numbers: dict[str, int | None] = dict.fromkeys(NUMBERS)
+        batch = self.batch
+        if batch is None:
+            return numbers
+        layout: Layout = batch.layout
+        numbers.update(
+            micro_batch=integer(batch.micro_batch.value),
+            accumulation=integer(batch.accumulation.value),
+            data_parallel=integer(batch.data_parallel.value),
+            tensor_parallel=layout.tensor_parallel,
+            pipeline_parallel=layout.pipeline_parallel,
+            context_parallel=layout.context_parallel,
+            sequence_parallel=layout.sequence_parallel,
+            global_batch=integer(batch.global_batch.value),
+            consumed_batch=integer(batch.consumed_batch),
+        )
+        try:
+            numbers.update(self.configs[0].numbers())
+        except Exception as error:
+            self.bugs.append(("counting steps", error))
+            self.configs = []
+        if numbers["consumed_batch"] and numbers["seq_length"]:
+            numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
+        return numbers
+
+
+def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
+    """The files in their order, that of a launcher behind the script's: the script is who consumes the run."""
+    if len(kinds) == 1 or not framework(kinds[0]).is_launcher:
+        return documents, kinds
+    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
+    if standing(pairs[0][1]):
+        return documents, kinds
+    return [document for document, _ in pairs], [kind for _, kind in pairs]
+
+
+def standing(kind: str) -> int:
+    """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
+    return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
+
+
+def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
+    """The facts with the GPUs that a launcher's file tells, where nobody named any."""
+    if facts.gpus is not None:
+        return facts
+    for document, kind in zip(documents, kinds, strict=True):
+        told = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
+        if told is not None:
+            return facts.but(gpus=told[0], gpus_source=told[1])
+    return facts
+
+
+def integer(value: Any) -> int | None:
+    """A whole number as an int, anything else as None; a float that is whole counts, as it prints."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return int(value) if isinstance(value, int) else None

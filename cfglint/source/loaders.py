@@ -1,0 +1,399 @@
+"""What the readers that frameworks use make of a document: its values, or why they refuse it.
+
+Each reader mirrors one library call. Scalars are resolved here from their text, without that library, so a
+clean file imports nothing; where a text leaves the common ground the library itself has the last word.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
+from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
+from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused, too_long
+from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NUMERIC = "+-." + DIGITS
+SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text
+YAML_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+JSON_WORDS = {"true": True, "false": False, "null": None}
+JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class Loader:
+    """One library's way from text to values. `name` is the call that it mirrors."""
+
+    name = ""
+
+    def read(self, document: Document) -> LoadResult:
+        """The value of a document and the problems that the library would raise for."""
+        problems = self.refusals(document)
+        if problems:
+            return LoadResult(None, problems)
+        try:
+            return LoadResult(self.construct(document), [])
+        except Refused as refused:
+            return LoadResult(None, [refused.problem])
+        except RecursionError:
+            return LoadResult(None, [Problem(0, 0, "nested deeper than Python reads, with its tags and anchors", "depth")])
+
+    def scalar(self, node: Node) -> Any:
+        """The value of a scalar node alone; its text where the library would refuse it."""
+        try:
+            return self.value_of(node)
+        except Refused:
+            return node.raw
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """Why the library would not even come to the values."""
+        raise NotImplementedError
+
+    def construct(self, document: Document) -> Any:
+        """The value of a document that parses; raises Refused."""
+        raise NotImplementedError
+
+    def value_of(self, node: Node) -> Any:
+        """The value of a scalar; raises Refused."""
+        raise NotImplementedError
+
+
+class YamlLoader(Loader):
+    """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of equal keys.
+
+    Its parser is the one in Python. `python_tags`: it knows `!!python/tuple` and its like.
+    """
+
+    def __init__(self, name: str, python_tags: bool = False) -> None:
+        self.name = name
+        self.python_tags = python_tags
+
+    def read(self, document: Document) -> LoadResult:
+        if document.relaxations and len(document.text) <= MOST_FOR_PYTHON:
+            from cfglint.source import yaml
+
+            document = yaml.parse(document.path, document.text, document.bom, pure=True)
+        return super().read(document)
+
+    def refusals(self, document: Document) -> list[Problem]:
+        if document.problems or len(document.roots) < 2:
+            return document.problems
+        start = document.roots[1].head
+        reason = "yaml.composer.ComposerError: expected a single document in the stream: but found another document"
+        return [Problem(start, start, "this reader takes a single document, and here begins another", "documents", reason)]
+
+    def construct(self, document: Document) -> Any:
+        return Construction(self).value(document.root) if document.root is not None else None
+
+    def value_of(self, node: Node) -> Any:
+        if node.tag is None:
+            return node.raw if node.style else self.bare(node)
+        return Construction(self).value(node)
+
+    def bare(self, node: Node) -> Any:
+        """The value of a scalar without quotes and tag."""
+        raw = node.raw
+        if raw and raw[0] not in SPECIAL:
+            return raw
+        if raw in YAML_WORDS:
+            return YAML_WORDS[raw]
+        if raw[0] in NUMERIC:
+            return self.number(node)
+        if raw in ("<<", "="):
+            tag = "merge" if raw == "<<" else "value"
+            raise refused(node, constructor_error(f"could not determine a constructor for the tag 'tag:yaml.org,2002:{tag}'"))
+        return raw
+
+    def number(self, node: Node) -> Any:
+        """A number, a date, or text that only begins like one."""
+        raw = node.raw
+        if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
+            return int(raw)
+        try:
+            if is_yaml_float(raw):
+                return yaml_float(raw)
+            if is_yaml_int(raw):
+                return yaml_int(raw)
+        except TooLong:
+            raise too_long(node) from None
+        except (ValueError, OverflowError) as error:
+            raise refused(node, f"{type(error).__name__}: {error}") from None
+        if raw[4:5] != "-" or not raw[:4].isdecimal():
+            return raw
+        from cfglint.source import tags
+
+        return tags.timestamp(node)
+
+
+class Construction:
+    """One pass over a YAML tree; anchored values are made once and shared, as PyYAML does."""
+
+    __slots__ = ("begun", "entries", "expanded", "loader", "shared", "sizes")
+
+    def __init__(self, loader: YamlLoader) -> None:
+        self.loader = loader
+        self.shared: dict[int, Any] = {}
+        self.sizes: dict[int, int] = {}
+        self.begun: set[int] = set()
+        self.entries = 0
+        self.expanded = 0
+
+    def value(self, node: Node) -> Any:
+        """The value of any node; raises Refused."""
+        if node.kind == ALIAS:
+            return self.aliased(node)
+        if node.anchor is not None:
+            return self.anchored(node)
+        return self.fresh(node)
+
+    def fresh(self, node: Node) -> Any:
+        """The value of a node that is no alias."""
+        if node.tag is not None:
+            from cfglint.source import tags
+
+            return tags.construct(self, node)
+        if node.kind == SCALAR:
+            return node.raw if node.style else self.loader.bare(node)
+        return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
+
+    def anchored(self, node: Node) -> Any:
+        """The value of a node that aliases may stand for; it is kept for them.
+
+        A merge key may name a node before its turn comes: what is merged in is made before anything else.
+        """
+        if id(node) in self.shared:
+            return self.shared[id(node)]
+        self.begun.add(id(node))
+        before = self.entries
+        value = self.fresh(node)
+        self.shared[id(node)] = value
+        self.sizes[id(node)] = self.entries - before + 1
+        return value
+
+    def aliased(self, node: Node) -> Any:
+        """The value that an alias stands for, the same object each time."""
+        target = node.resolved()
+        if id(target) in self.begun and id(target) not in self.shared:
+            raise Refused(Problem(node.start, node.end, f"*{node.raw} stands inside of what it names", "value"))
+        value = self.anchored(target)
+        self.expand(node, self.sizes[id(target)])
+        return value
+
+    def expand(self, node: Node, entries: int) -> None:
+        """Count what an alias or merge key brings in."""
+        self.entries += entries
+        self.expanded += entries
+        if self.expanded > MOST_EXPANDED:
+            message = f"aliases and merge keys expand to more than {MOST_EXPANDED:,} entries"
+            raise Refused(Problem(node.start, node.end, message, "value"))
+
+    def sequence(self, node: Node) -> list[Any]:
+        """The values of a sequence's items."""
+        self.entries += len(node.children)
+        return [self.value(item) for item in node.children]
+
+    def mapping(self, node: Node) -> dict[Any, Any]:
+        """A mapping's values by key; what merge keys bring in comes first and gives way."""
+        self.entries += len(node.children)
+        result: dict[Any, Any] = {}
+        own = node.children
+        if any(is_merge(key) for key, _ in own):
+            for key, value in own:
+                if is_merge(key):
+                    self.merge(node, value, result)
+            own = [pair for pair in own if not is_merge(pair[0])]
+        bare = self.loader.bare
+        for key, value in own:
+            if key.tag is None and key.anchor is None and key.kind == SCALAR:
+                name = key.raw if key.style or key.raw == "=" else bare(key)
+            else:
+                name = self.key(key)
+            if value.tag is None and value.anchor is None and value.kind == SCALAR:
+                result[name] = value.raw if value.style else bare(value)
+            else:
+                result[name] = self.value(value)
+        return result
+
+    def key(self, node: Node) -> Any:
+        """The value of a key, which must be hashable."""
+        value = self.value(node)
+        try:
+            hash(value)
+        except TypeError:
+            raise refused(node, constructor_error("while constructing a mapping: found unhashable key")) from None
+        return value
+
+    def merge(self, node: Node, value: Node, result: dict[Any, Any]) -> None:
+        """Add what a merge key's value brings in, the first of several mappings winning."""
+        source = value.resolved()
+        if source.kind == MAPPING:
+            sources = [value]
+        elif source.kind != SCALAR:
+            sources = list(reversed(source.children))
+        else:
+            raise refused(value, constructor_error(MERGE_VALUE + "mapping or list of mappings for merging, but found scalar"))
+        for item in sources:
+            kind = item.resolved().kind
+            if kind != MAPPING:
+                raise refused(item, constructor_error(f"{MERGE_VALUE}mapping for merging, but found {kind}"))
+            mapping = self.merged(item)
+            self.expand(item, len(mapping))
+            result.update(mapping)
+
+    def merged(self, node: Node) -> dict[Any, Any]:
+        """The entries of a mapping that is merged in, whatever its tag."""
+        target = node.resolved()
+        if target.tag is None or target.tag == "tag:yaml.org,2002:map":
+            return self.value(node)  # type: ignore[no-any-return]
+        return self.mapping(target)
+
+
+MERGE_VALUE = "while constructing a mapping: expected a "
+MERGE_TAG = "tag:yaml.org,2002:merge"
+
+
+def is_merge(key: Node) -> bool:
+    """Whether a key is YAML's `<<`."""
+    if key.kind == ALIAS:
+        key = key.resolved()
+    if key.tag is None:
+        return key.raw == "<<" and not key.style and key.kind == SCALAR
+    return key.tag == MERGE_TAG or (key.tag == "!" and key.raw == "<<")
+
+
+class StrictJsonLoader(Loader):
+    """`json.load` of a file opened as UTF-8: the last of equal keys, NaN and Infinity, nothing beyond JSON else."""
+
+    name = "json.load"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        if any(problem.kind not in ("syntax", "control") for problem in document.problems):
+            return document.problems
+        if document.problems or document.bom or not is_json(document):
+            return self.library(document)
+        return []
+
+    def library(self, document: Document) -> list[Problem]:
+        """What Python's own decoder says."""
+        import json
+
+        mark = "\ufeff" if document.bom else ""
+        try:
+            json.loads(mark + document.text)
+        except json.JSONDecodeError as error:
+            start = max(error.pos - len(mark), 0)
+            message = f"not JSON: {json_reason(document, start, error.msg)}"
+            return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
+        except ValueError as error:
+            return [Problem(0, 0, "a number has more digits than Python reads", "value", f"ValueError: {error}")]
+        except RecursionError as error:
+            return [Problem(0, 0, "nested deeper than Python reads", "depth", f"RecursionError: {error}")]
+        return document.problems
+
+    def construct(self, document: Document) -> Any:
+        return json_value(self, document.root)
+
+    def value_of(self, node: Node) -> Any:
+        if node.style:
+            return node.raw
+        if node.raw in JSON_WORDS:
+            return JSON_WORDS[node.raw]
+        if node.raw in JSON_CONSTANTS:
+            return JSON_CONSTANTS[node.raw]
+        return json_number(node)
+
+
+def is_json(document: Document) -> bool:
+    """Whether a document that parses is JSON to Python's decoder."""
+    return document.root is not None and all(what == "constant" for _, _, what in document.relaxations)
+
+
+def json_reason(document: Document, start: int, message: str) -> str:
+    """What is wrong at a place, in the words of the relaxation that stands there or before it."""
+    reached = len(document.text[:start].rstrip())
+    for begin, end, what in document.relaxations:
+        if begin <= start and end >= reached:
+            return what
+    return message[0].lower() + message[1:]
+
+
+class HjsonLoader(Loader):
+    """DeepSpeed's reader: `hjson.load` with a hook against equal keys (deepspeed 0.19.8, `runtime/config_utils.py:205`)."""
+
+    name = "hjson.load"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        return document.problems
+
+    def read(self, document: Document) -> LoadResult:
+        if any(what == "constant" for _, _, what in document.relaxations):
+            from cfglint.source import json
+
+            document = json.parse(document.path, document.text, document.bom, constants=False)
+        return super().read(document)
+
+    def construct(self, document: Document) -> Any:
+        return json_value(self, document.root, unique=True) if document.root is not None else {}
+
+    def value_of(self, node: Node) -> Any:
+        raw = node.raw
+        if node.style or node.tag is not None:
+            return raw
+        if raw in JSON_WORDS:
+            return JSON_WORDS[raw]
+        if not is_json_number(raw):
+            return raw
+        number = json_number(node)
+        if not isinstance(number, float):
+            return number
+        if number in (float("inf"), float("-inf")):
+            raise refused(node, "OverflowError: cannot convert float infinity to integer")
+        return int(number) if number == int(number) and abs(number) < 1e10 else number
+
+
+def json_number(node: Node) -> int | float:
+    """A number of JSON's grammar."""
+    raw = node.raw
+    try:
+        return float(raw) if "." in raw or "e" in raw or "E" in raw else printable(int(raw), raw)
+    except TooLong:
+        raise too_long(node) from None
+    except ValueError as error:
+        raise refused(node, f"ValueError: {error}") from None
+
+
+def json_value(loader: Loader, node: Node | None, unique: bool = False) -> Any:
+    """The value of a JSON tree; `unique` refuses equal keys as DeepSpeed's hook does."""
+    if node is None or node.kind == SCALAR:
+        return loader.value_of(node) if node is not None else None
+    if node.kind != MAPPING:
+        return [json_value(loader, item, unique) for item in node.children]
+    result = {}
+    for key, value in node.children:
+        result[key.raw] = loader.value_of(value) if value.kind == SCALAR else json_value(loader, value, unique)
+    if unique and len(result) != len(node.children):
+        raise duplicate_keys(node)
+    return result
+
+
+def duplicate_keys(node: Node) -> Refused:
+    """DeepSpeed's refusal of an object with equal keys, at the first that comes again."""
+    count: dict[str, int] = {}
+    again: Node | None = None
+    for key, _ in node.children:
+        count[key.raw] = count.get(key.raw, 0) + 1
+        if count[key.raw] > 1 and again is None:
+            again = key
+    names = [name for name, times in count.items() if times > 1]
+    return refused(again or node, f"ValueError: Duplicate keys in DeepSpeed config: {names}", "duplicate")
+
+
+YAML11 = YamlLoader("yaml.safe_load")
+YAML11_FULL = YamlLoader("yaml.load(..., Loader=yaml.FullLoader)", python_tags=True)
+STRICT_JSON = StrictJsonLoader()
+HJSON = HjsonLoader()

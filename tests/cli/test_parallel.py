@@ -1,0 +1,96 @@
+"""Work dealt out to processes comes back in its order, and is not lost when one of them dies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cfglint.cli import parallel
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: {0}\nbf16: true\ndeepspeed: ds-{0}.json\n"
+DEEPSPEED = '{{"train_micro_batch_size_per_gpu": {0}, "gradient_accumulation_steps": "auto", "zero_optimization": {{"stage": 9}}}}\n'
+FILES = 80
+
+
+def squares(block):
+    return [number * number for number in block]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 7])
+def test_results_are_in_order(jobs):
+    tasks = list(range(5 * parallel.BLOCK + 3))
+    results = parallel.map_blocks(squares, tasks, jobs)
+    assert [each for block in results for each in block] == squares(tasks)
+
+
+def test_a_dying_process_loses_nothing():
+    here = os.getpid()
+
+    def work(block):
+        if os.getpid() != here:
+            os._exit(9)
+        return squares(block)
+
+    tasks = list(range(4 * parallel.BLOCK))
+    assert [each for block in parallel.map_blocks(work, tasks, 2) for each in block] == squares(tasks)
+
+
+def test_an_exception_is_raised_here():
+    def work(block):
+        raise LookupError(str(block[-1]))
+
+    with pytest.raises(LookupError):
+        parallel.map_blocks(work, list(range(4 * parallel.BLOCK)), 2)
+
+
+def test_little_work_is_done_here():
+    here = os.getpid()
+    assert parallel.map_blocks(lambda block: [os.getpid()] * len(block), list(range(10 * parallel.BLOCK))) == [[here]] * (
+        10 * parallel.BLOCK
+    )
+    assert parallel.worthwhile(0.0) == parallel.worthwhile(1.9 * parallel.SHARE) == 1
+    assert parallel.worthwhile(100 * parallel.SHARE) == min(parallel.cores(), parallel.MOST)
+
+
+def test_a_few_dear_tasks_are_shared(monkeypatch):
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+
+    def slow(block):
+        time.sleep(0.06 * len(block))
+        return os.getpid()
+
+    assert len(set(parallel.map_blocks(slow, list(range(10))))) == 2
+
+
+def test_more_comes_back_than_a_pipe_holds():
+    results = parallel.map_blocks(lambda block: ["x" * parallel.WIDE] * len(block), list(range(12)), 3)
+    assert [len(each) for block in results for each in block] == [parallel.WIDE] * 12
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    for number in range(1, FILES + 1):
+        (folder / f"train-{number}.yaml").write_text(TRAINER.format(number))
+        (folder / f"ds-{number}.json").write_text(DEEPSPEED.format(number))
+        (folder / f"other-{number}.json").write_text(DEEPSPEED.format(number))
+    runs = "".join(f'[[run]]\nfiles = ["train-{number}.yaml"]\ngpus = {number}\n' for number in range(1, FILES + 1))
+    (folder / "runs.toml").write_text(runs)
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [(".", "--gpus", "8"), (".", "--format", "json"), ("--config", "runs.toml", "--format", "html")])
+def test_the_report_does_not_tell_how_many_had_a_share(project, arguments):
+    told = [
+        subprocess.run([sys.executable, "-m", "cfglint", "check", *arguments, "--jobs", jobs], cwd=project, capture_output=True)
+        for jobs in ("1", "3")
+    ]
+    assert told[0].returncode == told[1].returncode == 1
+    assert told[0].stdout == told[1].stdout
+    assert told[0].stderr == told[1].stderr

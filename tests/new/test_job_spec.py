@@ -1,0 +1,91 @@
+"""Facts that do not go together, do not suffice, or cannot be said."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.new import generate
+from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
+
+MODEL = {"model": "pythia-160m", "steps": 1000}
+
+
+class TestFactsThatExcludeEachOther:
+    @pytest.mark.parametrize(
+        ("facts", "says"),
+        [
+            ({"epochs": 1, "steps": 10}, "--epochs and --steps: say one of them"),
+            ({"micro_batch": 1, "max_micro_batch": 2}, "--micro-batch and --max-micro-batch: say one of them"),
+            ({"offload": "optimizer"}, "say --zero 1, 2 or 3 too"),
+            ({"offload": "optimizer", "zero": 0}, "say --zero 1, 2 or 3 too"),
+            ({"offload": "all", "zero": 2}, "say --zero 3"),
+            ({"tokens": 10**9}, "with --seq-length"),
+            ({"warmup": 2.5}, "or whole steps"),
+            ({"warmup": -1}, "or whole steps"),
+        ],
+    )
+    def test_are_refused_whatever_the_kind(self, facts, says):
+        with pytest.raises(Contradiction, match=says):
+            JobSpec(gpus=8, **facts)
+
+    def test_a_fact_that_is_none(self):
+        with pytest.raises(TypeError, match="no such fact: batch"):
+            JobSpec(batch=1)
+
+
+class TestFactsThatAKindCannotSay:
+    @pytest.mark.parametrize(
+        ("kind", "facts", "says"),
+        [
+            ("deepspeed", {"tensor_parallel": 2}, "--tp: a DeepSpeed file has no words for it"),
+            ("huggingface", {"pipeline_parallel": 2, "model": "pythia-1b"}, "--pp, --model: a trainer's file has no words for it"),
+            ("accelerate", {"learning_rate": 1e-5, "steps": 10}, "--lr, --steps: the script's own"),
+            ("neox", {"lora": True, **MODEL}, "--lora: GPT-NeoX has no adapters"),
+            ("deepspeed", {"optimizer": "adafactor"}, "not for DeepSpeed, which has adamw, lion, sgd"),
+            ("deepspeed", {"optimizer": "sgd", "zero": 2, "offload": "optimizer"}, "no sgd for the CPU"),
+            ("huggingface", {"optimizer": "lion", "zero": 2, "offload": "optimizer"}, "only adamw has a DeepSpeed twin"),
+            ("neox", {"zero": 2, "tensor_parallel": 2, **MODEL}, "--zero 1 goes with them"),
+            ("neox", {"zero": 1, "offload": "optimizer", "pipeline_parallel": 2, **MODEL}, "not with the pipeline engine"),
+            ("neox", {"zero": 3, "offload": "all", **MODEL}, "keeps the weights on the GPUs"),
+            ("neox", {"tensor_parallel": 8, **MODEL}, "--tp 8 does not divide the attention heads, 12"),
+            ("neox", {"layers": 2, "hidden": 100, "heads": 3, "steps": 9}, "--hidden 100 does not divide by --heads 3"),
+            ("neox", {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 3, "steps": 9}, "does not divide by --kv-heads 3"),
+            ("neox", {"layers": 2, "hidden": 64, "heads": 4, "steps": 9, "pipeline_parallel": 4}, "none of the 2 layers"),
+            ("neox", {"model": "pythia-160m", "layers": 3, "steps": 9}, "leave out --layers"),
+            ("neox", {"model": "gpt-5", "steps": 9}, "published shapes are pythia-14m"),
+            ("neox", {"steps": 9}, "which model?"),
+            ("neox", {"model": "pythia-160m"}, "how long?"),
+            ("neox", {"model": "pythia-160m", "epochs": 1.5}, "whole epochs"),
+            ("neox", {"model": "pythia-160m", "epochs": 2, "warmup": 100}, "or --num-examples too"),
+            ("deepspeed", {"scheduler": "cosine"}, "ends with the run"),
+            ("deepspeed", {"warmup": 0.1}, "is a share of the run"),
+            ("deepspeed", {"scheduler": "linear", "steps": 100, "warmup": 100}, "the run is over after 100 steps"),
+            ("huggingface", {"steps": 100, "warmup": 200}, "the run is over after 100 steps"),
+            ("huggingface", {"warmup": 1, "target": {"transformers": "4.42.4"}}, "takes no warm-up of one step"),
+            ("accelerate", {"gpus": 12}, "do not fill nodes of 8"),
+        ],
+    )
+    def test_are_refused_with_what_to_do(self, kind, facts, says):
+        with pytest.raises(Contradiction, match=says):
+            generate(kind, JobSpec(**{"gpus": 8, **facts}))
+
+    def test_gpus_are_always_needed(self):
+        with pytest.raises(Contradiction, match="Say it with --gpus"):
+            generate("deepspeed", JobSpec(global_batch=8))
+
+    def test_a_parallel_size_of_one_says_nothing(self):
+        assert generate("huggingface", JobSpec(gpus=1, tensor_parallel=1)).split.global_batch == 8
+
+
+class TestBatchesThatCannotBeHad:
+    def test_name_the_nearest(self):
+        with pytest.raises(Unreachable, match="nearest global batches: 96, 104; GPU counts that work: 4, 5, 10"):
+            generate("huggingface", JobSpec(gpus=8, global_batch=100))
+
+    def test_name_the_nearest_with_the_micro_batch_that_was_asked_for(self):
+        with pytest.raises(Unreachable, match="no multiple of micro batch 3 x 8 data-parallel; 48 and 72 are"):
+            generate("huggingface", JobSpec(gpus=8, global_batch=64, micro_batch=3))
+
+    def test_name_the_gpus_that_a_layout_fits_on(self):
+        with pytest.raises(Unreachable, match="GPU counts that work: 4, 8"):
+            generate("neox", JobSpec(gpus=6, tensor_parallel=4, global_batch=8, **MODEL))

@@ -1,0 +1,249 @@
+"""The versions that a repository's own files give."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.project.pinned_versions import RELEASES, Repositories, best, locked, repository, specifier
+
+UV = """version = 1
+requires-python = ">=3.10"
+
+[[package]]
+name = "accelerate"
+version = "1.0.0"
+dependencies = [
+    { name = "transformers", version = "9.9.9" },
+]
+
+[[package]]
+name = "transformers"
+version = "4.57.1"
+source = { registry = "https://pypi.org/simple" }
+dependencies = [
+    { name = "filelock" },
+]
+
+[package.optional-dependencies]
+torch = [{ name = "torch" }]
+
+[[package]]
+name = "triton"
+version = "3.0.0"
+"""
+POETRY = '[[package]]\nname = "deepspeed"\nversion = "0.14.5"\ndescription = "transformers at scale"\noptional = false\n\n[metadata]\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def found(path="train.yaml", **target):
+    facts = Repositories().complete(LaunchFacts(target=target), path, ["transformers", "deepspeed"])
+    return facts.target, facts.target_from
+
+
+def test_the_lock_file_has_the_last_word(folder):
+    write(
+        folder,
+        {"uv.lock": UV, "requirements.txt": "transformers==4.40.0\n", "pyproject.toml": '[project]\ndependencies = ["transformers"]'},
+    )
+    assert found() == ({"transformers": "4.57.1"}, {"transformers": "uv.lock"})
+
+
+def test_poetry_s_lock(folder):
+    write(folder, {"poetry.lock": POETRY})
+    assert found() == ({"deepspeed": "0.14.5"}, {"deepspeed": "poetry.lock"})
+
+
+def test_each_package_from_the_file_that_knows_it(folder):
+    write(folder, {"uv.lock": UV, "requirements-gpu.txt": "deepspeed==0.16.9\n"})
+    assert found() == ({"transformers": "4.57.1", "deepspeed": "0.16.9"}, {"transformers": "uv.lock", "deepspeed": "requirements-gpu.txt"})
+
+
+def test_a_target_wins(folder):
+    write(folder, {"uv.lock": UV, "poetry.lock": POETRY})
+    assert found(transformers="5.0.0") == ({"transformers": "5.0.0", "deepspeed": "0.14.5"}, {"deepspeed": "poetry.lock"})
+
+
+def test_nothing_there(folder):
+    assert found() == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("transformers==4.40.2", "4.40.2"),
+        ("Transformers == 4.40.2  # pinned", "4.40.2"),
+        ("transformers[torch,sentencepiece]==4.40.2 ; python_version >= '3.9'", "4.40.2"),
+        ("transformers===4.40.2", "4.40.2"),
+        ("transformers==4.40.2 --hash=sha256:abc", "4.40.2"),
+        ("transformers==4.40.2 \\\n    --hash=sha256:abc", "4.40.2"),
+        ("transformers (==4.40.2)", "4.40.2"),
+        ("transformers>=4.40,<5", "4.57.6"),
+        ("transformers>=4.40,<4.46,!=4.45.2", "4.44.2"),
+        ("transformers~=4.40.0", "4.40.2"),
+        ("transformers~=4.40", "4.57.6"),
+        ("transformers==4.40.*", "4.40.2"),
+        ("transformers<=4.40", "4.39.3"),
+        ("transformers>4.57.6,<5.1", "5.0.0"),
+        ("transformers>=4.44.0", RELEASES["transformers"].split()[-1]),
+        ("transformers>=9.1,<9.3", "9.1"),
+        ("transformers @ git+https://github.com/huggingface/transformers@v4.41.0", "4.41.0"),
+        ("transformers", None),
+        ("transformers @ git+https://github.com/huggingface/transformers", None),
+        ("git+https://github.com/huggingface/transformers", None),
+        ("transformers-interpret==1.0", None),
+        ("sentence_transformers==3.0.0", None),
+        ("# transformers==4.0.0", None),
+        ("-r base.txt", None),
+        ("", None),
+    ],
+)
+def test_requirements(folder, line, version):
+    write(folder, {"requirements.txt": f"torch\n{line}\nnumpy\n"})
+    assert found()[0].get("transformers") == version
+
+
+def test_an_exact_version_goes_before_a_range(folder):
+    write(folder, {"requirements.txt": "transformers>=4.40\n", "requirements-dev.txt": "transformers==4.42.4\n"})
+    assert found() == ({"transformers": "4.42.4"}, {"transformers": "requirements-dev.txt"})
+
+
+def test_a_range_says_that_it_is_one(folder):
+    write(folder, {"requirements.txt": "transformers>=4.40,<5\n"})
+    assert found()[1] == {"transformers": "requirements.txt says >=4.40,<5"}
+
+
+def test_a_folder_of_requirements(folder):
+    write(folder, {"requirements/base.txt": "deepspeed==0.15.4\n"})
+    assert found() == ({"deepspeed": "0.15.4"}, {"deepspeed": "requirements/base.txt"})
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('[project]\ndependencies = ["torch", "transformers>=4.40,<5"]\n', "4.57.6"),
+        ('[project.optional-dependencies]\ntrain = ["transformers==4.40.2"]\n', "4.40.2"),
+        ('[dependency-groups]\ntrain = ["transformers==4.40.2", {include-group = "x"}]\n', "4.40.2"),
+        ('[tool.poetry.dependencies]\ntransformers = "^4.40"\n', "4.57.6"),
+        ('[tool.poetry.dependencies]\ntransformers = "4.40.2"\n', "4.40.2"),
+        ('[tool.poetry.dependencies]\ntransformers = "~4.40"\n', "4.40.2"),
+        ('[tool.poetry.group.train.dependencies]\ntransformers = {version = "4.40.2", extras = ["torch"]}\n', "4.40.2"),
+        ('[tool.poetry.dependencies]\ntransformers = "*"\n', None),
+        ('[project]\ndescription = "transformers"\n', None),
+        ('[project]\ndependencies = "transformers==4.40.2"\n', None),
+        ("not toml transformers ==", None),
+    ],
+)
+def test_pyproject(folder, text, version):
+    write(folder, {"pyproject.toml": text})
+    assert found()[0].get("transformers") == version
+
+
+def test_poetry_s_caret_below_one(folder):
+    write(folder, {"pyproject.toml": '[tool.poetry.dependencies]\ndeepspeed = "^0.14.0"\n'})
+    assert found()[0] == {"deepspeed": "0.14.5"}
+
+
+def test_the_nearest_exact_version_counts(folder):
+    write(
+        folder,
+        {
+            ".git/HEAD": "",
+            "uv.lock": UV,
+            "old/requirements.txt": "transformers==4.30.2\n",
+            "member/pyproject.toml": '[project]\ndependencies = ["transformers>=4.40"]\n',
+        },
+    )
+    assert found("old/train.yaml")[0] == {"transformers": "4.30.2"}
+    assert found("member/conf/train.yaml") == ({"transformers": "4.57.1"}, {"transformers": "uv.lock"})
+
+
+def test_the_repository_is_the_limit(folder, monkeypatch):
+    write(folder, {"requirements.txt": "transformers==4.30.2\n", "repo/.git/HEAD": "", "repo/conf/train.yaml": ""})
+    assert found("repo/conf/train.yaml") == ({}, {})
+    monkeypatch.chdir(folder / "repo" / "conf")
+    assert repository("train.yaml") == [str(folder / "repo" / "conf"), str(folder / "repo")]
+
+
+def test_without_a_repository_the_working_directory_is_the_limit(folder, monkeypatch):
+    write(folder, {"requirements.txt": "transformers==4.30.2\n", "conf/deep/train.yaml": ""})
+    assert found("conf/deep/train.yaml")[0] == {"transformers": "4.30.2"}
+    monkeypatch.chdir(folder / "conf")
+    assert repository("deep/train.yaml") == [str(folder / "conf" / "deep"), str(folder / "conf")]
+    assert found("deep/train.yaml") == ({}, {})
+    assert repository(os.path.join("..", "train.yaml")) == [str(folder)]
+
+
+def test_a_folder_is_looked_at_once(folder, monkeypatch):
+    write(folder, {"uv.lock": UV})
+    repositories = Repositories()
+    repositories.complete(LaunchFacts(), "a.yaml", ["transformers"])
+    monkeypatch.setattr(os, "listdir", lambda _: pytest.fail("looked again"))
+    assert repositories.complete(LaunchFacts(), "b.yaml", ["transformers"]).target == {"transformers": "4.57.1"}
+
+
+def test_files_that_cannot_be_read_say_nothing(folder):
+    (folder / "requirements.txt").mkdir()
+    (folder / "uv.lock").write_bytes(b"\xff\xfe transformers \x00")
+    (folder / "requirements").write_text("transformers==4.40.0")
+    assert found() == ({}, {})
+
+
+def test_the_newest_of_several_platforms():
+    block = '\n[[package]]\nname = "transformers"\nversion = "{}"\n'
+    assert locked(block.format("4.9.2") + block.format("4.10.3") + block.format("4.8.2"), "transformers") == "4.10.3"
+
+
+def test_specifiers_of_other_packages_are_none():
+    assert specifier("deepspeed-kernels==1", "deepspeed") is None
+    assert specifier("DeepSpeed >= 0.14", "deepspeed") == ">= 0.14"
+    assert best(iter(["nonsense"]), "deepspeed", "requirements.txt") is None
+
+
+def test_releases_ascend():
+    from cfglint.frameworks.base import parse_version
+
+    for releases in RELEASES.values():
+        numbers = [parse_version(each) for each in releases.split()]
+        assert numbers == sorted(set(numbers))
+
+
+def test_the_newest_release_is_the_framework_s():
+    from cfglint.frameworks import framework
+
+    for kind in ("huggingface", "deepspeed"):
+        for package, newest in framework(kind).packages().items():
+            assert RELEASES[package].split()[-1] == newest
+
+
+def test_check_answers_for_the_version_that_is_locked(folder, capsys):
+    write(folder, {"uv.lock": UV, "train.yaml": "output_dir: out\nper_device_train_batch_size: 4\nwarmup_ratio: 0.1\n"})
+    assert main(["check", "train.yaml", "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["runs"][0]["target"]["transformers"] == "4.57.1"
+    assert "for transformers 4.57.1 (uv.lock)" in printed.err
+    main(["check", "train.yaml", "--format", "json", "--target", "transformers==5.23.0"])
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["runs"][0]["target"]["transformers"] == "5.23.0"
+    assert "uv.lock" not in printed.err
+
+
+@pytest.mark.parametrize("target", ["5", "5.0", "5.0.0"])
+def test_a_release_may_be_named_without_its_zeros(target):
+    assert LaunchFacts(target={"transformers": target}).version("transformers", "5.23.0") == (5, 0, 0)

@@ -1,0 +1,123 @@
+"""The functions that a program or a notebook calls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import cfglint
+from cfglint.rewrite.retarget import Unknown
+
+TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "ds_config.json"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_importing_the_package_imports_nothing_else():
+    code = "import sys; before = set(sys.modules); import cfglint; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("['cfglint']", "['__future__', 'cfglint']")
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="module 'cfglint' has no attribute 'chekc'"):
+        cfglint.chekc  # noqa: B018
+
+
+class TestCheck:
+    def test_a_path(self, file):
+        found = cfglint.check(file, gpus=8)
+        assert not found
+        assert [each.code for each in found.diagnostics] == ["BAT001"]
+        assert [run.resolved["global_batch"] for run in found] == [256]
+        assert "256 is not 4 x 4 x 8" in str(found)
+
+    def test_a_text(self):
+        assert cfglint.check({"ds_config.json": TEXT}, gpus=16)
+
+    def test_texts_that_name_each_other(self):
+        trainer = "output_dir: out\ndeepspeed: ds_config.json\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 4\n"
+        found = cfglint.check({"train.yaml": trainer, "ds_config.json": TEXT}, gpus=16)
+        assert [run.files for run in found] == [["train.yaml", "ds_config.json"]]
+        assert [each.code for each in found.diagnostics] == ["RUN002"]
+
+    def test_a_run_with_its_versions(self, file):
+        [run] = cfglint.check([file], run=True, kind="deepspeed", gpus=16, target={"deepspeed": "0.14.0"})
+        assert run.target["deepspeed"] == "0.14.0"
+
+    def test_a_path_that_is_not_there(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"gone\.json"):
+            cfglint.check(tmp_path / "gone.json", kind="deepspeed")
+
+    def test_pictures_in_a_notebook(self, file):
+        shown = cfglint.check(file, gpus=8)._repr_html_()
+        assert shown.startswith('<div class="cfglint notebook">')
+        assert "would not start" in shown.lower()
+        assert "<svg" in shown
+        assert "<script" not in shown
+
+
+class TestFix:
+    def test_a_target(self):
+        fixed = cfglint.fix({"ds_config.json": TEXT}, gpus=8, global_batch=512, from_gpus=16)
+        assert fixed.feasible
+        assert '"train_batch_size": 512' in fixed.texts["ds_config.json"]
+        assert {each.key for each in fixed.changed} == {"/train_batch_size", "/gradient_accumulation_steps"}
+
+    def test_out_of_reach(self, file):
+        fixed = cfglint.fix(file, gpus=12, global_batch=256, from_gpus=16)
+        assert not fixed.feasible
+        assert fixed.texts == {}
+
+    def test_what_rules_offer(self, file):
+        fixed = cfglint.fix(file, from_gpus=8)
+        assert fixed.feasible
+        assert file.read_text(encoding="utf-8") == TEXT
+
+    def test_a_safe_fix_without_a_target(self):
+        text = TEXT.replace("256", "1024")
+        found = cfglint.check({"ds_config.json": text}, run=True, gpus=8)
+        assert [each.fix.title for each in found.diagnostics if each.fix] == ["set gradient_accumulation_steps to 32"]
+
+    def test_too_little_is_known(self):
+        with pytest.raises(Unknown):
+            cfglint.fix({"ds_config.json": '{"train_micro_batch_size_per_gpu": 4}'}, global_batch=64)
+
+
+class TestPlan:
+    def test_several_counts(self, file):
+        planned = cfglint.plan(file, gpus=[8, 12, 16])
+        assert [each["feasible"] for each in planned.plans] == [True, False, True]
+        assert planned
+        assert "not reachable" in str(planned)
+        assert "<svg" in planned._repr_html_()
+
+
+class TestDiff:
+    def test_two_texts(self, file):
+        compared = cfglint.diff(file, {"ds_config.json": TEXT.replace("256", "128")}, gpus=8)
+        assert compared
+        assert "starts now" in str(compared)
+        assert "starts now" in compared._repr_html_()
+
+    def test_no_change(self, file):
+        assert not cfglint.diff(file, file, gpus=8)
+
+
+def test_the_documentation_is_true(root, monkeypatch):
+    monkeypatch.chdir(root)
+    text = (root / "docs" / "html.md").read_text(encoding="utf-8")
+    [code] = [block.partition("```")[0] for block in text.split("```python\n")[1:]]
+    exec(compile(code, "html.md", "exec"), {})
+
+
+def test_a_kind_is_that_of_both_sides():
+    texts = [{"a.yaml": f"learning_rate: {rate}\n"} for rate in ("1.0e-5", "2.0e-5")]
+    assert cfglint.diff(*texts, kind="huggingface")
