@@ -19,7 +19,7 @@ else:
 @dataclass_transform(kw_only_default=False)
 def record(cls: type[Class]) -> type[Class]:
     """The class with a constructor that takes its annotated fields, in their order; values in the class body are defaults."""
-    names = tuple(cls.__dict__.get("__annotations__", {}))
+    names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     body = {name: value for name, value in cls.__dict__.items() if name not in defaults and name not in {"__dict__", "__weakref__"}}
 
@@ -38,7 +38,8 @@ def record(cls: type[Class]) -> type[Class]:
         return f"{cls.__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     body.update(__slots__=names, __init__=create, __eq__=equal, __repr__=show, __hash__=None)
-    return type(cls)(cls.__name__, cls.__bases__, body)
+    made: Any = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
+    return made  # type: ignore[no-any-return]
 
 
 def changed(value: Class, **fields: Any) -> Class:

@@ -123,3 +123,47 @@ def config_of(name: str) -> dict[str, Any]:
 def shape_of(name: str) -> Shape:
     """The shape of a published model."""
     return of_config(config_of(name))
+
+
+# Models of one shape, and other names of checkpoints.
+SAME = {
+    "llama-3.1-8b": "llama-3-8b",
+    "llama-3.1-70b": "llama-3-70b",
+    "llama-3.3-70b": "llama-3-70b",
+    "deepseek-r1-distill-llama-8b": "llama-3-8b",
+    "deepseek-r1-distill-llama-70b": "llama-3-70b",
+    "deepseek-r1-distill-qwen-14b": "qwen2.5-14b",
+    "deepseek-r1-distill-qwen-32b": "qwen2.5-32b",
+    "zephyr-7b-beta": "mistral-7b-v0.1",
+    "mistral-7b-v0.2": "mistral-7b-v0.1",
+    "mistral-7b": "mistral-7b-v0.1",
+    "vicuna-7b-v1.5": "llama-2-7b",
+    "vicuna-13b-v1.5": "llama-2-13b",
+    "phi-3-mini-4k": "phi-3-mini",
+    "phi-3-mini-128k": "phi-3-mini",
+    "phi-3.5-mini": "phi-3-mini",
+    "phi-3-medium-4k": "phi-3-medium",
+    "phi-3-medium-128k": "phi-3-medium",
+    "phi-1_5": "phi-1.5",
+    "gpt-neox-20b": "neox-20b",
+    "mistral-nemo": "mistral-nemo-12b",
+    "mixtral-8x7b-v0.1": "mixtral-8x7b",
+    "yi-1.5-6b": "yi-6b",
+    "yi-1.5-34b": "yi-34b",
+    "tinyllama-1.1b-chat-v1.0": "tinyllama-1.1b",
+    "gpt2-small": "gpt2",
+}
+VARIANTS = ("-hf", "-instruct", "-base", "-chat", "-it", "-python", "-deduped", "-2407", "-2501", "-v0.1", "-v0.2", "-v0.3")
+
+
+def known_name(text: str) -> str | None:
+    """The name in the table of a model as people write it: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another model."""
+    name = text.rstrip("/").rpartition("/")[2].lower().removeprefix("meta-")
+    while True:
+        found = SAME.get(name, name)
+        if found in MODELS:
+            return found
+        ending = next((each for each in VARIANTS if name.endswith(each)), None)
+        if ending is None:
+            return None
+        name = name.removesuffix(ending)

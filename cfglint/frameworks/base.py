@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
@@ -34,19 +35,23 @@ class LaunchFacts:
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository. `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas.
+    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it.
     """
 
     __slots__ = (
         "declared",
         "folder",
         "from_gpus",
+        "gpu_memory",
         "gpus",
         "gpus_source",
         "house",
+        "model",
         "num_examples",
         "overrides",
         "promises",
+        "seq_length",
         "strict_keys",
         "target",
         "target_from",
@@ -68,6 +73,9 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        model: Model | None = None,
+        gpu_memory: float | None = None,
+        seq_length: int | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -82,6 +90,9 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.model = model
+        self.gpu_memory = gpu_memory
+        self.seq_length = seq_length
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -356,6 +367,14 @@ class Framework:
     def numbers(self, config: Any) -> dict[str, int | None]:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
+
+    def model(self, config: Any) -> Model | None:
+        """The shape of the model that a config of this kind trains, as far as its files tell."""
+        return None
+
+    def memory(self, config: Any, model: Model) -> Inputs | None:
+        """What a config of this kind does with its memory; None where that is not modelled."""
+        return None
 
     def account(self, config: Any) -> Summary:
         """A config of this kind for people; see `Config.account`."""

@@ -70,7 +70,7 @@ class Layer:
         return {GATED: self.gated, NEOX: self.neox, GPT2: self.gpt2}.get(self.shape.block, self.phi)()
 
     def scores(self, kept_mask: int = 0) -> int:
-        """What attention keeps beyond q, k, v and its output: log-sum-exp, or with eager attention the softmax in fp32 and its 16-bit copy."""
+        """What attention keeps beyond q, k, v and its output: log-sum-exp; with eager attention the softmax in fp32 and its 16-bit copy."""
         shape = self.shape
         if self.run.attention != EAGER:
             return 4 * shape.heads
@@ -168,7 +168,7 @@ class Layer:
         return kept + self.python_gelu() + self.down("fc2")
 
     def transient(self) -> int:
-        """What the backward of a layer needs beyond what the layer kept: gradients of the feed-forward part, or of eager attention's scores."""
+        """What the backward of a layer needs beyond what it kept: gradients of the feed-forward part, or of eager attention's scores."""
         shape, element, residual = self.shape, self.widths.products, self.widths.residual
         inner = shape.intermediate * (shape.experts_per_token or 1)
         needed = (1 if shape.block == NEOX else 2) * element * inner + 2 * residual * shape.hidden

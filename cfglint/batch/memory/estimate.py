@@ -46,20 +46,35 @@ class Estimate:
         return self.peak.total
 
 
-def estimate(shape: Shape, run: Settings) -> Estimate:
-    """The memory of one rank of a run."""
+def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
+    """The memory of one rank of a run. Where the files leave `others` possible, the band covers them too."""
+    found = single(shape, run)
+    for each in others:
+        other = single(shape, each)
+        found = changed(
+            found,
+            low=min(found.low, other.low),
+            high=max(found.high, other.high),
+            overhead=max(found.overhead, other.overhead),
+            classification=max(found.classification, other.classification),
+        )
+    return found
+
+
+def single(shape: Shape, run: Settings) -> Estimate:
+    """The memory of one rank with the given settings."""
     moments = [moment for part, settings in stages(shape, run) for moment in TrainingStep(part, settings).moments()]
     peak = max(moments, key=lambda moment: moment.total)
     classification, (low, high) = certainty(shape, run)
     above = peak.total * high
     if run.sharded == FSDP and run.lora is not None and run.autocast and run.residual is None:
-        above = max(above, estimate(shape, changed(run, residual=4)).total * FP32_STREAM_MARGIN)
+        above = max(above, single(shape, changed(run, residual=4)).total * FP32_STREAM_MARGIN)
     overhead = CONTEXT + (COMMUNICATION if run.ranks * run.tensor_parallel * run.pipeline_parallel > 1 else 0)
     return Estimate(moments, peak, peak.total * low, above, classification, overhead * GIB, shape.parameters)
 
 
 def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
-    """What the ranks hold that can need most: with pipeline parallelism the first stage (most micro batches in flight) and the last (the loss)."""
+    """The ranks that can need most: with pipeline parallelism the first stage (most micro batches in flight) and the last (the loss)."""
     part = shape.divided(run.tensor_parallel, run.pipeline_parallel)
     if run.pipeline_parallel == 1:
         return [(part, run)]
@@ -89,11 +104,11 @@ def verdict(found: Estimate, available: float) -> str:
     return CLOSE
 
 
-def largest_micro_batch(shape: Shape, run: Settings, available: float, verdicts: Sequence[str] = (FITS,)) -> int:
+def largest_micro_batch(shape: Shape, available: float, verdicts: Sequence[str], *runs: Settings) -> int:
     """The largest micro batch with one of some verdicts, 0 where there is none; memory only grows with it."""
 
     def holds(size: int) -> bool:
-        return verdict(estimate(shape, changed(run, micro_batch=size)), available) in verdicts
+        return verdict(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available) in verdicts
 
     return largest(holds)
 

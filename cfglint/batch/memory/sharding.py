@@ -166,7 +166,7 @@ def bucket_bytes(zero: Zero, width: int) -> float:
 
 
 def unpartitioned(parameters: Parameters, zero: Zero) -> Held:
-    """Stage 0. bf16 runs with BF16_Optimizer, whose fp32 master and states are partitioned and whose gradients are fp32; fp16 partitions nothing."""
+    """Stage 0: with bf16, BF16_Optimizer partitions fp32 master and states and keeps fp32 gradients; with fp16 nothing is partitioned."""
     run, engine = parameters.run, Engine(parameters, zero)
     if parameters.widths.products == 4:
         return replicated(parameters)
