@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CONFIG_FILE = "config.json"
 DTYPES = {"float32": FP32, "bfloat16": BF16, "float16": FP16, "fp32": FP32, "bf16": BF16, "fp16": FP16, "half": FP16, "float": FP32}
 
+SHOWN = 0.05  # GiB: smaller terms are left out of the line
 MODEL_FLAG = "--model"
 CARD_FLAG = "--gpu-memory"
 ROWS_FLAG = "--seq-length"
@@ -69,6 +70,27 @@ class RunMemory:
     surely: int | None
     possibly: int | None
 
+    @property
+    def line(self) -> str:
+        """One line for people: peak, card, band, verdict, terms, the largest micro batch, what was assumed."""
+        found = self.estimate
+        told = []
+        if self.inputs.micro_known:
+            card = f" of {self.available:g}" if self.available is not None else ""
+            word = f" {self.verdict.replace('-', ' ')}" if self.verdict is not None else ""
+            terms = ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
+            told.append(f"{rounded(found.total)} GiB{card} ({rounded(found.low)} to {rounded(found.high)}){word}")
+            told.append(
+                f"peak at the {found.peak.name}: {terms}"
+                if "optimizer step" in found.peak.name
+                else f"peak in the {found.peak.name}: {terms}"
+            )
+        if self.surely is not None:
+            told.append(f"largest micro batch {self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else ""))
+        told.append(f"class {found.classification}")
+        assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
+        return "; ".join(told) + assumed
+
     def entry(self) -> dict[str, Any]:
         """Plain values, as `explain --format json` has them."""
         found, known = self.estimate, self.inputs.micro_known
@@ -86,13 +108,19 @@ class RunMemory:
         }
 
 
+def rounded(size: float) -> str:
+    """Bytes in GiB for people: one decimal below 100."""
+    amount = size / GIB
+    return f"{amount:.1f}" if amount < 100 else f"{amount:.0f}"
+
+
 def gib(size: float) -> float:
     """Bytes in GiB with three decimals."""
     return round(size / GIB, 3)
 
 
 def named_model(text: str) -> Model:
-    """The model that a flag or a declared run names: a config.json, its folder, or a published model. UnknownModel when it is none of them."""
+    """The model that a flag or a declared run names: a config.json, its folder, or a published one. UnknownModel for anything else."""
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
         return read_model(path)
@@ -100,7 +128,11 @@ def named_model(text: str) -> Model:
 
     name = known_name(text)
     if name is None:
-        raise UnknownModel(f"{text}: neither a config.json, nor a folder with one, nor a known model ({', '.join(MODELS)})")
+        from difflib import get_close_matches
+
+        near = get_close_matches(text.rpartition("/")[2].lower(), MODELS, n=3, cutoff=0.5)
+        like = f", such as {', '.join(near or list(MODELS)[:3])}"
+        raise UnknownModel(f"{text}: not a config.json, not a folder with one, and not a published model that is known{like}")
     return Model(shape_of(name), None, name)
 
 
@@ -173,7 +205,9 @@ def memory_of(config: Config) -> RunMemory | None:
 
 
 def missing_for(config: Config) -> list[str]:
-    """The flags that would tell what is missing for an estimate and its verdict."""
+    """The flags that would tell what is missing for an estimate and its verdict; none where the kind of run is not modelled."""
+    if not config.framework.estimates_memory:
+        return []
     flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]
     model = model_of(config)
     if model is None:

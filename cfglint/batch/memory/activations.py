@@ -7,7 +7,7 @@ weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were held against allocat
 from __future__ import annotations
 
 from cfglint.batch.memory.settings import ALL_LINEAR, EAGER, FUSED
-from cfglint.batch.memory.shape import GATED, GPT2, NEOX
+from cfglint.batch.memory.shape import GATED, GPT2, NEOX, PHI
 from cfglint.record import record
 
 TYPE_CHECKING = False
@@ -68,6 +68,19 @@ class Layer:
     def saved(self) -> int:
         """Everything that one layer keeps from its forward to its backward."""
         return {GATED: self.gated, NEOX: self.neox, GPT2: self.gpt2}.get(self.shape.block, self.phi)()
+
+    def missing_in_first(self) -> int:
+        """What the first layer does not keep under adapters: its input needs no gradient (unless checkpointing makes it need one).
+
+        That is its norm, and in a parallel layer without an adapter on its way the whole feed-forward part.
+        """
+        if self.trained or self.run.checkpointing:
+            return 0
+        if self.shape.block == PHI and "fc1" not in self.targets:
+            return self.layer_norm() + self.python_gelu()
+        if self.shape.block == NEOX and "dense_h_to_4h" not in self.targets:
+            return self.layer_norm() + self.widths.products * self.shape.intermediate
+        return self.rms_norm() if self.shape.block == GATED else self.layer_norm()
 
     def scores(self, kept_mask: int = 0) -> int:
         """What attention keeps beyond q, k, v and its output: log-sum-exp; with eager attention the softmax in fp32 and its 16-bit copy."""

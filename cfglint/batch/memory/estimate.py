@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.batch.memory.moments import Moment, TrainingStep
+from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
 from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO
 from cfglint.record import changed, record
 
@@ -17,7 +17,6 @@ GIB = 1 << 30
 FITS, CLOSE, DOES_NOT_FIT = "fits", "close", "does-not-fit"
 CLASS_A, CLASS_B, CLASS_C = "A", "B", "C"
 BANDS = {CLASS_A: (0.90, 1.10), CLASS_B: (0.80, 1.25), CLASS_C: (0.60, 1.50)}
-ADAPTERS_SHARDED = (0.75, 1.25)  # FSDP with adapters: releases differ in the dtype of the residual stream
 FP32_STREAM_MARGIN = 1.10
 
 CONTEXT = 0.55  # GiB: CUDA context and libraries
@@ -63,14 +62,38 @@ def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
 
 def single(shape: Shape, run: Settings) -> Estimate:
     """The memory of one rank with the given settings."""
-    moments = [moment for part, settings in stages(shape, run) for moment in TrainingStep(part, settings).moments()]
-    peak = max(moments, key=lambda moment: moment.total)
+    moments = moments_of(shape, run)
     classification, (low, high) = certainty(shape, run)
-    above = peak.total * high
-    if run.sharded == FSDP and run.lora is not None and run.autocast and run.residual is None:
-        above = max(above, single(shape, changed(run, residual=4)).total * FP32_STREAM_MARGIN)
+    least = most = 0.0
+    if stream_undecided(run):
+        narrow, wide = (moments_of(shape, changed(run, residual=width)) for width in (2, 4))
+        least, most = peak_of(narrow).total, peak_of(wide).total
+        moments = [middle(*pair) for pair in zip(narrow, wide, strict=True)]
+    peak = peak_of(moments)
+    below = least * low if least else peak.total * low
+    above = max(peak.total * high, most * FP32_STREAM_MARGIN)
     overhead = CONTEXT + (COMMUNICATION if run.ranks * run.tensor_parallel * run.pipeline_parallel > 1 else 0)
-    return Estimate(moments, peak, peak.total * low, above, classification, overhead * GIB, shape.parameters)
+    return Estimate(moments, peak, below, above, classification, overhead * GIB, shape.parameters)
+
+
+def moments_of(shape: Shape, run: Settings) -> list[Moment]:
+    """The moments of the ranks that can need most."""
+    return [moment for part, settings in stages(shape, run) for moment in TrainingStep(part, settings).moments()]
+
+
+def peak_of(moments: list[Moment]) -> Moment:
+    """The moment with most bytes."""
+    return max(moments, key=lambda moment: moment.total)
+
+
+def stream_undecided(run: Settings) -> bool:
+    """Whether the residual stream may be 16-bit or fp32: FSDP with adapters and mixed precision, by release and kernels of adapters."""
+    return run.sharded == FSDP and run.lora is not None and run.autocast is not None and run.residual is None
+
+
+def middle(first: Moment, second: Moment) -> Moment:
+    """The mean of a moment in two runs, term by term."""
+    return Moment(first.name, **{name: (getattr(first, name) + getattr(second, name)) / 2 for name in TERMS})
 
 
 def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
@@ -87,8 +110,6 @@ def certainty(shape: Shape, run: Settings) -> tuple[str, tuple[float, float]]:
     """The class of a run and the factors of its band, as validated on recorded and measured runs."""
     if not shape.known or run.own_code:
         return CLASS_C, BANDS[CLASS_C]
-    if run.strategy == FSDP and run.lora is not None and (run.quantization != NONE or run.autocast):
-        return CLASS_B, ADAPTERS_SHARDED
     if run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts:
         return CLASS_B, BANDS[CLASS_B]
     return CLASS_A, BANDS[CLASS_A]

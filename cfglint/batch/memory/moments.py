@@ -76,7 +76,8 @@ class TrainingStep:
         self.transient = layer.transient() * tokens
         if run.quantization != NONE:
             self.transient += 2 * shape.largest_layer_matrix  # the matrix in use, dequantised
-        self.saved = shape.layers * (self.stream if run.checkpointing else self.layer) * run.in_flight
+        self.saved = shape.layers * (self.stream if run.checkpointing else self.layer) - layer.missing_in_first() * tokens
+        self.saved *= run.in_flight
         self.final_norm = layer.final_norm() * tokens if run.loss != LOSS_NONE else 0
         self.loss_forward, self.loss_backward = bytes_of_loss(shape, run, widths.products)
         self.mask = run.micro_batch * run.sequence**2 * (1 + widths.products) if run.attention == MASKED else 0

@@ -89,6 +89,7 @@ class DeepSpeed(Framework):
 
     kind = "deepspeed"
     title = "DeepSpeed"
+    estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
     can_be_referenced = True

@@ -129,6 +129,7 @@ class Trainer(Framework):
 
     kind = KIND
     title = "Hugging Face trainer"
+    estimates_memory = True
     package = PACKAGE
     newest = NEWEST
 

@@ -29,7 +29,6 @@ from cfglint.batch.memory.settings import (
     Lora,
     Settings,
 )
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, Inputs, model_in_project
 from cfglint.record import changed
 
@@ -304,6 +303,8 @@ class TrainerMemory:
         reshard = self.fsdp_option("reshard_after_forward")
         gathered = bool(names & {*GRADIENTS_SHARDED}) or str(reshard).lower() == "false"
         offload = "offload" in words or str(self.fsdp_option("offload_params") or self.fsdp_option("cpu_offload")).lower() == "true"
+        if settings.lora is not None and settings.autocast is not None:
+            self.assumed.append("the middle of a 16-bit and an fp32 residual stream")
         return changed(settings, strategy=FSDP, fsdp=Fsdp(parameters_sharded=not gathered, offload=offload))
 
 
@@ -315,4 +316,3 @@ def model(config: TrainerConfig) -> Model | None:
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:
     """The memory settings of a trainer's run."""
     return TrainerMemory(config, model).inputs() if config.whole else None
-
