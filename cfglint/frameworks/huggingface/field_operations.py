@@ -370,7 +370,7 @@ def stumbles(config: TrainerConfig) -> list[Stumble]:
     found: dict[str, Stumble] = {}
     given = config.arguments.given
     for use in USES:
-        if use.field not in given or use.field in found:
+        if use.field not in given or use.field in found or use.field in config.unused_fields:
             continue
         try:
             use.act(given[use.field], config)
