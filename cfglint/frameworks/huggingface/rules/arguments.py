@@ -167,7 +167,9 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "logging_steps"), message, related=(strategy(config),), exception=text)
     elif args["logging_strategy"] == "steps" and number(every) and every == 0:
         text = "ValueError: logging strategy IntervalStrategy.STEPS requires non-zero --logging_steps"
-        yield Finding(of(config, "logging_steps"), '`logging_steps` is 0; `logging_strategy` "steps" requires a non-zero value', exception=text)
+        yield Finding(
+            of(config, "logging_steps"), '`logging_steps` is 0; `logging_strategy` "steps" requires a non-zero value', exception=text
+        )
 
 
 @rule(
