@@ -83,8 +83,9 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "RUN002",
-    "zero-section-missing",
+    "missing-zero-section",
     ERROR,
+    old_names=("zero-section-missing",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
@@ -109,8 +110,9 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "RUN003",
-    "auto-unfilled",
+    "unresolved-auto",
     ERROR,
+    old_names=("auto-unfilled",),
     kinds=KINDS,
     fails_at="init",
     bad={
@@ -150,8 +152,9 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "RUN004",
-    "deepspeed-refused",
+    "incompatible-deepspeed-config",
     ERROR,
+    old_names=("deepspeed-refused",),
     kinds=KINDS,
     fails_at="config",
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
@@ -184,8 +187,9 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "RUN005",
-    "deepspeed-schedule-wins",
+    "overridden-lr-scheduler",
     WARNING,
+    old_names=("deepspeed-schedule-wins",),
     kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
@@ -220,8 +224,9 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
 
 @rule(
     "RUN006",
-    "deepspeed-optimizer-wins",
+    "overridden-optimizer",
     WARNING,
+    old_names=("deepspeed-optimizer-wins",),
     kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "optim: adafactor\n",
@@ -248,8 +253,9 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "RUN007",
-    "clipping-replaced",
+    "ignored-max-grad-norm",
     WARNING,
+    old_names=("clipping-replaced",),
     kinds=KINDS,
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
     good={
@@ -282,8 +288,9 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "RUN008",
-    "accumulation-replaced",
+    "ignored-gradient-accumulation",
     WARNING,
+    old_names=("accumulation-replaced",),
     kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",

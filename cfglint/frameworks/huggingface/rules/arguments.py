@@ -43,8 +43,9 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT002",
-    "output-dir-missing",
+    "missing-output-dir",
     ERROR,
+    old_names=("output-dir-missing",),
     kinds=KINDS,
     fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
@@ -138,8 +139,9 @@ def _choice_fix(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
 
 @rule(
     "HFT004",
-    "steps-needed",
+    "missing-step-interval",
     ERROR,
+    old_names=("steps-needed",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlogging_steps: 0\n",
@@ -174,8 +176,9 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT005",
-    "fractional-steps",
+    "non-integer-steps",
     ERROR,
+    old_names=("fractional-steps",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nsave_steps: 12.5\n",
@@ -204,8 +207,9 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT006",
-    "best-model-strategies",
+    "mismatched-best-model-strategies",
     ERROR,
+    old_names=("best-model-strategies",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
@@ -247,8 +251,9 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT007",
-    "best-model-steps",
+    "mismatched-best-model-steps",
     ERROR,
+    old_names=("best-model-steps",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
@@ -302,8 +307,9 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
 
 @rule(
     "HFT008",
-    "empty-cache-steps",
+    "invalid-empty-cache-steps",
     ERROR,
+    old_names=("empty-cache-steps",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 0\n",
@@ -328,8 +334,9 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT009",
-    "scheduler-needs-evaluation",
+    "scheduler-without-evaluation",
     ERROR,
+    old_names=("scheduler-needs-evaluation",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
@@ -391,8 +398,9 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT011",
-    "configured-state",
+    "missing-configured-state",
     ERROR,
+    old_names=("configured-state",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
@@ -445,8 +453,9 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT013",
-    "inline-json",
+    "invalid-inline-json",
     ERROR,
+    old_names=("inline-json",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",

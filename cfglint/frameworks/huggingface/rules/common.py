@@ -40,11 +40,9 @@ def strategy(config: TrainerConfig) -> Setting:
 
 def shown(value: Any) -> str:
     """A value as YAML and JSON write it, for messages."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(value)
-    import json
+    from cfglint.findings.wording import spelled
 
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return spelled(value)
 
 
 def article(value: Any) -> str:

@@ -90,8 +90,9 @@ def words(config: TrainerConfig) -> list[Any]:
 
 @rule(
     "HFT020",
-    "fsdp-option",
+    "invalid-fsdp-option",
     ERROR,
+    old_names=("fsdp-option",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nfsdp: full-shard\n",
@@ -144,8 +145,9 @@ def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
 
 @rule(
     "HFT021",
-    "fsdp-config-value",
+    "invalid-fsdp-config-value",
     ERROR,
+    old_names=("fsdp-config-value",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
@@ -245,8 +247,9 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
 
 @rule(
     "HFT022",
-    "fsdp-alone",
+    "fsdp-without-launcher",
     ERROR,
+    old_names=("fsdp-alone",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: Using fsdp only works in distributed training.",
@@ -269,8 +272,9 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT023",
-    "fsdp-and-deepspeed",
+    "fsdp-with-deepspeed",
     ERROR,
+    old_names=("fsdp-and-deepspeed",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
@@ -294,8 +298,9 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT024",
-    "checkpointing-twice",
+    "duplicate-activation-checkpointing",
     ERROR,
+    old_names=("checkpointing-twice",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
@@ -328,8 +333,9 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT025",
-    "model-only-checkpoints",
+    "unsupported-save-only-model",
     ERROR,
+    old_names=("model-only-checkpoints",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
@@ -366,8 +372,9 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT026",
-    "fsdp-config-unused",
+    "unused-fsdp-config",
     WARNING,
+    old_names=("fsdp-config-unused",),
     kinds=KINDS,
     bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
@@ -389,8 +396,9 @@ def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "KEY204",
-    "fsdp-config-key",
+    "unknown-fsdp-config-key",
     WARNING,
+    old_names=("fsdp-config-key",),
     kinds=KINDS,
     bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",

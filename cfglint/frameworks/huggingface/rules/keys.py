@@ -32,8 +32,9 @@ ACCELERATOR_KEYS = {
 
 @rule(
     "KEY200",
-    "unknown-field",
+    "unknown-training-argument",
     ERROR,
+    old_names=("unknown-field",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlearning_rte: 1.0e-5\n",
@@ -128,8 +129,9 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
 
 @rule(
     "KEY201",
-    "argument-not-yet",
+    "argument-from-later-release",
     ERROR,
+    old_names=("argument-not-yet",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
@@ -164,8 +166,9 @@ def _release(text: str) -> tuple[int, ...]:
 
 @rule(
     "KEY203",
-    "accelerator-config-key",
+    "unknown-accelerator-config-key",
     ERROR,
+    old_names=("accelerator-config-key",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\naccelerator_config: {split_batch: true}\n",
@@ -207,8 +210,9 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "KEY205",
-    "accumulation-keyword",
+    "unknown-accumulation-key",
     ERROR,
+    old_names=("accumulation-keyword",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",

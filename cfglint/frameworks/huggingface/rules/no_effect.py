@@ -19,8 +19,9 @@ COUNTED = ("all", "no", "non_padding")
 
 @rule(
     "HFT060",
-    "split-batch-size",
+    "unexpected-split-batches",
     WARNING,
+    old_names=("split-batch-size",),
     kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: 16\naccelerator_config: {split_batches: true}\n",
     good="output_dir: out\nper_device_train_batch_size: 16\n",
@@ -70,8 +71,9 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT062",
-    "unchecked-choice",
+    "unchecked-invalid-choice",
     WARNING,
+    old_names=("unchecked-choice",),
     kinds=KINDS,
     bad="output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
     good="output_dir: out\ntrain_sampling_strategy: group_by_length\n",
@@ -100,8 +102,9 @@ def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT063",
-    "checkpointing-renamed",
+    "conflicting-checkpointing-keys",
     WARNING,
+    old_names=("checkpointing-renamed",),
     kinds=KINDS,
     bad="output_dir: out\ngradient_checkpointing: true\nactivation_checkpointing: false\n",
     good="output_dir: out\nactivation_checkpointing: true\n",
@@ -126,8 +129,9 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT064",
-    "checkpointing-arguments-unused",
+    "unused-checkpointing-kwargs",
     WARNING,
+    old_names=("checkpointing-arguments-unused",),
     kinds=KINDS,
     bad="output_dir: out\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
     good="output_dir: out\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
@@ -150,8 +154,9 @@ def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT065",
-    "no-best-model",
+    "best-model-without-evaluation",
     WARNING,
+    old_names=("no-best-model",),
     kinds=KINDS,
     bad='output_dir: out\nload_best_model_at_end: true\neval_strategy: "no"\nsave_strategy: "no"\n',
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
@@ -174,8 +179,9 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT066",
-    "interval-unused",
+    "unused-step-interval",
     WARNING,
+    old_names=("interval-unused",),
     kinds=KINDS,
     bad="output_dir: out\nsave_strategy: epoch\nsave_steps: 500\n",
     good="output_dir: out\nsave_strategy: steps\nsave_steps: 500\n",
@@ -202,8 +208,9 @@ def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT067",
-    "pinning-needed",
+    "non-blocking-without-pinned-memory",
     WARNING,
+    old_names=("pinning-needed",),
     kinds=KINDS,
     bad="output_dir: out\ndataloader_pin_memory: false\naccelerator_config: {non_blocking: true}\n",
     good="output_dir: out\naccelerator_config: {non_blocking: true}\n",
@@ -226,8 +233,9 @@ def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT068",
-    "per-gpu-size-wins",
+    "overridden-per-device-batch-size",
     WARNING,
+    old_names=("per-gpu-size-wins",),
     kinds=KINDS,
     bad="output_dir: out\nper_gpu_train_batch_size: 4\nper_device_train_batch_size: 8\n",
     good="output_dir: out\nper_device_train_batch_size: 8\n",

@@ -17,8 +17,9 @@ APEX_UNTIL = (5,)
 
 @rule(
     "PRC200",
-    "two-half-precisions",
+    "fp16-with-bf16",
     ERROR,
+    old_names=("two-half-precisions",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True, but not both",
@@ -43,8 +44,9 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "PRC201",
-    "two-half-evaluations",
+    "fp16-eval-with-bf16-eval",
     ERROR,
+    old_names=("two-half-evaluations",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True for full eval, but not both",

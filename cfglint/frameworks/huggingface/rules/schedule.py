@@ -92,8 +92,9 @@ WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 @rule(
     "STP001",
-    "warmup-steps-value",
+    "invalid-warmup-steps",
     ERROR,
+    old_names=("warmup-steps-value",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nwarmup_steps: -1\n",
@@ -134,8 +135,9 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP002",
-    "warmup-ratio-range",
+    "warmup-ratio-out-of-range",
     ERROR,
+    old_names=("warmup-ratio-range",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: warmup_ratio must lie in range [0,1]",
@@ -159,8 +161,9 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP003",
-    "scheduler-arguments",
+    "invalid-scheduler-arguments",
     ERROR,
+    old_names=("scheduler-arguments",),
     kinds=KINDS,
     fails_at="first-step",
     bad="output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
@@ -283,8 +286,9 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP005",
-    "epochs-overridden",
+    "overridden-epochs",
     WARNING,
+    old_names=("epochs-overridden",),
     kinds=KINDS,
     bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
     good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
@@ -305,8 +309,9 @@ def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP006",
-    "interval-beyond-run",
+    "interval-longer-than-run",
     WARNING,
+    old_names=("interval-beyond-run",),
     kinds=KINDS,
     bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
@@ -336,8 +341,9 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP007",
-    "hardly-any-steps",
+    "no-training-steps",
     WARNING,
+    old_names=("hardly-any-steps",),
     kinds=KINDS,
     bad="output_dir: out\nmax_steps: 0\n",
     good="output_dir: out\nmax_steps: -1\n",
@@ -387,8 +393,9 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP009",
-    "warmup-twice",
+    "conflicting-warmup",
     WARNING,
+    old_names=("warmup-twice",),
     kinds=KINDS,
     bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
     good="output_dir: out\nwarmup_ratio: 0.1\n",
@@ -413,8 +420,9 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP010",
-    "warmup-of-one",
+    "float-warmup-of-one-step",
     WARNING,
+    old_names=("warmup-of-one",),
     kinds=KINDS,
     bad="output_dir: out\nwarmup_steps: 1.0\n",
     good="output_dir: out\nwarmup_steps: 1\n",
@@ -438,8 +446,9 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP011",
-    "schedule-without-warmup",
+    "ignored-warmup",
     WARNING,
+    old_names=("schedule-without-warmup",),
     kinds=KINDS,
     bad="output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
     good="output_dir: out\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 100\n",
@@ -469,8 +478,9 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "STP012",
-    "larger-evaluation-batch",
+    "large-evaluation-batch",
     INFO,
+    old_names=("larger-evaluation-batch",),
     kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
     good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",

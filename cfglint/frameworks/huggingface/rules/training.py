@@ -59,8 +59,9 @@ ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from he
 
 @rule(
     "HFT040",
-    "best-checkpoint-metric",
+    "missing-best-checkpoint-metric",
     ERROR,
+    old_names=("best-checkpoint-metric",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy or if "
@@ -92,8 +93,9 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT041",
-    "accumulation-twice",
+    "conflicting-accumulation",
     ERROR,
+    old_names=("accumulation-twice",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps` is greater than 1",
@@ -122,8 +124,9 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT042",
-    "batch-size-search",
+    "unsupported-batch-size-search",
     ERROR,
+    old_names=("batch-size-search",),
     kinds=KINDS,
     fails_at="init",
     bad={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
@@ -158,8 +161,9 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT043",
-    "compile-backend",
+    "unknown-compile-backend",
     ERROR,
+    old_names=("compile-backend",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ntorch_compile_backend: inductr\n",
@@ -225,8 +229,9 @@ def _within(since: str, until: str, version: Version) -> bool:
 
 @rule(
     "HFT045",
-    "seed-range",
+    "seed-out-of-range",
     ERROR,
+    old_names=("seed-range",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nseed: -1\n",
@@ -250,8 +255,9 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT046",
-    "parallelism-in-file",
+    "unsupported-parallelism-config",
     ERROR,
+    old_names=("parallelism-in-file",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
@@ -276,8 +282,9 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT047",
-    "no-batches",
+    "too-few-samples",
     ERROR,
+    old_names=("no-batches",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
@@ -323,8 +330,9 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT048",
-    "workers-needed",
+    "missing-dataloader-workers",
     ERROR,
+    old_names=("workers-needed",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ndataloader_persistent_workers: true\n",
@@ -373,8 +381,9 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT049",
-    "prefetch-negative",
+    "negative-prefetch-factor",
     ERROR,
+    old_names=("prefetch-negative",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
@@ -399,8 +408,9 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT050",
-    "optimizer-range",
+    "optimizer-value-out-of-range",
     ERROR,
+    old_names=("optimizer-range",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nadam_beta2: 1.0\n",
@@ -445,8 +455,9 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT051",
-    "optimizer-arguments",
+    "invalid-optim-args",
     ERROR,
+    old_names=("optimizer-arguments",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\noptim_args: momentum\n",
@@ -476,8 +487,9 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT052",
-    "target-modules",
+    "missing-target-modules",
     ERROR,
+    old_names=("target-modules",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\noptim: galore_adamw\n",
@@ -515,8 +527,9 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT053",
-    "noise-negative",
+    "negative-noise-alpha",
     ERROR,
+    old_names=("noise-negative",),
     kinds=KINDS,
     fails_at="first-step",
     bad="output_dir: out\nneftune_noise_alpha: -5\n",
@@ -540,8 +553,9 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT054",
-    "deepspeed-neither",
+    "invalid-deepspeed-value",
     ERROR,
+    old_names=("deepspeed-neither",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlocal_rank: 0\ndeepspeed: true\n",

@@ -22,8 +22,9 @@ FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 @rule(
     "TYP200",
-    "uncoerced-value",
+    "string-for-number",
     ERROR,
+    old_names=("uncoerced-value",),
     kinds=KINDS,
     fails_at="init",
     bad='output_dir: out\nmax_steps: "100"\n',
@@ -122,8 +123,9 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
 
 @rule(
     "TYP201",
-    "text-for-boolean",
+    "string-for-boolean",
     WARNING,
+    old_names=("text-for-boolean",),
     kinds=KINDS,
     bad='output_dir: out\nbf16: "false"\n',
     good="output_dir: out\nbf16: false\n",
@@ -154,8 +156,9 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "TYP202",
-    "truth-for-number",
+    "boolean-for-number",
     WARNING,
+    old_names=("truth-for-number",),
     kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: true\n",
     good="output_dir: out\nper_device_train_batch_size: 1\n",
