@@ -80,8 +80,14 @@ def required(value: Any, kind: str) -> str:
     if kind not in NUMERIC or type(value) is int or (kind == "float" and isinstance(value, float)):
         return ", which the Trainer does not accept"
     if isinstance(value, str) and unpointed_exponent(value):
-        return ", not a number: YAML 1.1 requires a decimal point (1.0e-5)"
+        return f", not a number: YAML 1.1 requires a decimal point ({pointed(value)})"
     return ", not an integer" if kind == "int" else ", not a number"
+
+
+def pointed(text: str) -> str:
+    """A number with an exponent as YAML 1.1 requires it: `2e-5` becomes `2.0e-5`, `1.0e6` becomes `1.0e+6`."""
+    digits, _, exponent = text.strip().lower().partition("e")
+    return f"{digits if '.' in digits else digits + '.0'}e{exponent if exponent[:1] in '+-' else '+' + exponent}"
 
 
 def unpointed_exponent(text: str) -> bool:
