@@ -6,6 +6,7 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.frameworks.setting import Setting
+from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
@@ -55,18 +56,6 @@ MOST_SAMPLES = 10**9  # of a global batch: its divisors are found by trial, and 
 
 class Unknown(Exception):
     """Something that the target needs is not known; the text names the flags that tell it."""
-
-
-class ValueChange:
-    """One value that was changed: None before means that the key was added."""
-
-    __slots__ = ("after", "before", "file", "key")
-
-    def __init__(self, file: str, key: str, before: object, after: object) -> None:
-        self.file = file
-        self.key = key
-        self.before = before
-        self.after = after
 
 
 class Need:
@@ -174,12 +163,12 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
     return integer(before.global_batch.value) if before.problem is None else None
 
 
-def recorded(run: CheckedRun, facts: LaunchFacts) -> bool:
-    """Whether the files themselves show for which GPU count they are written, so that a second fix finds nothing to do."""
-    batch = run.batch
-    if batch is None or run.facts.promises.get("global_batch"):
+def recorded(run: CheckedRun, gpus: int) -> bool:
+    """Whether a second fix for these GPUs finds nothing to do: the files hold the total batch, the GPU count, or a promise is made."""
+    if run.facts.promises.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
-    return implied_gpus(batch) is not None or batch.layout.gpus not in (None, facts.gpus)
+    batch = run.batch
+    return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
 
 
 def left_open(run: CheckedRun) -> list[str]:
