@@ -8,11 +8,12 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
 from cfglint.report.text import shown
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.retarget import Retarget, Unknown, recorded, retarget, tuned
+from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
+from cfglint.rewrite.write_texts import edited
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
-from cfglint.source.files import BYTE_ORDER_MARK, FileProblem, Identity
+from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document
 
 
 def add_arguments(parser: Parser) -> None:
@@ -107,10 +107,13 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
         return False
     try:
         found = retarget(run, run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
-    except (EditRefused, Unknown) as error:
+    except MissingFactError as error:
+        work.problem = f"{run.documents[0].path}: {error.for_command_line}"
+        return False
+    except EditRefused as error:
         work.problem = f"{run.documents[0].path}: {error}"
         return False
-    if found.texts and not arguments.global_batch and not recorded(run, found.gpus):
+    if found.texts and not (arguments.global_batch or arguments.diff or recorded(run, found.gpus)):
         work.problem = (
             f"{run.documents[0].path}: these files do not record the GPU count that they are written for, so a second fix would "
             f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
@@ -148,7 +151,7 @@ def _write(works: list[Work], arguments: Namespace) -> None:
 
 def _write_run(work: Work) -> None:
     """Write the new texts of a run's files: all, or none when one of them is no longer what was read."""
-    edits = [writing.Edited(each.path, *_bytes(each, work.texts[each.path])) for each in work.run.documents if each.path in work.texts]
+    edits = edited(work.run.documents, work.texts)
     try:
         writing.write_all(edits)
     except FileProblem as error:
@@ -163,12 +166,6 @@ def _write_run(work: Work) -> None:
     for each in edits:
         if each.note:
             warn(each.note)
-
-
-def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
-    """What the file was when it was read, and what it should become."""
-    identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
-    return identity, identity.encoded(text)
 
 
 def _status(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
@@ -221,6 +218,8 @@ def _as_text(work: Work, arguments: Namespace) -> str:
     """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
         warn(work.problem)
+        if not work.changed and not work.skipped:
+            return ""
     explained = "".join(_explained(work.retarget)) if work.retarget and not work.needs else ""
     for each in work.skipped:
         explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"

@@ -11,6 +11,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.edit import Change
+from cfglint.source.errors import CfglintError
 from cfglint.source.sections import in_file, reread, whole
 
 TYPE_CHECKING = False
@@ -54,8 +55,23 @@ TUNED = frozenset(
 MOST_SAMPLES = 10**9  # of a global batch: its divisors are found by trial, and no run comes near
 
 
-class Unknown(Exception):
-    """Something that the target needs is not known; the text names the flags that tell it."""
+class MissingFactError(CfglintError):
+    """A fact that the target needs is unknown; `remedies` maps the arguments that give it to what each one is."""
+
+    def __init__(self, problem: str, **remedies: str) -> None:
+        self.problem = problem
+        self.remedies = remedies
+        super().__init__(self.text("`{}`"))
+
+    def text(self, argument: str) -> str:
+        """The problem with its remedies, each argument written in a form such as `--{}`."""
+        ways = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
+        return f"{self.problem}: pass {' or '.join(ways)}" if ways else self.problem
+
+    @property
+    def for_command_line(self) -> str:
+        """The text with flags for the arguments."""
+        return self.text("--{}").replace("_", "-")
 
 
 class Need:
@@ -122,20 +138,20 @@ def implied_gpus(batch: Batch) -> int | None:
 def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Retarget:
     """Solve for the target and find the fewest edits. `facts` are the current ones.
 
-    Raises Unknown when they do not suffice, and EditRefused when the files cannot be edited to reach the target.
+    Raises MissingFactError when they do not suffice, and EditRefused when the files cannot be edited to reach the target.
     """
     refuse_unreadable(run)
     current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.but(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
     if gpus is None:
-        raise Unknown("the GPU count is unknown: pass the new one (--gpus) or the current one (--from-gpus)")
+        raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
     after = CheckedRun(run.documents, run.kinds, facts.but(gpus=gpus)).batch
     if before is None or after is None:
-        raise Unknown("the batch of these files cannot be computed; `cfglint check` reports why")
+        raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
-        raise Unknown("current global batch is unknown: pass the current GPU count (--from-gpus) or a target (--global-batch)")
+        raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = left_open(run)
     solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro, opened))
     found = Retarget(run, gpus, before, solution)
@@ -204,13 +220,15 @@ def positive(value: object) -> bool:
 def problem_of(
     run: CheckedRun, before: Batch, after: Batch, gpus: int, target: int, max_micro: int | None, opened: list[str]
 ) -> solver.Problem:
-    """The solver's problem; Unknown when the target or a parallel size makes no sense."""
+    """The solver's problem; MissingFactError when the target or a parallel size makes no sense."""
     if not 0 < target <= MOST_SAMPLES:
-        raise Unknown(f"a global batch must be 1 to {MOST_SAMPLES:,} samples, which these files do not give: pass --global-batch")
+        raise MissingFactError(
+            f"a global batch must be 1 to {MOST_SAMPLES:,} samples, which these files do not give", global_batch="a target"
+        )
     sizes = after.layout
     for size in (sizes.tensor_parallel, sizes.pipeline_parallel, sizes.context_parallel, sizes.sequence_parallel):
         if not isinstance(size, int) or size < 1:
-            raise Unknown(f"a parallel size of {size} is not a positive integer; `cfglint check` reports why")
+            raise MissingFactError(f"a parallel size of {size} is not a positive integer; `check` reports why")
     micro, accumulation = integer(before.micro_batch.value), integer(before.accumulation.value)
     bound = max_micro or (micro if micro and micro > 0 else None)
     if bound is None:
