@@ -9,6 +9,7 @@ from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.frameworks.trl import TRAINERS
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError
@@ -57,6 +58,7 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--model", metavar="PATH|NAME", help="the model's shape: a Hugging Face config.json, its folder, or a known model")
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in GiB (79.2), or a card: 80GB, H100")
     parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens of a row, where the files do not say it")
+    parser.add_argument("--trainer", choices=TRAINERS, help="the TRL trainer that the script builds; else the keys tell")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 
@@ -202,6 +204,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         whole=whole,
         declared=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
+        trainer=arguments.trainer,
         overrides=overrides(arguments.set, arguments.args),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
@@ -220,6 +223,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.target = {**project.target, **run.target, **targets(arguments)}
     facts.declared = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
+    facts.trainer = arguments.trainer or run.trainer
     try:
         own = overrides([f"{key}={value}" for key, value in run.overrides], run.arguments)
     except UsageError as error:

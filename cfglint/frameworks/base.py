@@ -36,7 +36,8 @@ class LaunchFacts:
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository. `promises` are numbers of
     `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
-    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it.
+    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
+    the TRL trainer that the script builds, None where nobody said it.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class LaunchFacts:
         "strict_keys",
         "target",
         "target_from",
+        "trainer",
         "whole",
     )
 
@@ -76,6 +78,7 @@ class LaunchFacts:
         model: Model | None = None,
         gpu_memory: float | None = None,
         seq_length: int | None = None,
+        trainer: str | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -93,6 +96,7 @@ class LaunchFacts:
         self.model = model
         self.gpu_memory = gpu_memory
         self.seq_length = seq_length
+        self.trainer = trainer
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -169,10 +173,20 @@ class Batch:
     """The batch as its framework computes it; a number it cannot know is None.
 
     `global_batch` is what the framework prints and what a file has to say; `consumed_batch` is the samples
-    that one optimizer step really takes. `data_parallel` is the framework's own divisor.
+    that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
+    is what the framework divides the GPUs by to get it.
     """
 
-    __slots__ = ("accumulation", "consumed_batch", "data_parallel", "global_batch", "layout", "micro_batch", "problem")
+    __slots__ = (
+        "accumulation",
+        "consumed_batch",
+        "data_parallel",
+        "global_batch",
+        "gpus_per_replica",
+        "layout",
+        "micro_batch",
+        "problem",
+    )
 
     def __init__(
         self,
@@ -183,6 +197,7 @@ class Batch:
         global_batch: Setting,
         consumed_batch: int | None = None,
         problem: BatchProblem | None = None,
+        gpus_per_replica: int = 1,
     ) -> None:
         self.layout = layout
         self.micro_batch = micro_batch
@@ -191,6 +206,7 @@ class Batch:
         self.global_batch = global_batch
         self.consumed_batch = consumed_batch
         self.problem = problem
+        self.gpus_per_replica = gpus_per_replica
 
 
 class Config:
@@ -205,6 +221,7 @@ class Config:
 
     framework: Framework
     mismatched_keys: Collection[str] = ()
+    insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
@@ -344,6 +361,10 @@ class Framework:
     def packages(self) -> dict[str, str]:
         """The packages whose version decides, with the newest release that is known."""
         return {self.package: self.newest}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with what follows from one release for another, where nobody said that one."""
+        return facts
 
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's reader parses a file of that name."""
