@@ -317,6 +317,8 @@ class Framework:
     package = ""
     newest = ""
     can_be_referenced = False  # whether files of another kind may name a file of this kind
+    base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
+    replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:

@@ -23,8 +23,16 @@ def rules_for(kind: str) -> list[Rule]:
     """The rules that look at configs of a kind, shared ones first."""
     if kind not in _by_kind:
         load_shared()
-        framework(kind).load_rules()
-        _by_kind[kind] = [rule for rule in RULES if rule.scope == CONFIG and (not rule.kinds or kind in rule.kinds)]
+        own = framework(kind)
+        own.load_rules()
+        if own.base:
+            framework(own.base).load_rules()
+        _by_kind[kind] = [
+            rule
+            for rule in RULES
+            if rule.scope == CONFIG
+            and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
+        ]
     return _by_kind[kind]
 
 

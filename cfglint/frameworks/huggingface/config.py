@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
 
@@ -38,6 +41,15 @@ class TrainerConfig(TrainerFiles):
         named = self.files.get("deepspeed")
         document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
         return HfDeepSpeedConfig(self, values, document, prefix)
+
+    def loaded(self) -> tuple[int | None, Any]:
+        """(samples of an epoch, samples that one process takes from the loader at a time); None where they are not known."""
+        return self.facts.num_examples, self.batch.micro_batch.value
+
+    def unknown(self, name: str) -> Setting:
+        """A field whose value is not known, with the place of its key where the file has it."""
+        key, node = self.documents[0].find((name,))
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, "not known")
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""

@@ -151,6 +151,9 @@ class HfDeepSpeedConfig:
 
     def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
         """Fill an `"auto"`, or note that a written value is another one."""
+        if not self.trainer.arguments.known(*fields):
+            self.fill(path, value, "a value that is not known here")
+            return
         if self.fill(path, value, ", ".join(fields)):
             return
         section, key = self.find(path)
