@@ -6,7 +6,8 @@
     python tools/rebuild_schema.py llamafactory site-packages
     python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
 
-Writes `schemas/KIND.json`, and `cfglint/frameworks/KIND/_tables.py` where the kind's tool makes one; `--check` compares only, and exits 1 when a file would change. Exits 2, naming what,
+Writes `schemas/KIND.json`, and `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one; `--check`
+compares only, and exits 1 when a file would change. Exits 2, naming what,
  when the source or the notes hold something that the rebuilding does not understand.
 """
 

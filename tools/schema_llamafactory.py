@@ -61,6 +61,7 @@ def facts(tree: Tree) -> dict[str, Raw]:
             found[key] = raw
     found["template"]["anyOf"] = [{"enum": templates(tree)}, {"type": "null"}]
     found["template"].pop("type")
+    found["template"]["x-efficient-eos"] = templates(tree, "efficient_eos")
     return found
 
 
@@ -131,13 +132,15 @@ def trainer_fields(tree: Tree) -> dict[str, Raw]:
     return found
 
 
-def templates(tree: Tree) -> list[str]:
-    """The names under which templates are registered, sorted."""
+def templates(tree: Tree, option: str | None = None) -> list[str]:
+    """The names under which templates are registered, sorted; with an option those that turn it on."""
     module = tree.file(TEMPLATES)
     names = []
     for node in ast.walk(module.syntax):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "register_template":
-            names += [module.constant(keyword.value) for keyword in node.keywords if keyword.arg == "name"]
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            if option is None or (option in given and module.constant(given[option])):
+                names.append(module.constant(given["name"]))
     return sorted(names)
 
 
@@ -171,6 +174,8 @@ def tables(schema: Raw) -> str:
             lines += [f"    {json.dumps(name)}: (\n", *(f"        {python(value)},\n" for value in raw["enum"]), "    ),\n"]
     lines.append("}\n\nTEMPLATES = frozenset(\n    (\n")
     lines += [f"        {json.dumps(name)},\n" for name in schema["properties"]["template"]["anyOf"][0]["enum"]]
+    lines.append("    )\n)\n\n# Templates that end a turn by the end-of-sequence token alone.\nEFFICIENT_EOS = frozenset(\n    (\n")
+    lines += [f"        {json.dumps(name)},\n" for name in schema["properties"]["template"]["x-efficient-eos"]]
     return "".join([*lines, "    )\n)\n"])
 
 

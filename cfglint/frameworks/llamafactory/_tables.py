@@ -514,3 +514,29 @@ TEMPLATES = frozenset(
         "zephyr",
     )
 )
+
+# Templates that end a turn by the end-of-sequence token alone.
+EFFICIENT_EOS = frozenset(
+    (
+        "aeva",
+        "bailing",
+        "bailing_v2",
+        "breeze",
+        "chatglm3",
+        "dots_ocr",
+        "falcon",
+        "fewshot",
+        "gemma2",
+        "glm4",
+        "glm4_5v",
+        "glm4_7",
+        "glm4_moe",
+        "glm4v",
+        "glm_ocr",
+        "glmz1",
+        "gpt_oss",
+        "index",
+        "solar",
+        "yi_vl",
+    )
+)

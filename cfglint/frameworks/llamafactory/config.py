@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.field_operations import makes_optimizer
 from cfglint.frameworks.llamafactory import FRAMEWORK, TRAINER, TRANSFORMERS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
@@ -84,12 +85,17 @@ class LlamaFactoryConfig(TrainerConfig):
         """Whether the DeepSpeed file says stage 3."""
         section = self.section("deepspeed")
         zero = section.get("zero_optimization") if isinstance(section, dict) else None
-        return isinstance(zero, dict) and zero.get("stage") == 3  # noqa: PLR2004
+        return isinstance(zero, dict) and zero.get("stage") == 3
 
     @property
     def distributed(self) -> bool | None:
         """Whether torchrun starts the processes: with several GPUs, and for DeepSpeed and FSDP. None where that is unknown."""
         return True if self.uses_fsdp else self.launched
+
+    @property
+    def makes_optimizer(self) -> bool:
+        """Whether the trainer builds the optimizer, not the DeepSpeed file."""
+        return makes_optimizer(self)
 
     @property
     def datasets(self) -> Any:

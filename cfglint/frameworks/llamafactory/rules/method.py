@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
 
@@ -131,7 +132,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=(LORA + "use_badam: true\n", FULL + "optim: adamw_torch\nuse_galore: true\nuse_apollo: true\n"),
+    bad=LORA + "use_badam: true\n",
     good=FULL + "use_badam: true\n",
     example={**KIND, "gpus": 1, "at": "/use_badam"},
 )
@@ -161,7 +162,7 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=(FULL + "use_galore: true\n", FULL + "use_apollo: true\noptim: adafactor\n"),
+    bad=FULL + "use_galore: true\n",
     good=FULL + "use_galore: true\noptim: adamw_torch\n",
     fixed=FULL + "use_galore: true\noptim: adamw_torch\n",
     example={**KIND, "gpus": 1, "at": "/use_galore"},
@@ -177,13 +178,13 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333.
     """
-    if not config.trains or not config.arguments_readable or not config.makes_optimizer:
+    if not config.trains or not config.whole or not config.makes_optimizer:
         return
     for name, taken in (("use_galore", GALORE_OPTIMIZERS), ("use_apollo", APOLLO_OPTIMIZERS)):
         if not config.own(name):
             continue
         optimizer = config.arguments.optimizer
-        if optimizer not in taken:
+        if optimizer not in taken and optimizer in OPTIMIZERS:
             text = f"NotImplementedError: Unknown optim: OptimizerNames.{str(optimizer).upper()}."
             message = f"`{name}` requires `optim` adamw_torch, not {optimizer}"
             where = "optim" if "optim" in config.values else name
@@ -199,3 +200,133 @@ def plain_adamw(config: LlamaFactoryConfig) -> object:
     if "optim" in config.values:
         return replace(config.field("optim"), "adamw_torch", "write adamw_torch", safe=True)
     return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)
+
+
+@rule(
+    "LLF026",
+    "layerwise-accumulation",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
+    good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
+    example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
+)
+def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Layer-wise GaLore and APOLLO update during the backward pass, so there is nothing to accumulate.
+
+    Run-time error: `ValueError: Per-layer GaLore does not support gradient accumulation.`
+
+    Fix: `gradient_accumulation_steps: 1`.
+
+    Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
+    """
+    if not config.trains or config.arguments["gradient_accumulation_steps"] == 1 or not config.makes_optimizer:
+        return
+    for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
+        if config.own(switch) and config.own(name):
+            text = f"ValueError: Per-layer {title} does not support gradient accumulation."
+            message = f"`{name}` requires `gradient_accumulation_steps` 1"
+            yield conflict(config, name, "gradient_accumulation_steps", message=message, exception=text)
+            return
+
+
+@rule(
+    "LLF027",
+    "adapter-without-lora",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Adapter is only valid for the LoRA method.",
+    bad=FULL + "adapter_name_or_path: saves/adapter\n",
+    good=LORA + "adapter_name_or_path: saves/adapter\n",
+    example={**KIND, "at": "/adapter_name_or_path"},
+)
+def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`adapter_name_or_path` requires `finetuning_type: lora`.
+
+    Run-time error: `ValueError: Adapter is only valid for the LoRA method.`
+
+    Fix: `finetuning_type: lora`, or merge the adapter into the model first.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:185.
+    """
+    if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in METHODS:
+        message = f"`adapter_name_or_path` requires `finetuning_type` lora, not {config.method}"
+        yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),))
+
+
+@rule(
+    "LLF028",
+    "quantization-conflict",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=FULL + "quantization_bit: 4\n",
+    good=LORA + "quantization_bit: 4\n",
+    example={**KIND, "at": "/quantization_bit"},
+)
+def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """A quantized model is only trained through one adapter, as it is.
+
+    So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
+    several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
+
+    Run-time error: `ValueError: Quantization is only compatible with the LoRA or OFT method.`, `ValueError: Cannot resize
+    embedding layers of a quantized model.`, `ValueError: FP8 training is not compatible with quantization. Please disable
+    one of them.`, ...
+
+    Fix: what the message says.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.
+    """
+    if config.own("quantization_bit") is None:
+        return
+    for name, message, text in quantization_conflicts(config):
+        yield conflict(config, "quantization_bit", name, message=f"`quantization_bit` {message}", exception=f"ValueError: {text}")
+
+
+def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, str, str]]:
+    """(other field, message, exception) for what a quantized model excludes."""
+    adapters = comma_list(config.own("adapter_name_or_path"))
+    if config.method in ("freeze", "full"):
+        text = "Quantization is only compatible with the LoRA or OFT method."
+        yield "finetuning_type", f"requires `finetuning_type` lora or oft, not {config.method}", text
+    if config.own("fp8"):
+        yield "fp8", "is incompatible with `fp8`", "FP8 training is not compatible with quantization. Please disable one of them."
+    if config.own("pissa_init"):
+        text = "Please use scripts/pissa_init.py to initialize PiSSA for a quantized model."
+        yield "pissa_init", "is incompatible with `pissa_init`", text
+    if config.own("resize_vocab"):
+        yield "resize_vocab", "is incompatible with `resize_vocab`", "Cannot resize embedding layers of a quantized model."
+    if adapters is not None and config.own("create_new_adapter"):
+        text = "Cannot create new adapter upon a quantized model."
+        yield "create_new_adapter", "is incompatible with `create_new_adapter` and an adapter", text
+    if isinstance(adapters, list) and len(adapters) != 1:
+        text = "Quantized model only accepts a single adapter. Merge them first."
+        yield "adapter_name_or_path", f"accepts one adapter, not {len(adapters)}", text
+
+
+@rule(
+    "LLF029",
+    "model-quantization-bits",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
+    bad=BASE + "ref_model_quantization_bit: 16\n",
+    good=BASE + "ref_model_quantization_bit: 8\n",
+    example={**KIND, "at": "/ref_model_quantization_bit"},
+)
+def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
+
+    Run-time error: `AssertionError: We only accept 4-bit or 8-bit quantization.`
+
+    Fix: 4, 8, or remove the key.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:577-578.
+    """
+    for name in ("ref_model_quantization_bit", "reward_model_quantization_bit"):
+        if config.own(name) not in (None, 8, 4):
+            yield Finding(config.field(name), f"`{name}` must be 4 or 8, not {config.own(name)}")
