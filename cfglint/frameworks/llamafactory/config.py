@@ -88,9 +88,14 @@ class LlamaFactoryConfig(TrainerConfig):
         return isinstance(zero, dict) and zero.get("stage") == 3
 
     @property
-    def distributed(self) -> bool | None:
+    def launched(self) -> bool | None:
         """Whether torchrun starts the processes: with several GPUs, and for DeepSpeed and FSDP. None where that is unknown."""
-        return True if self.uses_fsdp else self.launched
+        return True if self.uses_fsdp else super().launched
+
+    @property
+    def own_trainer(self) -> bool:
+        """Whether another trainer runs: PPO's own loop, HyperParallel, or the fork of transformers that KTransformers brings."""
+        return self.stage == "ppo" or bool(self.own("use_kt")) or (self.stage == "sft" and bool(self.own("use_hyper_parallel")))
 
     @property
     def makes_optimizer(self) -> bool:
@@ -126,14 +131,14 @@ class LlamaFactoryConfig(TrainerConfig):
     def loaded(self) -> tuple[int | None, Any]:
         """(rows that the trainer gets, rows of a batch): packed and streamed ones cannot be counted."""
         rows, micro = super().loaded()
-        return (None if self.packs or self.own("streaming") else rows), micro
+        return (None if self.packs or self.own("streaming") or self.own_trainer else rows), micro
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
-        """Whether the run gets as far as a finding says: without `do_train` it does not train."""
-        if self.trains:
+        """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
+        if self.trains and not self.own_trainer:
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets, where anything is trained."""
-        return super().others() if self.trains else []
+        return super().others() if self.trains and not self.own_trainer else []

@@ -72,7 +72,7 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:387-399.
     """
-    if not config.distributed:
+    if not config.launched:
         return
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
         if config.own(switch) and config.own(name):
