@@ -16,7 +16,13 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 
-NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
+NAMES = {
+    "deepspeed": "ds_config.json",
+    "huggingface": "train.yaml",
+    "neox": "config.yml",
+    "accelerate": "accelerate.yaml",
+    "llamafactory": "train.yaml",
+}
 RULES = every_rule()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import makes_optimizer
-from cfglint.frameworks.llamafactory import FRAMEWORK, TRAINER, TRANSFORMERS
+from cfglint.frameworks.llamafactory import FRAMEWORK, TRANSFORMERS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
 
@@ -34,7 +35,7 @@ class LlamaFactoryConfig(TrainerConfig):
     sole_consumer = True
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
-        target = {TRAINER.package: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}
+        target = {PACKAGE: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}
         super().__init__(documents, kinds, facts.but(target=target))
 
     def parsed_arguments(self) -> Arguments:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 KINDS = ("llamafactory",)
-KIND = {"kind": "llamafactory"}
+KIND: dict[str, object] = {"kind": "llamafactory"}
 BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # of examples
 SMALL = 1e-6  # what the checks compare ratios with
 

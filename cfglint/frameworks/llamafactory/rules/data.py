@@ -197,7 +197,7 @@ def nearest_template(name: str) -> str | None:
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: Current template does not support `train_on_prompt`.",
-    bad=BASE + "template: baichuan2\ntrain_on_prompt: true\n",
+    bad=BASE + "template: bailing\ntrain_on_prompt: true\n",
     good=BASE + "template: llama3\ntrain_on_prompt: true\n",
     example={**KIND, "at": "/train_on_prompt"},
 )

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 METHODS = ("lora", "oft", "freeze", "full")
@@ -193,7 +194,7 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
 
 
-def plain_adamw(config: LlamaFactoryConfig) -> object:
+def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     """The fix that writes `optim: adamw_torch`."""
     from cfglint.findings.fix_builders import insert, replace
 
