@@ -159,10 +159,20 @@ class Batch:
     """The batch as its framework computes it; a number it cannot know is None.
 
     `global_batch` is what the framework prints and what a file has to say; `consumed_batch` is the samples
-    that one optimizer step really takes. `data_parallel` is the framework's own divisor.
+    that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
+    is what the framework divides the GPUs by to get it.
     """
 
-    __slots__ = ("accumulation", "consumed_batch", "data_parallel", "global_batch", "layout", "micro_batch", "problem")
+    __slots__ = (
+        "accumulation",
+        "consumed_batch",
+        "data_parallel",
+        "global_batch",
+        "gpus_per_replica",
+        "layout",
+        "micro_batch",
+        "problem",
+    )
 
     def __init__(
         self,
@@ -173,6 +183,7 @@ class Batch:
         global_batch: Setting,
         consumed_batch: int | None = None,
         problem: BatchProblem | None = None,
+        gpus_per_replica: int = 1,
     ) -> None:
         self.layout = layout
         self.micro_batch = micro_batch
@@ -181,6 +192,7 @@ class Batch:
         self.global_batch = global_batch
         self.consumed_batch = consumed_batch
         self.problem = problem
+        self.gpus_per_replica = gpus_per_replica
 
 
 class Config:
@@ -196,6 +208,7 @@ class Config:
     framework: Framework
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
+    insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:

@@ -7,6 +7,7 @@ import os
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import is_version
+from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
 
@@ -26,7 +27,7 @@ RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "stric
 KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
 
 
-class ConfigurationError(Exception):
+class ConfigurationError(CfglintError):
     """A configuration that cannot be used; the text says where and why."""
 
 

@@ -6,7 +6,7 @@ is that operation, and Python's own exception is the prediction. Line numbers ar
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.field_operations import Stumble, makes_optimizer
+from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure, makes_optimizer
 from cfglint.frameworks.llamafactory.arguments import comma_list
 
 TYPE_CHECKING = False
@@ -104,17 +104,6 @@ def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
         _ = 1.0 * value
 
 
-class Operation:
-    """One field's operation: when it comes and what it does; `act` raises what LLaMA-Factory would raise."""
-
-    __slots__ = ("act", "fails_at", "field")
-
-    def __init__(self, field: str, fails_at: str, act: Act) -> None:
-        self.field = field
-        self.fails_at = fails_at
-        self.act = act
-
-
 OPERATIONS = (
     Operation("adapter_name_or_path", CONFIG, split),
     Operation("add_tokens", CONFIG, split),
@@ -139,14 +128,14 @@ OPERATIONS = (
 )
 
 
-def failures(config: LlamaFactoryConfig) -> list[Stumble]:
+def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
     """The first operation of each written field that cannot take its value, in their order."""
-    found: dict[str, Stumble] = {}
+    found: dict[str, TypeFailure] = {}
     for each in OPERATIONS:
         if each.field not in config.values or each.field in found:
             continue
         try:
             each.act(config.values[each.field], config)
         except Exception as error:
-            found[each.field] = Stumble(each.field, each.fails_at, error)
+            found[each.field] = TypeFailure(each.field, each.fails_at, error)
     return list(found.values())
