@@ -35,7 +35,8 @@ class LaunchFacts:
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository. `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas.
+    `Run.resolved` that the project holds the run to; `house` are its own schemas. `trainer` is the TRL trainer
+    that the script builds, None where nobody said it.
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class LaunchFacts:
         "strict_keys",
         "target",
         "target_from",
+        "trainer",
         "whole",
     )
 
@@ -69,6 +71,7 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        trainer: str | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -83,6 +86,7 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.trainer = trainer
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -351,6 +355,10 @@ class Framework:
     def packages(self) -> dict[str, str]:
         """The packages whose version decides, with the newest release that is known."""
         return {self.package: self.newest}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with what follows from one release for another, where nobody said that one."""
+        return facts
 
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's reader parses a file of that name."""

@@ -17,6 +17,7 @@ FAMILIES = {
     "DSP": "DeepSpeed",
     "HFT": "Hugging Face trainer",
     "LLF": "LLaMA-Factory",
+    "TRL": "TRL",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
     "HSE": "House rules",

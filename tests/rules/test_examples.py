@@ -23,6 +23,7 @@ NAMES = {
     "neox": "config.yml",
     "accelerate": "accelerate.yaml",
     "llamafactory": "train.yaml",
+    "trl": "train.yaml",
 }
 RULES = every_rule()
 
@@ -46,6 +47,7 @@ def run_of(rule, texts, folder):
         whole=rule.example.get("whole", True),
         declared=rule.example.get("declared", True),
         strict_keys=rule.example.get("strict_keys", False),
+        trainer=rule.example.get("trainer"),
         promises=rule.example.get("promises"),
         house=PolicySchemas({"": rule.example["house"]}) if "house" in rule.example else None,
     )

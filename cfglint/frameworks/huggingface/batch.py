@@ -267,7 +267,7 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
     from cfglint.batch.steps import batches_per_rank, rebalanced_batches
 
     (examples, micro), world = config.loaded(), config.world_size
-    if examples is None or not world:
+    if examples is None or micro is None or not world:
         return None
     drop = bool(config.arguments["dataloader_drop_last"])
     if config.arguments["train_sampling_strategy"] == "batch_rebalance" and config.version >= REBALANCE:

@@ -380,7 +380,7 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given
     for operation in OPERATIONS:
-        if operation.field not in given or operation.field in found:
+        if operation.field not in given or operation.field in found or operation.field in config.unused_fields:
             continue
         try:
             operation.act(given[operation.field], config)
