@@ -6,7 +6,7 @@ is that operation, and Python's own exception is the prediction. Line numbers ar
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure, makes_optimizer
+from cfglint.frameworks.huggingface.field_operations import TypeFailure, makes_optimizer
 from cfglint.frameworks.llamafactory.arguments import comma_list
 
 TYPE_CHECKING = False
@@ -104,38 +104,39 @@ def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
         _ = 1.0 * value
 
 
-OPERATIONS = (
-    Operation("adapter_name_or_path", CONFIG, split),
-    Operation("add_tokens", CONFIG, split),
-    Operation("add_special_tokens", CONFIG, special_tokens),
-    Operation("image_max_pixels", CONFIG, pixels),
-    Operation("image_min_pixels", CONFIG, pixels),
-    Operation("video_max_pixels", CONFIG, pixels),
-    Operation("video_min_pixels", CONFIG, pixels),
-    Operation("vllm_config", CONFIG, inline_json),
-    Operation("sglang_config", CONFIG, inline_json),
-    Operation("val_size", CONFIG, held_out_size),
-    Operation("interleave_probs", CONFIG, probabilities),
-    Operation("cutoff_len", CONFIG, shortened),
-    Operation("ray_init_kwargs", CONFIG, inline_json),
-    Operation("lora_rank", CONFIG, doubled_rank),
-    Operation("dpo_label_smoothing", CONFIG, smoothing),
-    Operation("use_galore", CONFIG, switch),
-    Operation("use_apollo", CONFIG, switch),
-    Operation("use_badam", CONFIG, added_switch),
-    Operation("val_size", INIT, split_size),
-    Operation("loraplus_lr_ratio", INIT, loraplus_rate),
+# field, stage, operation
+OPERATIONS: tuple[tuple[str, str, Act], ...] = (
+    ("adapter_name_or_path", CONFIG, split),
+    ("add_tokens", CONFIG, split),
+    ("add_special_tokens", CONFIG, special_tokens),
+    ("image_max_pixels", CONFIG, pixels),
+    ("image_min_pixels", CONFIG, pixels),
+    ("video_max_pixels", CONFIG, pixels),
+    ("video_min_pixels", CONFIG, pixels),
+    ("vllm_config", CONFIG, inline_json),
+    ("sglang_config", CONFIG, inline_json),
+    ("val_size", CONFIG, held_out_size),
+    ("interleave_probs", CONFIG, probabilities),
+    ("cutoff_len", CONFIG, shortened),
+    ("ray_init_kwargs", CONFIG, inline_json),
+    ("lora_rank", CONFIG, doubled_rank),
+    ("dpo_label_smoothing", CONFIG, smoothing),
+    ("use_galore", CONFIG, switch),
+    ("use_apollo", CONFIG, switch),
+    ("use_badam", CONFIG, added_switch),
+    ("val_size", INIT, split_size),
+    ("loraplus_lr_ratio", INIT, loraplus_rate),
 )
 
 
 def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
     """The first operation of each written field that cannot take its value, in their order."""
     found: dict[str, TypeFailure] = {}
-    for each in OPERATIONS:
-        if each.field not in config.values or each.field in found:
+    for field, fails_at, act in OPERATIONS:
+        if field not in config.values or field in found:
             continue
         try:
-            each.act(config.values[each.field], config)
+            act(config.values[field], config)
         except Exception as error:
-            found[each.field] = TypeFailure(each.field, each.fails_at, error)
+            found[field] = TypeFailure(field, fails_at, error)
     return list(found.values())
