@@ -45,7 +45,7 @@ class CheckResult:
         return [each for run in self.runs for each in run.diagnostics if not each.suppressed]
 
     def __bool__(self) -> bool:
-        return all(run.verdict == "accept" for run in self.runs)
+        return all(run.verdict != "reject" for run in self.runs)
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.runs)

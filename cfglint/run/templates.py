@@ -11,7 +11,7 @@ import re
 from cfglint.findings.diagnostic import ERROR, STAGES
 from cfglint.run.checked import CheckedRun
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Node, pointer
-from cfglint.source.parse import parse
+from cfglint.source.sections import reread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w
 BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson takes the comma along
 BARE_LEAST = 4  # characters
 STATEMENT = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
-MARKS = ("{{", "${", "{%", "__", "<", "$")
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
 WORLDS = 5
 FILLINGS: dict[str, Fillings] = {
@@ -37,16 +36,9 @@ FILLINGS: dict[str, Fillings] = {
 }
 
 
-def may_hold_placeholders(text: str, syntax: str) -> bool:
-    """Whether a text could hold a placeholder at all; cheap, for it is asked of every file."""
-    return any(mark in text for mark in MARKS) or syntax == "json"
-
-
 def placeholders(document: Document, kind: str) -> dict[Path, Fillings]:
     """The paths of a document's placeholders with values that they may be filled with."""
     found: dict[Path, Fillings] = {}
-    if not may_hold_placeholders(document.text, document.syntax):
-        return found
     for path, key, node in document.walk():
         if key is None or (node.kind == SCALAR and not is_candidate(document, node)) or not path:
             continue
@@ -108,7 +100,8 @@ def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillin
 
 def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
     """The document with its placeholders filled; places stay those of the text."""
-    fresh = parse(document.path, document.text, document.syntax, document.bom)
+    fresh = reread(document, document.text)
+    fresh.missing = document.missing
     spans: list[tuple[int, int]] = []
     for path, fillings in found.items():
         parent = fresh.find(path[:-1])[1]
@@ -160,6 +153,7 @@ class TemplateRun(CheckedRun):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, found: list[dict[Path, Fillings]]) -> None:
         super().__init__(documents, kinds, facts)
         self.bugs.clear()  # of values that are no values; the worlds tell of others
+        self.is_unreadable_template = not any(found)
         self.placeholders = {
             (document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths
         }

@@ -180,6 +180,8 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("data_types", "grad_accum_dtype")
     found = dtype(value)
+    if found is not None and not config.knows_precision:
+        return
     if found is None:
         said = f"grad_accum_dtype {value!r} is none of {', '.join(DTYPES)}"
         yield Finding(setting, said, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
@@ -229,7 +231,7 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         found = dtype(value)
         if found is None:
             yield Finding(setting, f"{key} {value!r} is no data type", exception=f"ValueError: {value!r} is not a valid DtypeEnum")
-        elif key == "param_dtype" and found != config.precision:
+        elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             said = f"param_dtype {value} is not {config.precision}, which fp16 and bf16 make it"
             yield Finding(setting, said, exception=raised, fix=remove(setting, "remove param_dtype", safe=True))
