@@ -29,7 +29,17 @@ TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 class ScanStats:
     """What became of the files that were looked at."""
 
-    __slots__ = ("checked", "related_tools", "targets", "templates", "unclear", "unknown_kind", "unreadable", "unrecognized", "unrecognized_named")
+    __slots__ = (
+        "checked",
+        "related_tools",
+        "targets",
+        "templates",
+        "unclear",
+        "unknown_kind",
+        "unreadable",
+        "unrecognized",
+        "unrecognized_named",
+    )
 
     def __init__(self) -> None:
         self.checked = 0

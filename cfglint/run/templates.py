@@ -154,9 +154,7 @@ class TemplateRun(CheckedRun):
         super().__init__(documents, kinds, facts)
         self.bugs.clear()  # of values that are no values; the worlds tell of others
         self.is_unreadable_template = not any(found)
-        self.placeholders = {
-            (document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths
-        }
+        self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
         self.worlds = [
             CheckedRun([filled(*each, world) for each in zip(documents, found, strict=True)], kinds, facts)
             for world in range(WORLDS if self.placeholders else 0)
