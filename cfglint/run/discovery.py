@@ -210,6 +210,11 @@ class Discovery:
         if missing(document):
             self.tally.unreadable.append(path)
             return document, self.kind
+        if self.section and document.root is None and not document.problems:
+            if path in self.named:
+                raise MissingSectionError(path, self.section)
+            self.tally.unrecognized += 1
+            return document, None
         if self.kind:
             return document, self.kind
         kind, clarity = detect(document)
@@ -276,6 +281,8 @@ class Discovery:
             document = self._load(path, self.kind if not kinds else None)
             if missing(document):
                 self.tally.unreadable.append(path)
+            elif self.section and document.root is None and not document.problems:
+                raise MissingSectionError(path, self.section)
             kind = self._kind_in_run(document, kinds)
             if framework(kind).syntax(path) != document.syntax:
                 document = self._load(path, kind)
@@ -358,6 +365,14 @@ class UnknownKindError(Exception):
         self.path = path
 
 
+class MissingSectionError(UnknownKindError):
+    """A file has no mapping under the key of `--section`."""
+
+    def __init__(self, path: str, section: tuple[str, ...]) -> None:
+        Exception.__init__(self, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
+        self.path = path
+
+
 def may_be_template(document: Document) -> bool:
     """Whether a text may hold a placeholder; cheap, for it is asked of every file."""
     if any(what == "bare string" for _, _, what in document.relaxations):
@@ -371,9 +386,7 @@ def is_config_name(name: str) -> bool:
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:
-    """The document with the mapping under a key as its root; a problem where there is none."""
+    """The document with the mapping under a key as its root; without a root where there is none."""
     from cfglint.source.sections import found
 
-    if document.find(section)[1] is None:
-        document.problems.append(Problem(0, 0, f"there is no `{'.'.join(section)}` in this file", "value"))
     return found(document, section)
