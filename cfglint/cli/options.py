@@ -9,6 +9,7 @@ from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.frameworks.trl import TRAINERS
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError
@@ -53,6 +54,7 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
     parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, in one text")
+    parser.add_argument("--trainer", choices=TRAINERS, help="the TRL trainer that the script builds; else the keys tell")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 
@@ -179,6 +181,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         whole=whole,
         declared=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
+        trainer=arguments.trainer,
         overrides=overrides(arguments.set, arguments.args),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
@@ -194,6 +197,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.target = {**project.target, **run.target, **targets(arguments)}
     facts.declared = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
+    facts.trainer = arguments.trainer or run.trainer
     try:
         own = overrides([f"{key}={value}" for key, value in run.overrides], run.arguments)
     except UsageError as error:

@@ -72,9 +72,9 @@ class RunSummary:
 
     def _tell_implied(self) -> None:
         """The GPU count on which three written sizes multiply up."""
-        from cfglint.rewrite.retarget import today
+        from cfglint.rewrite.retarget import current_gpus
 
-        implied = today(self.run, self.run.facts)
+        implied = current_gpus(self.run, self.run.facts)
         if implied is not None:
             self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
 

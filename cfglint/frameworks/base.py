@@ -34,7 +34,8 @@ class LaunchFacts:
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository. `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas.
+    `Run.resolved` that the project holds the run to; `house` are its own schemas. `trainer` is the TRL trainer
+    that the script builds, None where nobody said it.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class LaunchFacts:
         "strict_keys",
         "target",
         "target_from",
+        "trainer",
         "whole",
     )
 
@@ -68,6 +70,7 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        trainer: str | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -82,6 +85,7 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.trainer = trainer
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -158,10 +162,20 @@ class Batch:
     """The batch as its framework computes it; a number it cannot know is None.
 
     `global_batch` is what the framework prints and what a file has to say; `consumed_batch` is the samples
-    that one optimizer step really takes. `data_parallel` is the framework's own divisor.
+    that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
+    is what the framework divides the GPUs by to get it.
     """
 
-    __slots__ = ("accumulation", "consumed_batch", "data_parallel", "global_batch", "layout", "micro_batch", "problem")
+    __slots__ = (
+        "accumulation",
+        "consumed_batch",
+        "data_parallel",
+        "global_batch",
+        "gpus_per_replica",
+        "layout",
+        "micro_batch",
+        "problem",
+    )
 
     def __init__(
         self,
@@ -172,6 +186,7 @@ class Batch:
         global_batch: Setting,
         consumed_batch: int | None = None,
         problem: BatchProblem | None = None,
+        gpus_per_replica: int = 1,
     ) -> None:
         self.layout = layout
         self.micro_batch = micro_batch
@@ -180,6 +195,7 @@ class Batch:
         self.global_batch = global_batch
         self.consumed_batch = consumed_batch
         self.problem = problem
+        self.gpus_per_replica = gpus_per_replica
 
 
 class Config:
@@ -194,6 +210,7 @@ class Config:
 
     framework: Framework
     mismatched_keys: Collection[str] = ()
+    insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
@@ -332,6 +349,10 @@ class Framework:
     def packages(self) -> dict[str, str]:
         """The packages whose version decides, with the newest release that is known."""
         return {self.package: self.newest}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with what follows from one release for another, where nobody said that one."""
+        return facts
 
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's reader parses a file of that name."""

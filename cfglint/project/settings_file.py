@@ -7,6 +7,8 @@ import os
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import is_version
+from cfglint.frameworks.trl import TRAINERS
+from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
 
@@ -22,18 +24,18 @@ MOST_GLOBS = 1000
 MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
 LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
 PROMISES = ("global-batch", "total-steps", "tokens-per-step")
-RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "args", "set", "name"))
+RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "trainer", "args", "set", "name"))
 KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
 
 
-class ConfigurationError(Exception):
+class ConfigurationError(CfglintError):
     """A configuration that cannot be used; the text says where and why."""
 
 
 class DeclaredRun:
     """One `[[run]]`: its files, paths as given on the command line's side, and the facts of its launch."""
 
-    __slots__ = ("arguments", "files", "gpus", "kind", "num_examples", "overrides", "promises", "strict_keys", "target")
+    __slots__ = ("arguments", "files", "gpus", "kind", "num_examples", "overrides", "promises", "strict_keys", "target", "trainer")
 
     def __init__(self, table: dict[str, Any], folder: str, where: str) -> None:
         unknown = sorted(set(table) - RUN_KEYS)
@@ -48,6 +50,7 @@ class DeclaredRun:
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
+        self.trainer = one_of(TRAINERS, table, "trainer", where)
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
         self.promises: dict[str, int] = {

@@ -10,6 +10,7 @@ from cfglint.frameworks.base import MAYBE
 from cfglint.run.checked import CheckedRun
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document, Problem
+from cfglint.source.errors import CfglintError
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
@@ -357,7 +358,7 @@ class Discovery:
         return Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
 
 
-class UnknownKindError(Exception):
+class UnknownKindError(CfglintError):
     """The kind of a file of a run cannot be told, and none was given."""
 
     def __init__(self, path: str) -> None:

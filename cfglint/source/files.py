@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from cfglint.source.errors import CfglintError
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ KINDS = (
 )
 
 
-class FileProblem(Exception):
+class FileProblem(CfglintError):
     """A file that cannot be read or written.
 
     `kind` is `unreadable`, `too-large`, `encoding` or `control`; `offset` is the byte where the last two

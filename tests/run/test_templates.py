@@ -78,6 +78,8 @@ def test_a_declared_file_is_taken_as_it_is(checked):
 
 
 def test_a_file_that_needs_its_template_language(checked):
-    run = checked("ds_config.json", '{% if large %}\n{"train_micro_batch_size_per_gpu": {{ size }}, "zero_optimization": {"stage": 2}}\n{% endif %}\n')
+    run = checked(
+        "ds_config.json", '{% if large %}\n{"train_micro_batch_size_per_gpu": {{ size }}, "zero_optimization": {"stage": 2}}\n{% endif %}\n'
+    )
     assert (run.verdict, codes(run)) == (None, [])
     assert run.is_unreadable_template

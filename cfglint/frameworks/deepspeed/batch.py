@@ -55,7 +55,9 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))
-    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], consumed(layout, settings, divisor), problem)
+    samples = consumed(layout, settings, divisor)
+    replica = sequence_ranks(config)
+    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
 def number(config: DeepSpeedConfig, key: str) -> Any:
@@ -111,6 +113,12 @@ def sequence_parallel(config: DeepSpeedConfig) -> int:
     """The sequence parallel size, 1 where there is none."""
     size = config.values.get("sequence_parallel_size", 1)
     return size if isinstance(size, int) and size > 1 and has_sequence_key(config) else 1
+
+
+def sequence_ranks(config: DeepSpeedConfig) -> int:
+    """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) divides nothing here."""
+    size = config.values.get("sequence_parallel_size", 1)
+    return size if isinstance(size, int) and size > 1 and (mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:

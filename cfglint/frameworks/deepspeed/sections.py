@@ -49,6 +49,7 @@ class DeepSpeedSections(Config):
         super().__init__(documents, facts)
         self.mismatched_keys = mismatched_keys
         self.trainer = trainer
+        self.insertable_auto = ("accumulation",) if trainer is not None else ()
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: Any = values
         self.readable = True

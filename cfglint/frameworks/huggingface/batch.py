@@ -47,6 +47,7 @@ def resolve(config: TrainerConfig) -> Batch:
         global_batch,
         consumed(config, micro.value, accumulation.value, tensor),
         problem,
+        gpus_per_replica(config, tensor),
     )
 
 
@@ -93,11 +94,14 @@ def axis(config: TrainerConfig, name: str) -> int:
 def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
     """The trainer's own divisor; None where the number of processes is unknown."""
     world = config.world_size
-    if world is None:
-        return None
+    return None if world is None else world // gpus_per_replica(config, tensor)
+
+
+def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
+    """The processes that the trainer counts as one data-parallel replica."""
     if config.version < TENSOR_DIVIDES:
-        return world
-    return world // tensor // axis(config, "cp") // axis(config, "sp") if config.version >= ALL_DIVIDE else world // tensor
+        return 1
+    return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
 def product(*factors: Any) -> Any:
@@ -262,7 +266,7 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
     from cfglint.batch.steps import batches_per_rank, rebalanced_batches
 
     (examples, micro), world = config.loaded(), config.world_size
-    if examples is None or not world:
+    if examples is None or micro is None or not world:
         return None
     drop = bool(config.arguments["dataloader_drop_last"])
     if config.arguments["train_sampling_strategy"] == "batch_rebalance" and config.version >= REBALANCE:
