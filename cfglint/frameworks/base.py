@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.rule import Finding, Rule
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
@@ -210,6 +211,7 @@ class Config:
 
     framework: Framework
     mismatched_keys: Collection[str] = ()
+    sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
@@ -254,6 +256,10 @@ class Config:
     def numbers(self) -> dict[str, int | None]:
         """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
         return self.framework.numbers(self)
+
+    def reaches(self, rule: Rule, finding: Finding) -> bool:
+        """Whether the run gets as far as a finding says."""
+        return True
 
     def moment(self, fails_at: str | None) -> str | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""

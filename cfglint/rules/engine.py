@@ -68,12 +68,14 @@ def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> lis
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
+    if not config.reaches(rule, finding):
+        return None
     severity = finding.severity or rule.severity
     if not config.facts.whole and rule.when_partial == SKIP:
         return None
     if severity == ERROR and not config.facts.whole and rule.when_partial == WARN:
         severity = WARNING
-    if severity == ERROR and finding.consumer_only and not config.facts.declared:
+    if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
         severity = WARNING
     setting = finding.setting
     fails = severity == ERROR

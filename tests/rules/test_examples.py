@@ -22,6 +22,7 @@ NAMES = {
     "huggingface": "train.yaml",
     "neox": "config.yml",
     "accelerate": "accelerate.yaml",
+    "llamafactory": "train.yaml",
     "trl": "train.yaml",
 }
 RULES = every_rule()

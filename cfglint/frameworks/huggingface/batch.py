@@ -170,7 +170,8 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
     if value == 0:
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
-    if isinstance(value, float) and (config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])):
+    counted = config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])
+    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # the field's own float is for TYP200
         text = "TypeError: 'float' object cannot be interpreted as an integer"
         message = f"{name} is {value}, a float: the loop over updates needs a whole number"
         return BatchProblem("type", accumulation, message, text, "first-step")
