@@ -347,6 +347,8 @@ def left_out(tally: ScanStats) -> list[str]:
     parts: list[str] = []
     for name, number in sorted(tally.related_tools.items()):
         parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
+    if tally.templates:
+        parts.append(f"{count(len(tally.templates), 'template')} that cannot be read before it is filled: {first_few(tally.templates)}")
     if tally.unrecognized:
         parts.append(f"{count(tally.unrecognized, 'file')} not ours")
     if tally.unclear:
@@ -355,8 +357,27 @@ def left_out(tally: ScanStats) -> list[str]:
         runs = count(len(tally.unknown_kind), "run")
         parts.append(f"{runs} left out, for what it is cannot be told, say it with `kind`: {first_few(tally.unknown_kind)}")
     if tally.unreadable:
-        parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
+        thing = "folder" if all(map(os.path.isdir, tally.unreadable)) else "file"
+        parts.append(f"{count(len(tally.unreadable), thing)} could not be opened: {', '.join(tally.unreadable[:3])}")
     return parts
+
+
+def add_skip_option(parser: Parser) -> None:
+    """What is made of a named file that is not recognised."""
+    parser.add_argument("--skip-unrecognized", action="store_true", help="leave named files alone that are not training configs (hooks)")
+
+
+def not_done(tally: ScanStats, skip_unrecognized: bool = False) -> bool:
+    """Whether some of what was named could not be looked at; named files that are not recognised are listed, unless they may be skipped."""
+    if skip_unrecognized:
+        tally.unrecognized += len(tally.unrecognized_named)
+        tally.unrecognized_named.clear()
+    for path, closest in tally.unrecognized_named[:MOST_UNKNOWN]:
+        kind = f" (closest: {closest}); pass --kind {closest}" if closest else "; pass --kind"
+        warn(f"{path}: not recognised as a training config{kind}")
+    if len(tally.unrecognized_named) > MOST_UNKNOWN:
+        warn(f"{len(tally.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
+    return bool(tally.unreadable or tally.unknown_kind or tally.unrecognized_named)
 
 
 def first_few(names: Iterable[str]) -> str:
