@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
@@ -279,6 +280,10 @@ class Config:
     def account(self) -> Summary:
         """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
         return self.framework.account(self)
+
+    def split_rule(self) -> SplitRule | None:
+        """What this framework demands of a micro batch and an accumulation beyond their product; None for nothing."""
+        return None
 
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
