@@ -10,6 +10,7 @@ import pytest
 from cfglint.findings import rule as rule_module
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.memory import named_model
 from cfglint.project.policy_schema import PolicySchemas
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import rewritten
@@ -47,6 +48,8 @@ def run_of(rule, texts, folder):
         whole=rule.example.get("whole", True),
         declared=rule.example.get("declared", True),
         strict_keys=rule.example.get("strict_keys", False),
+        model=named_model(rule.example["model"]) if "model" in rule.example else None,
+        gpu_memory=rule.example.get("gpu_memory"),
         trainer=rule.example.get("trainer"),
         promises=rule.example.get("promises"),
         house=PolicySchemas({"": rule.example["house"]}) if "house" in rule.example else None,
