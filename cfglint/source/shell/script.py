@@ -61,7 +61,7 @@ class Script:
         limit = time.monotonic() + SECONDS
         try:
             parser = Parser(Language(language()))
-            tree = parser.parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() < limit)
+            tree = parser.parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
         except (TypeError, ValueError):
             return None
         return tree.root_node if tree is not None else None

@@ -80,6 +80,9 @@ class Text:
     def __len__(self) -> int:
         return sum(len(part.text or "") for part in self.parts)
 
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
     def __getitem__(self, span: slice) -> Text:
         """Characters of a known text by their positions."""
         start, end, _ = span.indices(len(self))
