@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-ROOT = "<root>"  # the project's top in paths that a script computes
-HERE = "<cwd>"  # the folder from which a script is started, where it is not settled yet
+ROOT = "%root%"  # the project's top in paths that a script computes
+HERE = "%cwd%"  # the folder from which a script is started, where it is not settled yet
 SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
@@ -168,7 +168,7 @@ class Reader:
             start = normal(folder + call.folder[len(HERE) :]) if call.folder.startswith(HERE) else call.folder
             names = {each.string.rpartition("=")[2] if each.string.startswith("-") else each.string for each in inner[1:]}
             for name in names:
-                if name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "<")):
+                if name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "%")):
                     if self.project.exists(normal(f"{start}/{name}")):
                         total += 3 if name.endswith(".py") else 2
         return total
@@ -264,7 +264,7 @@ class Reader:
         """The path of a file of the project, named from a folder; None where there is none."""
         if name.startswith(ROOT):
             real = self.project.real(normal(name))
-        elif folder is None or name.startswith(("/", "~", "<")) or not folder.startswith(ROOT):
+        elif folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
             return None
         else:
             real = self.project.real(normal(f"{folder}/{name}"))

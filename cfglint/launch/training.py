@@ -40,5 +40,5 @@ def trains(line: LaunchLine, names: set[str]) -> bool:
     if named or given > 1:
         return True
     if line.launcher in LAUNCHERS:
-        return bool(given or any(file.role in ("--config", "positional", "--deepspeed") for file in line.files)) or "deepspeed" in names
+        return bool(given or any(not file.role.startswith("launcher:") for file in line.files)) or "deepspeed" in names
     return False

@@ -72,7 +72,7 @@ def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str
     paths = [each for each in arguments if not each.startswith("-")]
     if len(paths) != 1 or folder is None:
         raise NotKnown
-    return normal(paths[0] if paths[0].startswith(("/", "<", "~")) else f"{folder}/{paths[0]}")
+    return normal(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}")
 
 
 def normal(path: str) -> str:

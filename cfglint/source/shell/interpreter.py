@@ -104,6 +104,7 @@ class Interpreter:
         self._line: int | None = None
         self._captured: list[Text] | None = None
         self._stdin: Text | None = None
+        self._placeholder = False  # whether a command reads a file, as `<path>` in a template does
         self._locals: list[list[tuple[str, Any]]] = []
         self.script = Script("", "")
 
@@ -257,7 +258,7 @@ class Interpreter:
 
     def located(self, path: str) -> str | None:
         """A path from the working folder; None where that is not known."""
-        if path.startswith(("/", "<", "~")):
+        if path.startswith(("/", "%", "~")):
             return path
         return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
 
@@ -448,7 +449,7 @@ class Interpreter:
         body = node.child_by_field_name("body")
         conditions = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "condition" and child.is_named]
         negated = node.children[0].type == "until"
-        for count in range(MOST_ROUNDS):
+        for count in range(MOST_ROUNDS // 3):
             status = self.condition(conditions)
             if status is None:
                 if not count:
@@ -621,7 +622,7 @@ class Interpreter:
         """A statement with redirections; a here-document or here-string is its input."""
         body = node.child_by_field_name("body")
         extra: list[Any] = []
-        before = self._stdin
+        before, self._placeholder = self._stdin, False
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self._stdin = self.here_document(child)
@@ -631,6 +632,7 @@ class Interpreter:
                 self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
             elif child.type == "file_redirect":
                 words = [each for each in child.children if each.type in WORDS]
+                self._placeholder = self._placeholder or self.source(child).startswith("<")
                 extra.extend(words[1:])  # the grammar takes the words after a redirection for more of its targets
         try:
             if body is None:
@@ -639,7 +641,7 @@ class Interpreter:
                 return self.command(body, extra)
             return self.statement(body)
         finally:
-            self._stdin = before
+            self._stdin, self._placeholder = before, False
 
     def here_document(self, node: Any) -> Text:
         """The lines of a here-document, expanded unless its mark is quoted."""
@@ -670,6 +672,7 @@ class Interpreter:
                 self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
             elif child.type == "file_redirect":
                 targets = [each for each in child.children if each.type in WORDS]
+                self._placeholder = self._placeholder or self.source(child).startswith("<")
                 for target in targets[1:]:
                     words.extend(self.expander().fields(target.start_byte, target.end_byte))
         try:
@@ -679,7 +682,7 @@ class Interpreter:
                 return True
             return self.start(words, environment, node)
         finally:
-            self._stdin = before
+            self._stdin, self._placeholder = before, False
 
     def prefix(self, node: Any, environment: dict[str, Text]) -> None:
         """An assignment in front of a command, which holds for that command alone."""
@@ -710,16 +713,23 @@ class Interpreter:
         start, end = node.start_byte, node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
-        line = self._line or self.script.line(start)
+        line = self._line or self.script.line(self.second_word(node))
         if words[0].string.startswith("-") and self.continues(offset):
             self.calls[-1].lost.append((words, offset))
             return
         env = {**self.state.environment(), **environment}
-        broken = bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
+        broken = self._placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         length = end - start
         self.calls.append(
             Call(words, env, self.state.folder, self.script.path, line, offset, offset + length, self._conditional > 0, broken)
         )
+
+    @staticmethod
+    def second_word(node: Any) -> int:
+        """Where the second word of a command begins: bash counts a command for the line of that one (LINENO)."""
+        named = [child for child in node.children if child.is_named and child.type != "comment"]
+        plain = len(named) < 2 or named[0].type == "variable_assignment"
+        return int(node.start_byte if plain else named[1].start_byte)
 
     def continues(self, offset: int) -> bool:
         """Whether a command at an offset is what was meant to belong to the one noted last."""
