@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    written = write(arguments, lambda form, colour: render(form, found, colour))
+    written = write(arguments, lambda form, colour, width: render(form, found, colour, width))
     tell_unknown(selection)
     warn(summary(found, tally))
     if tally.unreadable or tally.unknown_kind or not written:

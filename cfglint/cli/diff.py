@@ -62,7 +62,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
         silence([side for side in sides if side is not None], selection)
     for each in comparisons:
         each.add_notes()
-    written = write(arguments, lambda form, colour: render_changes(form, comparisons, colour))
+    written = write(arguments, lambda form, colour, _: render_changes(form, comparisons, colour))
     tell_unknown(selection)
     bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))

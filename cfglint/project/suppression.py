@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.findings.rule import names_of
 from cfglint.run.loaded import Ignore
 from cfglint.source.document import SEQUENCE, child
 
@@ -56,7 +57,7 @@ def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[
     """(file, line, code) of the ignores that silence a finding: on the line of its place, or of its key, whose value may start below."""
     code = diagnostic.code
     lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
-    names = [code[:end] for end in range(1, len(code) + 1)]
+    names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
     return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
 
-def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:
-    """The report of runs in a format; `colour` is for text on a terminal."""
+def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
+    """The report of runs in a format; `colour` and `width`, in columns, are for text on a terminal."""
     if form == "text":
         if all(each.suppressed for outcome in outcomes for each in outcome.diagnostics):
             return ""
         from cfglint.report import text
 
-        return text.render(outcomes, colour)
+        return text.render(outcomes, colour, width)
     module = __import__(f"cfglint.report.{form}", fromlist=["render"])
     return str(module.render(outcomes))
 

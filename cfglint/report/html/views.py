@@ -149,7 +149,7 @@ def verdict(outcome: Outcome) -> str:
     """Whether the framework would start, in a sentence."""
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
-        return f"Would not start: it stops {moment}" if moment else "Would not start"
+        return f"Would not start: it fails {moment}" if moment else "Would not start"
     return "Would start" if outcome.context is None or outcome.context.whole else "Nothing in these files keeps it from starting"
 
 
@@ -161,7 +161,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     seen = excerpt.around(place, [other for other, _ in diagnostic.related], lines)
     stops = ""
     if diagnostic.exception and diagnostic.severity == ERROR:
-        stops = f"{framework_of(diagnostic, outcome)} stops {MOMENTS.get(diagnostic.fails_at or '', '')}:"
+        stops = f"{framework_of(diagnostic, outcome)} fails {MOMENTS.get(diagnostic.fails_at or '', '')}:"
     return Finding(
         anchor,
         home,
