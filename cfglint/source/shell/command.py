@@ -17,10 +17,10 @@ class CommandDocument(Document):
     """A command of a script. The root maps each option to its value, at their places in the script's text.
 
     `words` are the values as strings, None for those that are not known; `unknown` says why. `flags` are how the options are
-    written. `launch` is what is known of the launch, as plain values for reports; `line` is its launch line.
+    written. `launch` is what is known of the launch, as plain values for reports; `launch_line` is what it was read from.
     """
 
-    __slots__ = ("edges", "extent", "flags", "launch", "line", "unknown", "words")
+    __slots__ = ("consumer", "edges", "extent", "extra_files", "flags", "guessed", "is_main", "launch", "launch_line", "machine", "unknown", "words")
 
     def __init__(self, path: str, text: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)
@@ -29,7 +29,12 @@ class CommandDocument(Document):
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.flags: dict[str, str] = {}
         self.launch: dict[str, Any] = {}
-        self.line: Any = None
+        self.consumer = ""  # the kind whose parser the arguments, or the file that they name, are for
+        self.is_main = False  # whether the arguments themselves are what the consumer reads
+        self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
+        self.machine = False  # whether the number of GPUs is that of the machine
+        self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
+        self.launch_line: Any = None
         self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
         self.roots = [Node(MAPPING, start, end, style="block")]
 
@@ -38,6 +43,8 @@ class CommandDocument(Document):
         root = self.roots[0]
         root.children[:] = [pair for pair in root.children if pair[0].raw != key]
         start, end = self.within(word.place)
+        if self.text.startswith("--", start):
+            start += 2  # the name alone, as in the other kinds of file
         place = texts[0].place if len(texts) == 1 else None
         inside = place is not None and place[0] == self.path
         value_start, value_end = self.within(place if inside else None, (start, end))
@@ -51,6 +58,14 @@ class CommandDocument(Document):
             self.unknown.pop(key, None)
         else:
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+
+    def leave_open(self, key: str, reason: str) -> None:
+        """Add an option that is not given and whose default is not known."""
+        start = self.extent[0]
+        self.roots[0].children.append((Node(SCALAR, start, start, key), Node(SCALAR, start, start, "")))
+        self.words[key] = None
+        self.unknown[key] = (reason,)
+        self.flags[key] = f"--{key}"
 
     def within(self, place: Place | None, otherwise: tuple[int, int] | None = None) -> tuple[int, int]:
         """A span of this file; that of the command where a place is in none or in another."""

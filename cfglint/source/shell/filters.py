@@ -31,10 +31,10 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
     tool = TOOLS.get(name)
     inputs = [*words[1:], *([stdin] if stdin is not None else [])]
     reasons = tuple(reason for text in inputs for reason in text.reasons)
+    if name == "dirname" and len(words) == 2 and not reasons:
+        return directory(words[1])
     if tool is None or reasons:
         return unknown(*(reasons or (f"the output of `{name}`",)))
-    if name == "dirname" and len(words) == 2:
-        return directory(words[1])
     try:
         return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
     except (NotKnown, ValueError, IndexError, RecursionError):
@@ -226,7 +226,6 @@ def hostname(arguments: list[str], stdin: str | None, folder: str | None) -> str
 
 
 TOOLS: dict[str, Callable[[list[str], str | None, str | None], str]] = {
-    "dirname": basename,
     "basename": basename,
     "realpath": realpath,
     "readlink": realpath,
