@@ -109,8 +109,7 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
     assert line.options is not None
     text = line.options.text("num_processes")
     if text is not None:
-        total = number(text, None, machine, line, "gpus_per_node")
-        return total
+        return number(text, None, machine, line, "gpus_per_node")
     if file is None:
         if line.options.open:
             line.unsure("gpus_per_node", line.options.open)

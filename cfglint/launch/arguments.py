@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from cfglint.launch.options import after_mark, before_mark, is_option
-from cfglint.source.shell.text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from cfglint.source.shell.text import Text
 
 
 class Argument:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.launch.arguments import Argument, read_arguments
 from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,15 +12,14 @@ if TYPE_CHECKING:
 
     from cfglint.launch.line import LaunchLine
 
-TRAINER_NAMES = frozenset(
-    (
-        "per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps", "num_train_epochs", "lr_scheduler_type",
-        "save_strategy", "save_steps", "save_total_limit", "evaluation_strategy", "eval_strategy", "warmup_ratio", "warmup_steps",
-        "logging_steps", "output_dir", "bf16", "fp16", "tf32", "weight_decay", "learning_rate", "gradient_checkpointing", "report_to",
-        "deepspeed", "dataloader_num_workers", "overwrite_output_dir", "run_name", "optim", "max_steps", "do_train", "remove_unused_columns",
-        "group_by_length", "logging_strategy", "max_grad_norm", "seed", "fsdp", "fsdp_config", "load_best_model_at_end", "eval_steps",
-    )
-)  # fmt: skip
+TRAINER_NAMES = names(
+    "per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps num_train_epochs "
+    "lr_scheduler_type save_strategy save_steps save_total_limit evaluation_strategy eval_strategy warmup_ratio "
+    "warmup_steps logging_steps output_dir bf16 fp16 tf32 weight_decay learning_rate gradient_checkpointing "
+    "report_to deepspeed dataloader_num_workers overwrite_output_dir run_name optim max_steps do_train "
+    "remove_unused_columns group_by_length logging_strategy max_grad_norm seed fsdp fsdp_config "
+    "load_best_model_at_end eval_steps"
+)
 SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
 
 

@@ -84,7 +84,7 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
     if includes:
         counts = [len(numbers) if numbers is not None else (hosts or {}).get(host) for host, numbers in slots.items()]
     else:
-        known = hosts or {"localhost": machine.gpus_per_node}
+        known: dict[str, int | None] = dict(hosts) if hosts else {"localhost": machine.gpus_per_node}
         counts = []
         for host, count in known.items():
             if host not in slots:
@@ -126,9 +126,8 @@ def with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> Non
     assert line.options is not None
     nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
     each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
-    counts: list[int | None] = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
-    if each is not None and each > 0:
-        counts = [each] * len(counts)
+    sizes = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
+    counts: list[int | None] = [each if each is not None and each > 0 else size for size in sizes]
     spread(line, counts)
 
 

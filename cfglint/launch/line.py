@@ -19,7 +19,7 @@ class NamedFile:
     `known`: the folder from which it is looked for is known, and so is its name.
     """
 
-    __slots__ = ("known", "kind", "path", "role", "word")
+    __slots__ = ("kind", "known", "path", "role", "word")
 
     def __init__(self, word: Text, role: str, kind: str, path: str | None = None, known: bool = False) -> None:
         self.word = word

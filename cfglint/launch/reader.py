@@ -13,6 +13,7 @@ from cfglint.launch.wrappers import base, script_of, unwrapped
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.tables import listed
 from cfglint.source.shell.text import Text, literal
 
 TYPE_CHECKING = False
@@ -25,17 +26,14 @@ HERE = "%cwd%"  # the folder from which a script is started, where it is not set
 SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
-MARKS = (
-    "torchrun", "torch.distributed", "deepspeed", "accelerate", "llamafactory", "axolotl", "swift ", "trl ", "xtuner", "python", "deepy", "lmf ",
-    "megatron ",
-)  # fmt: skip
+MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
-CONFIG_OPTIONS = ("config", "config_file", "deepspeed_config", "ds_config", "deepspeed", "fsdp_config", "accelerator_config", "cfg", "config_path")
-DATA = (
-    "data", "dataset", "train_file", "valid", "test_file", "meta_path", "annotation", "eval_", "image", "prompt", "vocab", "tokenizer", "output",
-    "save", "log", "result", "corpus", "input", "cache", "feature", "index", "doc", "quer",
-)  # fmt: skip
+CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
+DATA = listed(
+    "data dataset train_file valid test_file meta_path annotation eval_ image prompt vocab tokenizer output save "
+    "log result corpus input cache feature index doc quer"
+)
 
 
 class Project:
@@ -168,9 +166,9 @@ class Reader:
             start = normal(folder + call.folder[len(HERE) :]) if call.folder.startswith(HERE) else call.folder
             names = {each.string.rpartition("=")[2] if each.string.startswith("-") else each.string for each in inner[1:]}
             for name in names:
-                if name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "%")):
-                    if self.project.exists(normal(f"{start}/{name}")):
-                        total += 3 if name.endswith(".py") else 2
+                relative = name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "%"))
+                if relative and self.project.exists(normal(f"{start}/{name}")):
+                    total += 3 if name.endswith(".py") else 2
         return total
 
     def line(self, call: Call, known: bool, text: str) -> LaunchLine | None:
@@ -189,9 +187,9 @@ class Reader:
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
         self.name_files(line, arguments, before)
-        if line.launcher not in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py"):
-            if not trains(line, {each.name for each in arguments}):
-                return None
+        told = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
+        if not told and not trains(line, {each.name for each in arguments}):
+            return None
         for file in line.files:
             self.locate(file, line, known)
         if line.program is not None and not line.module and line.program.value:
@@ -321,7 +319,9 @@ class Reader:
                     continue
                 if name == "deepspeed" and not ends and self.path_of(text, line.call.folder) is None:
                     continue
-                line.files.append(NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else ""))
+                line.files.append(
+                    NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")
+                )
 
 
 LAUNCHERS = {"ds": "deepspeed", "accelerate-launch": "accelerate", "lmf": "llamafactory-cli"}

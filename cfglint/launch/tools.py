@@ -47,8 +47,6 @@ def llamafactory(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
         if not forced and seen == 1:
             each = 1
     nodes = number(environment.get("NNODES"), 1, machine, line, "nodes")
-    if each is None and not forced:
-        nodes = nodes if "NNODES" not in environment else nodes
     line.inner = "torchrun"
     line.sized(each, nodes)
     return True
@@ -132,9 +130,11 @@ LAUNCH_NAMES = frozenset(
      "mixed_precision", "accelerate_config", "deepspeed_config_file", "zero_stage", "num_cpu_threads_per_process", "cpu"),
 )  # fmt: skip
 PACKAGED = {
-    "single_gpu": "NO", "multi_gpu": "MULTI_GPU", "fsdp1": "FSDP", "fsdp2": "FSDP", "zero1": "DEEPSPEED", "zero2": "DEEPSPEED", "zero3": "DEEPSPEED",
-    "deepspeed_zero1": "DEEPSPEED", "deepspeed_zero2": "DEEPSPEED", "deepspeed_zero3": "DEEPSPEED",
-}  # fmt: skip
+    "single_gpu": "NO",
+    "multi_gpu": "MULTI_GPU",
+    **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
+    **dict.fromkeys(("zero1", "zero2", "zero3", "deepspeed_zero1", "deepspeed_zero2", "deepspeed_zero3"), "DEEPSPEED"),
+}
 
 
 def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:

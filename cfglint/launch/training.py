@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from cfglint.source.shell.tables import listed, names
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.line import LaunchLine
 
-TRAINS = (
-    "train", "finetune", "fine_tune", "fine-tune", "finetuning", "sft", "dpo", "grpo", "ppo", "orpo", "kto", "simpo", "rlhf", "rloo", "pretrain",
-    "run_clm", "run_mlm", "distill", "lora", "reward", "tune", "run_s2s", "run_asr", "trl", "run_translation", "run_summarization", "run_glue",
-)  # fmt: skip
-OTHERS = (
-    "eval", "infer", "generat", "predict", "serve", "server", "preprocess", "pre_process", "process_data", "convert", "merge", "export", "benchmark",
-    "demo", "vllm", "tokeniz", "download", "chat_cli", "recall", "metrics", "embedding", "dataset", "prepare", "sweep", "plot", "upload", "quantize",
-    "test_", "sample", "gen_", "synthes", "extract", "filter", "score", "rerank_data", "webui", "cli_demo", "gradio", "setup.py", "pip",
-)  # fmt: skip
-ARGUMENTS = frozenset(
-    (
-        "per_device_train_batch_size", "gradient_accumulation_steps", "learning_rate", "lr", "num_train_epochs", "max_steps", "deepspeed_config",
-        "train_batch_size", "micro_batch_size", "global_batch_size", "train_iters", "warmup_ratio", "warmup_steps", "num_epochs", "epochs",
-        "lr_scheduler_type", "gradient_checkpointing", "do_train", "max_train_steps", "total_episodes", "peft_type", "micro_batch", "train_file",
-        "ds_config", "lr_decay_style", "save_interval", "weight_decay", "n_epochs", "train_data",
-    )
-)  # fmt: skip
+TRAINS = listed(
+    "train finetune fine_tune fine-tune finetuning sft dpo grpo ppo orpo kto simpo rlhf rloo pretrain run_clm "
+    "run_mlm distill lora reward tune run_s2s run_asr trl run_translation run_summarization run_glue"
+)
+OTHERS = listed(
+    "eval infer generat predict serve server preprocess pre_process process_data convert merge export benchmark "
+    "demo vllm tokeniz download chat_cli recall metrics embedding dataset prepare sweep plot upload quantize test_ "
+    "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
+)
+ARGUMENTS = names(
+    "per_device_train_batch_size gradient_accumulation_steps learning_rate lr num_train_epochs max_steps "
+    "deepspeed_config train_batch_size micro_batch_size global_batch_size train_iters warmup_ratio warmup_steps "
+    "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
+    "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
+)
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 

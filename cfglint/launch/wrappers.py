@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.text import Text
+from typing import TYPE_CHECKING
+
+from cfglint.source.shell.tables import names
+
+if TYPE_CHECKING:
+    from cfglint.source.shell.text import Text
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
-SRUN = frozenset(
-    (
-        "--accel-bind --account --acctg-freq --bb --bbf --bcast-exclude --begin --chdir --cluster-constraint --clusters --comment"
-        " --constraint --container --core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu --cpus-per-task --deadline"
-        " --delay-boot --dependency --distribution --epilog --error --exclude --export --extra-node-info --gid --gpu-bind --gpu-freq"
-        " --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags --het-group --hint --input --job-name --jobid"
-        " --licenses --mail-type --mail-user --mcs-label --mem --mem-bind --mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout"
-        " --network --nodefile --nodelist --nodes --ntasks --ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket"
-        " --open-mode --output --partition --power --prefer --priority --profile --prolog --qos --relative --reservation --signal"
-        " --slurmd-debug --sockets-per-node --switches --task-epilog --task-prolog --thread-spec --threads --threads-per-core --time"
-        " --time-min --tmp --uid --wait --wckey --container-image --container-name --container-mounts --container-workdir"
-        " --container-env --container-save -A -B -C -D -F -G -J -L -M -N -S -T -W -b -c -d -e -i -m -n -o -p -q -r -t -w -x"
-    ).split()
+SRUN = names(
+    "--accel-bind --account --acctg-freq --bb --bbf --bcast-exclude --begin --chdir --cluster-constraint --clusters "
+    "--comment --constraint --container --core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu --cpus- "
+    "per-task --deadline --delay-boot --dependency --distribution --epilog --error --exclude --export --extra-node- "
+    "info --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags "
+    "--het-group --hint --input --job-name --jobid --licenses --mail-type --mail-user --mcs-label --mem --mem-bind "
+    "--mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout --network --nodefile --nodelist --nodes --ntasks "
+    "--ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --open-mode --output --partition "
+    "--power --prefer --priority --profile --prolog --qos --relative --reservation --signal --slurmd-debug "
+    "--sockets-per-node --switches --task-epilog --task-prolog --thread-spec --threads --threads-per-core --time "
+    "--time-min --tmp --uid --wait --wckey --container-image --container-name --container-mounts --container- "
+    "workdir --container-env --container-save -A -B -C -D -F -G -J -L -M -N -S -T -W -b -c -d -e -i -m -n -o -p -q "
+    "-r -t -w -x"
 )
-MPIRUN = frozenset(
-    (
-        "-np -n --np -c -x -H --host -host --hostfile -hostfile -machinefile --map-by -map-by --bind-to -bind-to -N --npernode -npernode"
-        " -ppn --ppn -wdir --wdir --rank-by -rank-by --report-bindings-to"
-    ).split()
+MPIRUN = names(
+    "-np -n --np -c -x -H --host -host --hostfile -hostfile -machinefile --map-by -map-by --bind-to -bind-to -N "
+    "--npernode -npernode -ppn --ppn -wdir --wdir --rank-by -rank-by --report-bindings-to"
 )
 VALUED = {
     "srun": SRUN,
@@ -81,7 +84,7 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in PROFILERS:
         at = 2 if len(words) > 1 and words[1].string == "profile" else 1
         return after_options(words[at:], VALUED.get(name, frozenset()))
-    if name == "mpirun" or name == "mpiexec":
+    if name in ("mpirun", "mpiexec"):
         return mpi_program(words[1:])
     if name not in VALUED:
         return None

@@ -71,9 +71,7 @@ def batch(config: LaunchConfig) -> Batch:
 
 def account(config: LaunchConfig) -> Summary:
     """What a line without a known consumer starts."""
-    from cfglint.frameworks.summary import Summary
-
-    from cfglint.frameworks.summary import LAUNCH
+    from cfglint.frameworks.summary import LAUNCH, Summary
 
     told = Summary("")
     told.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")

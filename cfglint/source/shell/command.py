@@ -20,7 +20,20 @@ class CommandDocument(Document):
     written. `launch` is what is known of the launch, as plain values for reports; `launch_line` is what it was read from.
     """
 
-    __slots__ = ("consumer", "edges", "extent", "extra_files", "flags", "guessed", "is_main", "launch", "launch_line", "machine", "unknown", "words")
+    __slots__ = (
+        "consumer",
+        "edges",
+        "extent",
+        "extra_files",
+        "flags",
+        "guessed",
+        "is_main",
+        "launch",
+        "launch_line",
+        "machine",
+        "unknown",
+        "words",
+    )
 
     def __init__(self, path: str, text: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import NotArithmetic, evaluate, is_name
-from cfglint.source.shell.text import EMPTY, Part, Text, joined, literal, split, unknown
+from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ class Expander:
 
     def string(self, start: int, end: int, quoted: bool = False) -> Text:
         """A span as one string: the value of an assignment, a here-document, an operand of a test."""
-        texts: list[Text] = []
-        for piece in self.pieces(start, end, quoted):
-            texts.append(joined(piece.fields) if piece.fields is not None else piece.text)
+        texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
         return Text(part for text in texts for part in text.parts)
 
     def pieces(self, start: int, end: int, quoted: bool = False) -> list[Piece]:

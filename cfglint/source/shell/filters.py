@@ -207,7 +207,12 @@ def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
         raise NotKnown
     mark = arguments[0][1]
     parts = arguments[0].split(mark)
-    if len(parts) != 4 or any(char in parts[1] for char in "\\.*[]^$") or any(char in parts[2] for char in "\\&") or parts[3] not in ("", "g"):
+    if (
+        len(parts) != 4
+        or any(char in parts[1] for char in "\\.*[]^$")
+        or any(char in parts[2] for char in "\\&")
+        or parts[3] not in ("", "g")
+    ):
         raise NotKnown
     count = -1 if parts[3] else 1
     return "\n".join(line.replace(parts[1], parts[2], count) for line in stdin.split("\n"))

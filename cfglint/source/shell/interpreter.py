@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.conditions import Condition
-from cfglint.source.shell.expansion import UNSET, Expander, Unknowable
+from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.state import State
 from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
@@ -321,11 +321,14 @@ class Interpreter:
         """Both ways of a condition that is not known."""
         before = self.state
         ends: list[State] = []
-        for action in (lambda: self.statements(body), lambda: self.branches(rest)):
+        for nodes in (body, None):
             self.state = before.copy()
             self._conditional += 1
             try:
-                action()
+                if nodes is None:
+                    self.branches(rest)
+                else:
+                    self.statements(nodes)
                 ends.append(self.state)
             except (Stop, Return, Leave):
                 pass
@@ -409,7 +412,7 @@ class Interpreter:
         for value in values[:MOST_ROUNDS]:
             try:
                 self.round(name, value, body)
-            except Leave as leave:
+            except Leave as leave:  # noqa: PERF203
                 if not leave.goes_on:
                     break
         return True
@@ -447,7 +450,8 @@ class Interpreter:
     def while_loop(self, node: Any) -> bool | None:
         """`while` and `until`; a loop over the caller's parameters does nothing in a plain call."""
         body = node.child_by_field_name("body")
-        conditions = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "condition" and child.is_named]
+        fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
+        conditions = [child for field, child in fields if field == "condition" and child.is_named]
         negated = node.children[0].type == "until"
         for count in range(MOST_ROUNDS // 3):
             status = self.condition(conditions)
@@ -497,12 +501,17 @@ class Interpreter:
         try:
             if self._calls_deep > DEEPEST_CALL:
                 return unknown("nested too deeply")
-            self.apart(lambda: self._run(script) or None)
+            self.apart(lambda: self.nested(script))
             return Text(part for each in self._captured for part in each.parts)
         finally:
             self._captured, self._conditional = before, conditional
             self._calls_deep -= 1
             del self.calls[calls:]
+
+    def nested(self, script: Script) -> bool | None:
+        """Run a script as a part of this one."""
+        self._run(script)
+        return None
 
     def contents(self, path: str) -> Text:
         """`$(< file)`."""
@@ -558,7 +567,11 @@ class Interpreter:
                 mapping[key.string] = self.expander().string(close + 2, child.end_byte)
             self.state.assign(name, mapping)
             return
-        values: list[Text] = list(current) if adds and isinstance(current, list) else [current] if adds and isinstance(current, Text) else []
+        values: list[Text] = []
+        if adds and isinstance(current, list):
+            values = list(current)
+        elif adds and isinstance(current, Text):
+            values = [current]
         for child in members:
             values.extend(self.expander().fields(child.start_byte, child.end_byte))
         self.state.assign(name, values)
@@ -697,7 +710,7 @@ class Interpreter:
         builtin = BUILTINS.get(name or "")
         if builtin is not None:
             return builtin(self, words[1:])
-        if name == "eval" or name == "exec":
+        if name in ("eval", "exec"):
             return self.evaluated(words[1:], node) if name == "eval" else self.start_exec(words[1:], environment, node)
         self.note(words, environment, node)
         if self._captured is not None:
@@ -740,7 +753,8 @@ class Interpreter:
         if last.lost:
             return last.end <= offset
         lines = [line.strip() for line in between.split("\n")]
-        return last.end <= offset and len(between) < 5_000 and all(not line or line.startswith("#") or set(line) <= set("\\ \r") for line in lines)
+        nothing = all(not line or line.startswith("#") or set(line) <= set("\\ \r") for line in lines)
+        return last.end <= offset and len(between) < 5_000 and nothing
 
     def evaluated(self, words: list[Text], node: Any) -> bool | None:
         """`eval`: the words are a script of their own."""
@@ -866,7 +880,8 @@ class Interpreter:
                 self.state.assign(names[-1], list(fields))
             else:
                 for index, name in enumerate(names):
-                    self.state.assign(name, joined(fields[index:]) if index == len(names) - 1 else (fields[index : index + 1] or [EMPTY])[0])
+                    rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
+                    self.state.assign(name, joined(rest))
             return True
         for name in names:
             self.state.assign(name, unknown("read from input"))
