@@ -34,7 +34,8 @@ class LaunchFacts:
 
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
-    `target_from` to what said so where that was a file of the repository. `promises` are numbers of
+    `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
+    where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
     `Run.resolved` that the project holds the run to; `house` are its own schemas. `trainer` is the TRL trainer
     that the script builds, None where nobody said it.
     """
@@ -47,6 +48,7 @@ class LaunchFacts:
         "gpus_source",
         "house",
         "num_examples",
+        "outside",
         "overrides",
         "promises",
         "strict_keys",
@@ -71,6 +73,7 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        outside: dict[str, str] | None = None,
         trainer: str | None = None,
     ) -> None:
         self.gpus = gpus
@@ -86,6 +89,7 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.outside = outside or {}
         self.trainer = trainer
 
     def version(self, package: str, newest: str) -> Version:
@@ -339,6 +343,7 @@ class Framework:
     title = ""
     package = ""
     newest = ""
+    oldest = ""  # the first modelled release; empty where no older one is told apart from the newest
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of

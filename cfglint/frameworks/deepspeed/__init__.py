@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 NEWEST = "0.19.8"
+OLDEST = "0.14.4"
 RULE_MODULES = "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step no_effect"
 
 # Keys that nobody else's JSON has at its top.
@@ -90,6 +91,7 @@ class DeepSpeed(Framework):
     title = "DeepSpeed"
     package = "deepspeed"
     newest = NEWEST
+    oldest = OLDEST
     can_be_referenced = True
 
     def detect(self, document: Document) -> int:
