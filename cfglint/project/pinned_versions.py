@@ -1,8 +1,9 @@
 """The versions that a repository itself says it uses: its lock files, requirements and dependencies.
 
-The folder nearest to the config decides; an exact version of a folder above counts where it lies in its range. Within a folder an exact version (a lock file, a `==`) goes before the
-newest known release that a range allows, in the order uv.lock, poetry.lock, requirements files, pyproject.toml,
-setup.cfg, setup.py, environment files of conda. Extras and groups for tests, documentation or development do not decide.
+The folder nearest to the config decides; an exact version of a folder above counts where it lies in its range.
+Within a folder an exact version (a lock file, a `==`) goes before the newest known release that a range allows, in
+the order uv.lock, poetry.lock, requirements files, pyproject.toml, setup.cfg, setup.py, environment files of conda.
+Extras and groups for tests, documentation or development do not decide.
 """
 
 from __future__ import annotations
