@@ -17,7 +17,14 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 
-NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
+NAMES = {
+    "deepspeed": "ds_config.json",
+    "huggingface": "train.yaml",
+    "neox": "config.yml",
+    "accelerate": "accelerate.yaml",
+    "llamafactory": "train.yaml",
+    "trl": "train.yaml",
+}
 RULES = every_rule()
 
 
@@ -40,6 +47,7 @@ def run_of(rule, texts, folder):
         whole=rule.example.get("whole", True),
         declared=rule.example.get("declared", True),
         strict_keys=rule.example.get("strict_keys", False),
+        trainer=rule.example.get("trainer"),
         promises=rule.example.get("promises"),
         house=PolicySchemas({"": rule.example["house"]}) if "house" in rule.example else None,
     )

@@ -16,5 +16,6 @@ def resolve(config: AccelerateConfig) -> Batch:
     unknown = Setting(("batch",), None, DERIVED, because="set by the script")
     tensor, context, sequence = (config.axis(name) or 1 for name in ("tp", "cp", "sp"))
     layout = Layout(processes, tensor, context_parallel=context, sequence_parallel=sequence)
-    data_parallel = processes // (tensor * context * sequence) if processes else None
-    return Batch(layout, unknown, unknown, Setting(("data_parallel",), data_parallel, DERIVED, because="processes"), unknown)
+    replica = tensor * context * sequence
+    data_parallel = Setting(("data_parallel",), processes // replica if processes else None, DERIVED, because="processes")
+    return Batch(layout, unknown, unknown, data_parallel, unknown, gpus_per_replica=replica)

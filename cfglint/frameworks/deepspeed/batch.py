@@ -56,7 +56,9 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))
-    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], consumed(layout, settings, divisor), problem)
+    samples = consumed(layout, settings, divisor)
+    replica = sequence_ranks(config)
+    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
 def number(config: DeepSpeedConfig, key: str) -> Any:
@@ -112,6 +114,12 @@ def sequence_parallel(config: DeepSpeedConfig) -> int:
     """The sequence parallel size, 1 where there is none."""
     size = config.values.get("sequence_parallel_size", 1)
     return size if isinstance(size, int) and size > 1 and has_sequence_key(config) else 1
+
+
+def sequence_ranks(config: DeepSpeedConfig) -> int:
+    """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) is not part of it."""
+    size = config.values.get("sequence_parallel_size", 1)
+    return size if isinstance(size, int) and size > 1 and (mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
@@ -175,8 +183,10 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
 def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
     """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
-    if waits(config):
+    if is_elastic(config):
         return None
+    if waits(config):
+        return undecided(config, triple)
     if TRAIN not in written and MICRO not in written:
         return missing(config, written)
     if divisor is None:
@@ -191,10 +201,13 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
     return None
 
 
+def is_elastic(config: DeepSpeedConfig) -> bool:
+    """Whether the elastic planner of older releases sets the three values."""
+    return config.version < ELASTICITY_UNTIL and bool(config.get("elasticity", "enabled"))
+
+
 def waits(config: DeepSpeedConfig) -> bool:
-    """Whether one of the three values is still set later: by a trainer, or by the elastic planner of older releases."""
-    if config.version < ELASTICITY_UNTIL and config.get("elasticity", "enabled"):
-        return True
+    """Whether a trainer may still resolve the "auto" of one of the three values."""
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
 

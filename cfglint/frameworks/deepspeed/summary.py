@@ -60,10 +60,18 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def precision(config: DeepSpeedConfig, summary: Summary) -> None:
-    """Data type, ZeRO stage and what is moved off the GPU."""
-    name = config.precision
-    section = config.at(name, "enabled") if name != "fp32" else None
-    summary.derive(PRECISION, "precision", "precision", name, section.place if section else "neither fp16 nor bf16 is enabled")
+    """Data type, ZeRO stage and offloading."""
+    if not config.knows_precision:
+        summary.derive(PRECISION, "precision", "precision", None, '"auto" is resolved by the trainer')
+    else:
+        name = config.precision
+        section = config.at(name, "enabled") if name != "fp32" else None
+        summary.derive(PRECISION, "precision", "precision", name, section.place if section else "neither fp16 nor bf16 is enabled")
+    stage(config, summary)
+
+
+def stage(config: DeepSpeedConfig, summary: Summary) -> None:
+    """ZeRO stage and offloading."""
     summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
         device = config.get("zero_optimization", key, "device")
