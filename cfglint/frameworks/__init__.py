@@ -34,7 +34,10 @@ def framework(kind: str) -> Framework:
 
 
 def detect(document: Document) -> tuple[str | None, int]:
-    """(kind, how sure) of a document; (None, UNCLEAR) where several kinds claim it or it only looks like one."""
+    """(kind, how sure) of a document; (None, MAYBE) where several kinds claim it or it only looks like one.
+
+    A kind that stands on another is the narrower one: its own keys win.
+    """
     best: list[str] = []
     clearest = NO_MATCH
     for kind in kinds():
@@ -43,6 +46,9 @@ def detect(document: Document) -> tuple[str | None, int]:
             best, clearest = [kind], clarity
         elif clarity and clarity == clearest:
             best.append(kind)
+    if len(best) > 1:
+        broader = {framework(kind).base for kind in best}
+        best = [kind for kind in best if kind not in broader]
     if clearest == CERTAIN and len(best) == 1:
         return best[0], CERTAIN
     return None, MAYBE if clearest else NO_MATCH
