@@ -34,10 +34,7 @@ def framework(kind: str) -> Framework:
 
 
 def detect(document: Document) -> tuple[str | None, int]:
-    """(kind, how sure) of a document; (None, MAYBE) where several kinds claim it or it only looks like one.
-
-    A kind that stands on another is the narrower one: its own keys win.
-    """
+    """(kind, how sure) of a document; (None, UNCLEAR) where several kinds claim it or it only looks like one."""
     best: list[str] = []
     clearest = NO_MATCH
     for kind in kinds():
@@ -46,9 +43,8 @@ def detect(document: Document) -> tuple[str | None, int]:
             best, clearest = [kind], clarity
         elif clarity and clarity == clearest:
             best.append(kind)
-    if len(best) > 1:
-        broader = {framework(kind).base for kind in best}
-        best = [kind for kind in best if kind not in broader]
+    bases = {framework(kind).base for kind in best}
+    best = [kind for kind in best if kind not in bases]  # a kind that stands on another one is the closer match
     if clearest == CERTAIN and len(best) == 1:
         return best[0], CERTAIN
     return None, MAYBE if clearest else NO_MATCH
