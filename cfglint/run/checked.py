@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
-from cfglint.run.loaded import LoadedRun
+from cfglint.run.loaded import LAUNCH, LoadedRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,15 @@ class CheckedRun(LoadedRun):
     @property
     def verdict(self) -> str | None:
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
-        return "reject" if any(each.severity == ERROR for each in self.diagnostics) else "accept"
+        if any(each.severity == ERROR for each in self.diagnostics):
+            return "reject"
+        return None if self.outside else "accept"
+
+    @property
+    def outside(self) -> dict[str, str]:
+        """The packages of the run whose version lies outside the modelled releases, with that version."""
+        packages = {config.package for config in self.configs}
+        return {package: version for package, version in self.facts.outside.items() if package in packages}
 
     @property
     def fails_at(self) -> str | None:
@@ -61,9 +69,11 @@ class CheckedRun(LoadedRun):
     def outcome(self) -> Outcome:
         """The run as plain values, without its documents."""
         resolved = self.resolved  # first, for a bug found there belongs to the diagnostics
-        return Outcome(
-            [document.path for document in self.documents],
-            self.kinds,
+        command = self.documents[0] if self.kinds[0] == LAUNCH else None
+        extra: list[str] = getattr(command, "extra_files", [])
+        outcome = Outcome(
+            [*(document.path for document in self.documents), *extra],
+            [*self.kinds, *["other"] * len(extra)],
             self.target,
             self.facts.gpus,
             self.verdict,
@@ -71,3 +81,5 @@ class CheckedRun(LoadedRun):
             resolved,
             self.diagnostics,
         )
+        outcome.launch = getattr(command, "launch", None)
+        return outcome
