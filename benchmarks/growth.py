@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 import inputs
-from measuring import Subject, ratios, rounds, spread
+from measuring import Subject, map_blocks, ratios, rounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def shared(count: int, one: Subject, two: Subject) -> dict[str, float]:
         "longest": ratios(two.longest, one.longest),
         "processor": ratios(two.processor, one.processor),
     }
-    return {"x": count, "spread": spread(needs["ratio"]), **{name: statistics.median(each) for name, each in needs.items()}}
+    return {"x": count, "spread": map_blocks(needs["ratio"]), **{name: statistics.median(each) for name, each in needs.items()}}
 
 
 def size(bench: Bench) -> Growth:
@@ -72,7 +72,7 @@ def points(line: Line) -> list[dict[str, float]]:
     found: list[dict[str, float]] = []
     for x, subject in line:
         seconds = statistics.median(subject.seconds)
-        point = {"x": x, "seconds": seconds, "spread": spread(subject.seconds), "megabytes": subject.kilobytes / 1024}
+        point = {"x": x, "seconds": seconds, "spread": map_blocks(subject.seconds), "megabytes": subject.kilobytes / 1024}
         if found:
             point["each"] = (seconds - found[-1]["seconds"]) / (x - found[-1]["x"])
         found.append(point)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 
 from cfglint.explain.summary import explained
-from cfglint.frameworks.base import Facts
-from cfglint.rewrite.apply_fixes import mend
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.plan import Pace, table
 from cfglint.rewrite.plan import plan as plans_for
-from cfglint.rewrite.retarget import repair
-from cfglint.run.discovery import Gathering, Shelf
+from cfglint.rewrite.retarget import retarget
+from cfglint.run.discovery import Discovery, FileSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.review.compare import Comparison
-    from cfglint.rewrite.retarget import Changed
-    from cfglint.run.checked import Run
+    from cfglint.rewrite.retarget import ValueChange
+    from cfglint.run.checked import CheckedRun
 
     Path: TypeAlias = str | os.PathLike[str]
     Sources: TypeAlias = Path | Iterable[Path] | dict[str, str]
 
 
-class Checked:
+class CheckResult:
     """What came of some runs, in the order of the sources; true where nothing keeps one of them from starting."""
 
     def __init__(self, runs: list[Outcome]) -> None:
@@ -61,20 +61,20 @@ class Checked:
         return html.notebook(self.runs)
 
 
-class Fixed:
+class FixResult:
     """What a fix makes of files: `texts` are the new texts of those that change, `changed` says what in them.
 
     `feasible` is false when a target cannot be reached; `titles` are the fixes that were applied without a target.
     """
 
-    def __init__(self, texts: dict[str, str], changed: list[Changed], titles: list[str], feasible: bool = True) -> None:
+    def __init__(self, texts: dict[str, str], changed: list[ValueChange], titles: list[str], feasible: bool = True) -> None:
         self.texts = texts
         self.changed = changed
         self.titles = titles
         self.feasible = feasible
 
 
-class Planned:
+class PlanResult:
     """A target on several GPU counts: `plans` are those of `cfglint plan --format json`; true where one of them works."""
 
     def __init__(self, told: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ class Planned:
         return html.notebook_plan(self.told)
 
 
-class Compared:
+class DiffResult:
     """A run before and after a change; true where something changed in meaning."""
 
     def __init__(self, comparison: Comparison) -> None:
@@ -120,7 +120,7 @@ class Compared:
         return html.notebook_changes([self.comparison])
 
 
-class Texts(Shelf):
+class Texts(FileSource):
     """Files that are given as texts, in front of those on the disk."""
 
     def __init__(self, given: dict[str, str]) -> None:
@@ -140,13 +140,13 @@ class Texts(Shelf):
         return (self.given[path], False) if path in self.given else super().read(path)
 
 
-def check(sources: Sources, *, run: bool = False, **facts: Any) -> Checked:
+def check(sources: Sources, *, run: bool = False, **facts: Any) -> CheckResult:
     """Every finding, and the numbers that each run resolves to. FileNotFoundError for a path that is not there."""
     from cfglint.project.suppression import settle
 
     outcomes = [explained(each) for each in gathered(sources, run, facts)]
     settle(outcomes)
-    return Checked(outcomes)
+    return CheckResult(outcomes)
 
 
 def fix(
@@ -157,17 +157,17 @@ def fix(
     max_micro_batch: int | None = None,
     unsafe: bool = False,
     **facts: Any,
-) -> Fixed:
+) -> FixResult:
     """The texts after the safe fixes, or after the fewest changes that hit a target on a number of GPUs.
 
     Unknown (of `cfglint.rewrite.retarget`) when the facts do not suffice, EditRefused when a text cannot be edited.
     """
     each = single(sources, facts)
     if gpus is None and global_batch is None:
-        mended = mend(each, unsafe)
-        return Fixed(mended.texts, mended.changed, mended.titles)
-    found = repair(each, each.facts, gpus, global_batch, max_micro_batch)
-    return Fixed(found.texts, found.changed, [], found.feasible)
+        mended = apply_fixes(each, unsafe)
+        return FixResult(mended.texts, mended.changed, mended.titles)
+    found = retarget(each, each.facts, gpus, global_batch, max_micro_batch)
+    return FixResult(found.texts, found.changed, [], found.feasible)
 
 
 def plan(
@@ -179,33 +179,33 @@ def plan(
     seconds_per_step: float | None = None,
     tokens_per_second: float | None = None,
     **facts: Any,
-) -> Planned:
+) -> PlanResult:
     """A target global batch, today's by default, on each of several GPU counts; Unknown when the facts do not suffice."""
     pace = Pace(seconds_per_step, tokens_per_second)
-    return Planned(table(plans_for(single(sources, facts), list(gpus), global_batch, max_micro_batch, pace), pace))
+    return PlanResult(table(plans_for(single(sources, facts), list(gpus), global_batch, max_micro_batch, pace), pace))
 
 
-def diff(old: Sources, new: Sources, **facts: Any) -> Compared:
+def diff(old: Sources, new: Sources, **facts: Any) -> DiffResult:
     """What a change means for a run."""
     from cfglint.review.compare import Comparison
 
     comparison = Comparison(single(old, facts), single(new, facts))
     comparison.add_notes()
-    return Compared(comparison)
+    return DiffResult(comparison)
 
 
-def single(sources: Sources, facts: dict[str, Any]) -> Run:
+def single(sources: Sources, facts: dict[str, Any]) -> CheckedRun:
     """The sources as one run, and all of it."""
     [found] = gathered(sources, True, facts)
     return found
 
 
-def gathered(sources: Sources, whole: bool, facts: dict[str, Any]) -> list[Run]:
+def gathered(sources: Sources, whole: bool, facts: dict[str, Any]) -> list[CheckedRun]:
     """The runs of some sources."""
     paths, texts = named(sources)
     kind = facts.get("kind")
     known = {name: value for name, value in facts.items() if name != "kind"}
-    gathering = Gathering(Facts(whole=whole, declared=kind is not None, **known), kind, shelf=Texts(texts))
+    gathering = Discovery(LaunchFacts(whole=whole, declared=kind is not None, **known), kind, shelf=Texts(texts))
     found = [gathering.one(paths)] if whole else [each for _, each in sorted(gathering.each(paths), key=lambda pair: pair[0])]
     if gathering.tally.unreadable:
         raise FileNotFoundError(", ".join(gathering.tally.unreadable))

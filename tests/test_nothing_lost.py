@@ -494,10 +494,10 @@ class TestReports:
 
     def test_a_pipe(self, folder, cfglint):
         os.mkfifo("pipe")
-        reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+        loader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
         assert self.report(cfglint, "pipe")[0] == 0
-        assert json.loads(os.read(reader, 100_000))["runs"]
-        os.close(reader)
+        assert json.loads(os.read(loader, 100_000))["runs"]
+        os.close(loader)
         assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
     @pytest.mark.parametrize("path", [".", "new/", "no/such/folder"])

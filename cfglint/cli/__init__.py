@@ -47,26 +47,26 @@ def program() -> NoReturn:
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
-    except Exception as wrong:
-        status = ended(wrong)
+    except Exception as error:
+        status = ended(error)
     os._exit(status)
 
 
-def ended(wrong: Exception) -> int:
+def ended(error: Exception) -> int:
     """The exit status of a command that an exception has ended, which is told; a bug of ours in one line, with its place."""
     from cfglint.cli.console import fail
 
-    if isinstance(wrong, BrokenPipeError):  # the reader of our output has gone, as with `| head`
+    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as with `| head`
         return NOT_DONE
-    if isinstance(wrong, OSError) and wrong.errno in NO_ROOM:
-        return fail(f"standard output: {wrong.strerror}")
-    if isinstance(wrong, MemoryError):
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return fail(f"standard output: {error.strerror}")
+    if isinstance(error, MemoryError):
         return fail("there is not enough memory for these files")
-    trace = wrong.__traceback__
+    trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace is not None else "nowhere"
-    text = f"{type(wrong).__name__}: {wrong!s:.300} ({place})"
+    text = f"{type(error).__name__}: {error!s:.300} ({place})"
     return fail(f"internal error: {text}. This is a bug in cfglint; please report it with the files.")
 
 

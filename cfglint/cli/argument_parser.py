@@ -127,8 +127,8 @@ class Parser:
         """What was given."""
         try:
             return self._parse(arguments)
-        except Misused as wrong:
-            print(f"usage: {self.usage()}\n{self.prog}: {shown(str(wrong))}", file=sys.stderr)
+        except Misused as error:
+            print(f"usage: {self.usage()}\n{self.prog}: {shown(str(error))}", file=sys.stderr)
             raise SystemExit(2) from None
 
     def _parse(self, arguments: list[str]) -> Namespace:

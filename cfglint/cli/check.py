@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.cli.console import fail, say
+from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
     add_baseline_options,
@@ -22,7 +22,7 @@ from cfglint.cli.output import write
 from cfglint.cli.run_all import outcomes
 from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render
-from cfglint.run.discovery import Tally, UnknownKind
+from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Check, report, and tell by the exit status."""
-    tally = Tally()
+    tally = ScanStats()
     try:
         project = load_configuration(arguments)
         selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
@@ -53,12 +53,12 @@ def run(arguments: Namespace) -> int:
         silence(found, selection)
         if accepted:
             accept(accepted, found, arguments.write_baseline)
-    except (UsageError, UnknownKind) as wrong:
-        return fail(str(wrong))
-    written = write(arguments, lambda form, colour: render(form, found, colour))
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
+    written = write(arguments, lambda form, colour, width: render(form, found, colour, width))
     tell_unknown(selection)
-    say(summary(found, tally))
-    if tally.unreadable or tally.untold or not written:
+    warn(summary(found, tally))
+    if tally.unreadable or tally.unknown_kind or not written:
         return 2
     return selection.status(found)
 
@@ -69,15 +69,15 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
         accepted = accepted.of(accepted.path, outcomes)
         try:
             accepted.write()
-        except FileProblem as wrong:
-            raise UsageError(f"baseline {wrong}") from wrong
+        except FileProblem as error:
+            raise UsageError(f"baseline {error}") from error
     gone = accepted.apply(outcomes)
     if gone:
         text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
-        say(text)
+        warn(text)
 
 
-def summary(outcomes: list[Outcome], tally: Tally) -> str:
+def summary(outcomes: list[Outcome], tally: ScanStats) -> str:
     """What was checked, what was found, and what was left alone."""
     counts = {"error": 0, "warning": 0, "info": 0}
     silenced = 0

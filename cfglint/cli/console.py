@@ -7,7 +7,7 @@ import sys
 from cfglint.report.text import shown
 
 
-def say(text: str) -> None:
+def warn(text: str) -> None:
     """One line on standard error, if anybody takes it."""
     try:
         print(f"cfglint: {shown(text)}", file=sys.stderr)
@@ -17,5 +17,5 @@ def say(text: str) -> None:
 
 def fail(text: str) -> int:
     """Say why the job could not be done; the exit status for that."""
-    say(text)
+    warn(text)
     return 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.cli.console import fail, say
+from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
     add_finding_options,
@@ -24,13 +24,13 @@ from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames
 from cfglint.review.compare import Comparison
-from cfglint.run.discovery import Gathering, Tally, UnknownKind
+from cfglint.run.discovery import Discovery, ScanStats, UnknownKindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
 
 def add_arguments(parser: Parser) -> None:
@@ -44,14 +44,14 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Compare, report, and tell by the exit status."""
-    tally = Tally()
+    tally = ScanStats()
     try:
         project = load_configuration(arguments)
         comparisons = compare(arguments, project, tally)
-    except (UsageError, UnknownKind) as wrong:
-        return fail(str(wrong))
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
     status = finish(arguments, project, comparisons)
-    say(summary(comparisons, tally))
+    warn(summary(comparisons, tally))
     return 2 if tally.unreadable else status
 
 
@@ -62,13 +62,13 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
         silence([side for side in sides if side is not None], selection)
     for each in comparisons:
         each.add_notes()
-    written = write(arguments, lambda form, colour: render_changes(form, comparisons, colour))
+    written = write(arguments, lambda form, colour, _: render_changes(form, comparisons, colour))
     tell_unknown(selection)
     bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 
-def summary(comparisons: list[Comparison], tally: Tally) -> str:
+def summary(comparisons: list[Comparison], tally: ScanStats) -> str:
     """How many runs there were, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
@@ -77,7 +77,7 @@ def summary(comparisons: list[Comparison], tally: Tally) -> str:
     return "; ".join([*parts, *left_out(tally)])
 
 
-def compare(arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+def compare(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
     """The comparisons that the paths ask for."""
     old, new = sides(arguments)
     for path in (*old, *new):
@@ -101,32 +101,32 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
     return arguments.paths[:1], arguments.paths[1:]
 
 
-def gathering(arguments: Namespace, project: Configuration, tally: Tally, *, whole: bool, kind: str | None = None) -> Gathering:
+def gathering(arguments: Namespace, project: Configuration, tally: ScanStats, *, whole: bool, kind: str | None = None) -> Discovery:
     """What makes runs of the paths of a side."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
-    found = Gathering(facts_of(arguments, project, whole), arguments.kind or kind, section)
+    found = Discovery(facts_of(arguments, project, whole), arguments.kind or kind, section)
     found.tally = tally
     return found
 
 
-def of_files(old: str, new: str, arguments: Namespace, project: Configuration, tally: Tally) -> Comparison:
+def of_files(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> Comparison:
     """Two files; what one of them is, the other is, too, where it does not tell."""
-    runs: list[Run | None] = [of_file(path, arguments, project, tally) for path in (old, new)]
+    runs: list[CheckedRun | None] = [of_file(path, arguments, project, tally) for path in (old, new)]
     told = next((each for each in runs if each is not None), None)
     if told is None:
-        raise UnknownKind(old)
+        raise UnknownKindError(old)
     return Comparison(
         *(each or of_file(path, arguments, project, tally, told.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
     )
 
 
-def of_file(path: str, arguments: Namespace, project: Configuration, tally: Tally, kind: str | None = None) -> Run | None:
+def of_file(path: str, arguments: Namespace, project: Configuration, tally: ScanStats, kind: str | None = None) -> CheckedRun | None:
     """The run of a file with the files that it names; None where its kind cannot be told."""
-    runs = gathering(arguments, project, tally if kind else Tally(), whole=False, kind=kind).each([path])
+    runs = gathering(arguments, project, tally if kind else ScanStats(), whole=False, kind=kind).each([path])
     return next((each for _, each in runs), None)
 
 
-def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
     """The runs of two folders, paired by their paths below them, the rest by what is in them."""
     before, after = (below(folder, arguments, project, tally) for folder in (old, new))
     if not before and not after:
@@ -137,7 +137,7 @@ def of_folders(old: str, new: str, arguments: Namespace, project: Configuration,
     return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
 
 
-def below(folder: str, arguments: Namespace, project: Configuration, tally: Tally) -> dict[str, Run]:
+def below(folder: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> dict[str, CheckedRun]:
     """The runs of a folder by the path of their first file below it."""
     runs = gathering(arguments, project, tally, whole=False).each([folder])
     return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

@@ -11,7 +11,7 @@ from cfglint.cli.options import UsageError, add_run_options, load_configuration,
 from cfglint.cli.output import to_file
 from cfglint.explain import log_analysis, log_parser
 from cfglint.report import render_account, render_log
-from cfglint.run.discovery import UnknownKind
+from cfglint.run.discovery import UnknownKindError
 from cfglint.source import files
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.explain.log_analysis import Explanation
     from cfglint.project.settings_file import Configuration
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
 LONGEST_LINE = 1_000_000  # characters; a progress bar writes all of its states into one
 ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
@@ -47,8 +47,8 @@ def run(arguments: Namespace) -> int:
             status = 1 if any(each.differences for each in found) else 0
         else:
             text, status = explain_run(arguments, project), 0
-    except (UsageError, UnknownKind) as wrong:
-        return fail(str(wrong))
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
     return write(text, arguments.output) or status
 
 
@@ -72,13 +72,13 @@ def read_lines(path: str) -> Iterator[str]:
 
 def explain_run(arguments: Namespace, project: Configuration) -> str:
     """The account of the run that the paths are."""
-    from cfglint.explain.summary import Account
+    from cfglint.explain.summary import RunSummary
 
     try:
         found = one_run(arguments, project, arguments.run)
-    except UnknownKind as wrong:
-        raise UsageError(f"{wrong}; nor is it a log with a training banner") from wrong
-    return render_account(arguments.format, Account(found))
+    except UnknownKindError as error:
+        raise UsageError(f"{error}; nor is it a log with a training banner") from error
+    return render_account(arguments.format, RunSummary(found))
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:
@@ -91,11 +91,11 @@ def explain_log(path: str, arguments: Namespace, project: Configuration) -> list
     return found
 
 
-def place_in(each_run: Run) -> Callable[[str], str]:
+def place_in(each_run: CheckedRun) -> Callable[[str], str]:
     """A function that tells where a number of a run comes from."""
-    from cfglint.explain.summary import Account, origin
+    from cfglint.explain.summary import RunSummary, origin
 
-    account = Account(each_run)
+    account = RunSummary(each_run)
     places = {str(item.setting.path[-1]): origin(item) for item in account.items}
     for name in ("micro_batch", "accumulation", "global_batch"):
         setting = getattr(each_run.batch, name)

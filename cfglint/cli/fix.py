@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.console import fail, say
+from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
 from cfglint.report.text import shown
-from cfglint.rewrite.apply_fixes import mend
-from cfglint.rewrite.retarget import Changed, Repair, Unknown, repair, tuned
-from cfglint.run.discovery import Tally, UnknownKind
+from cfglint.rewrite.apply_fixes import apply_fixes
+from cfglint.rewrite.retarget import Retarget, Unknown, ValueChange, retarget, tuned
+from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
 from cfglint.source.files import BYTE_ORDER_MARK, FileProblem, Identity
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document
 
 
@@ -39,23 +39,23 @@ def add_arguments(parser: Parser) -> None:
 class Work:
     """What became of one run: the files' new texts and how they came about."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: CheckedRun) -> None:
         self.run = run
         self.texts: dict[str, str] = {}
-        self.changed: list[Changed] = []
-        self.repair: Repair | None = None
+        self.changed: list[ValueChange] = []
+        self.retarget: Retarget | None = None
         self.titles: list[str] = []
         self.problem: str | None = None  # why it could not be done: exit status 2
 
     @property
     def infeasible(self) -> bool:
         """Whether the target cannot be reached."""
-        return self.repair is not None and not self.repair.feasible
+        return self.retarget is not None and not self.retarget.feasible
 
 
 def run(arguments: Namespace) -> int:
     """Fix, write, and tell by the exit status."""
-    tally = Tally()
+    tally = ScanStats()
     asked = bool(arguments.gpus or arguments.global_batch)
     target_gpus, arguments.gpus = arguments.gpus, None
     works: list[Work] = []
@@ -68,14 +68,14 @@ def run(arguments: Namespace) -> int:
                 _hit_target(work, arguments, target_gpus)
             else:
                 _mend(work, arguments.unsafe_fixes)
-    except (UsageError, UnknownKind) as wrong:
-        return fail(str(wrong))
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
     _write(works, arguments)
     if arguments.format == "json":
         sys.stdout.write(_as_json(works))
     else:
         sys.stdout.write("".join(_as_text(work, arguments) for work in works))
-        say(_summary(works, tally, arguments))
+        warn(_summary(works, tally, arguments))
     return _status(works, tally, arguments)
 
 
@@ -85,16 +85,16 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> None:
         work.problem = f"{unread.path}: does not parse, so nothing in it was changed; `cfglint check` says why"
         return
     try:
-        work.repair = repair(work.run, work.run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
-    except (EditRefused, Unknown) as wrong:
-        work.problem = f"{work.run.documents[0].path}: {wrong}"
+        work.retarget = retarget(work.run, work.run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
+    except (EditRefused, Unknown) as error:
+        work.problem = f"{work.run.documents[0].path}: {error}"
         return
-    work.texts = work.repair.texts
-    work.changed = work.repair.changed
+    work.texts = work.retarget.texts
+    work.changed = work.retarget.changed
 
 
 def _mend(work: Work, unsafe: bool) -> None:
-    mended = mend(work.run, unsafe)
+    mended = apply_fixes(work.run, unsafe)
     work.texts, work.changed, work.titles = mended.texts, mended.changed, mended.titles
 
 
@@ -110,9 +110,9 @@ def _write_run(work: Work) -> None:
     edits = [writing.Edited(each.path, *_bytes(each, work.texts[each.path])) for each in work.run.documents if each.path in work.texts]
     try:
         writing.write_all(edits)
-    except FileProblem as wrong:
-        work.problem = str(wrong)
-        others = [each.path for each in edits if each.path != wrong.path and not each.written]
+    except FileProblem as error:
+        work.problem = str(error)
+        others = [each.path for each in edits if each.path != error.path and not each.written]
         if others:
             work.problem += f" (of the same run, and not written either: {', '.join(others)})"
         work.texts = {each.path: work.texts[each.path] for each in edits if each.written}
@@ -120,7 +120,7 @@ def _write_run(work: Work) -> None:
         return
     for each in edits:
         if each.note:
-            say(each.note)
+            warn(each.note)
 
 
 def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
@@ -129,8 +129,8 @@ def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
     return identity, identity.encoded(text)
 
 
-def _status(works: list[Work], tally: Tally, arguments: Namespace) -> int:
-    if tally.unreadable or tally.untold or any(work.problem for work in works):
+def _status(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
+    if tally.unreadable or tally.unknown_kind or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1
@@ -147,15 +147,15 @@ def _entry(work: Work) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "files": [document.path for document in work.run.documents],
         "kinds": work.run.kinds,
-        "gpus": work.repair.gpus if work.repair else work.run.facts.gpus,
+        "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
         "changed": [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in work.changed],
         "plan": None,
         "alternatives": None,
     }
     if work.problem:
         entry["problem"] = work.problem
-    if work.repair:
-        solution = work.repair.solution
+    if work.retarget:
+        solution = work.retarget.solution
         chosen = solution.chosen
         entry["plan"] = {
             "feasible": solution.feasible,
@@ -175,9 +175,9 @@ def _entry(work: Work) -> dict[str, Any]:
 def _as_text(work: Work, arguments: Namespace) -> str:
     """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
-        say(work.problem)
+        warn(work.problem)
         return ""
-    told = "".join(_told(work.repair)) if work.repair else ""
+    told = "".join(_told(work.retarget)) if work.retarget else ""
     if arguments.diff and not work.infeasible:
         sys.stderr.write(told)
         lines = _diff(work)
@@ -187,7 +187,7 @@ def _as_text(work: Work, arguments: Namespace) -> str:
     return "".join(lines) + told
 
 
-def _change(changed: Changed) -> str:
+def _change(changed: ValueChange) -> str:
     after = _spelled(changed.after)
     return f"added: {after}" if changed.before is None else f"{_spelled(changed.before)} -> {after}"
 
@@ -217,7 +217,7 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _told(found: Repair) -> list[str]:
+def _told(found: Retarget) -> list[str]:
     solution = found.solution
     wanted = solution.problem.global_batch
     if solution.chosen is None:
@@ -242,7 +242,7 @@ def _told(found: Repair) -> list[str]:
     return lines
 
 
-def _summary(works: list[Work], tally: Tally, arguments: Namespace) -> str:
+def _summary(works: list[Work], tally: ScanStats, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
     parts = [f"{count(changed, 'file')} {verb}, {count(len(works), 'run')} looked at", *left_out(tally)]

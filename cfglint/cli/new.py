@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.console import fail, say
+from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, above_zero, load_configuration, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
 from cfglint.new.generated import inside, schema_name
-from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable, flag
+from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.new.models import SHAPES
-from cfglint.run.discovery import Gathering, Shelf, UnknownKind, missing
+from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
 from cfglint.source import files, writing
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.new.generated import Generated, GeneratedFile
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
 STANDARD_OUTPUT = "-"
 INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
@@ -101,15 +101,15 @@ def run(arguments: Namespace) -> int:
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
-        job = aimed(Job(**converted(arguments, given)), arguments)
+        job = aimed(JobSpec(**converted(arguments, given)), arguments)
         folder = folder_of(arguments.output)
         made = generate(arguments.kind, job, arguments.framework, folder)
         doubts = proof(made, job, folder)
         deliver(made, arguments)
-    except (UsageError, UnknownKind, Contradiction, files.FileProblem) as wrong:
-        return fail(str(wrong))
-    except Unreachable as wrong:
-        say(str(wrong))
+    except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
+        return fail(str(error))
+    except Unreachable as error:
+        warn(str(error))
         return 1
     tell(made, doubts, arguments.output or "")
     return 0
@@ -135,8 +135,8 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
         return given
     from cfglint.new.convert import Existing
 
-    facts = Facts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), whole=True)
-    gathering = Gathering(facts)
+    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), whole=True)
+    gathering = Discovery(facts)
     source = gathering.one(sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
     if unread or gathering.tally.unreadable:
@@ -146,36 +146,36 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):
         replaced.append("gpus_per_node")
     found.drop([*replaced, *given])
-    beyond = found.drop(Job(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
+    beyond = found.drop(JobSpec(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
     report(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
     return {**found.facts, **given}
 
 
-def aimed(job: Job, arguments: Namespace) -> Job:
+def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
     """The job with the versions that the configuration or the repository tells, where no flag does."""
     from cfglint.frameworks import framework
     from cfglint.project.pinned_versions import Repositories
 
     kinds = (arguments.framework if arguments.kind == RUN else arguments.kind, "deepspeed", "accelerate")
     packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
-    known = Facts(target={**load_configuration(arguments).target, **(job.target or {})})
+    known = LaunchFacts(target={**load_configuration(arguments).target, **(job.target or {})})
     found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
     report(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
     return job.but(target=found.target) if found.target else job
 
 
-def proof(made: Generated, job: Job, folder: str) -> list[str]:
+def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
     """What cfglint itself has against the files: nothing, or a warning that the facts bring with them.
 
     UsageError when the framework would refuse them, which is a mistake of cfglint's own.
     """
     texts = {inside(folder, file.name): file.text for file in made.files}
-    facts = Facts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True)
-    checked: Run = Gathering(facts, made.files[0].kind, shelf=Shelf(texts)).one(list(texts))
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True)
+    checked: CheckedRun = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
-    wrong = [each for each in found if each.severity == ERROR]
-    if wrong:
-        raise UsageError(f"the files would be refused ({wrong[0].code}: {wrong[0].message}); please report this, nothing is written")
+    error = [each for each in found if each.severity == ERROR]
+    if error:
+        raise UsageError(f"the files would be refused ({error[0].code}: {error[0].message}); please report this, nothing is written")
     return [f"{each.place.file}: {each.message} ({each.code})" for each in found]
 
 
@@ -206,8 +206,8 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     try:
         for path in paths:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    except OSError as wrong:
-        raise UsageError(f"{path}: {wrong.strerror or wrong}") from wrong
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
     writing.write_all(writes)
     report(each.note for each in writes if each.note)
     report(f"wrote {path}" for path in paths)
@@ -263,4 +263,4 @@ def shown(value: Any) -> str:
 def report(lines: Iterable[str]) -> None:
     """Lines for the person, beside the result."""
     for line in lines:
-        say(line)
+        warn(line)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.console import say
+from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.frameworks import kinds
-from cfglint.frameworks.base import Facts, is_version
+from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import Gathering, Shelf, Tally, UnknownKind
+from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.pinned_versions import Found
     from cfglint.project.selection import Selection
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
     Folders = dict[str, dict[str, list[Found]]]
 
@@ -113,11 +113,11 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
 
             try:
                 project.house = policy_schema.load(project.house_schema, project.folder)
-            except policy_schema.HouseError as wrong:
-                raise UsageError(str(wrong)) from wrong
+            except policy_schema.PolicySchemaError as error:
+                raise UsageError(str(error)) from error
         return project
-    except ConfigurationError as wrong:
-        raise UsageError(str(wrong)) from wrong
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from error
 
 
 def targets(arguments: Namespace) -> dict[str, str]:
@@ -156,8 +156,8 @@ def launch_line(line: str) -> list[Override]:
 
     try:
         words = shlex.split(line)
-    except ValueError as wrong:
-        raise UsageError(f"--args: {wrong}") from wrong
+    except ValueError as error:
+        raise UsageError(f"--args: {error}") from error
     found: list[Override] = []
     for word in words:
         if word.startswith("--"):
@@ -168,12 +168,12 @@ def launch_line(line: str) -> list[Override]:
     return found
 
 
-def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts:
+def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> LaunchFacts:
     """The facts that the flags and the project's configuration give for undeclared runs."""
     gpus, told_by = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
-    return Facts(
+    return LaunchFacts(
         gpus=gpus,
-        gpus_from=told_by,
+        gpus_source=told_by,
         num_examples=arguments.num_examples,
         target={**project.target, **targets(arguments)},
         whole=whole,
@@ -185,19 +185,19 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Facts
     )
 
 
-def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> Facts:
+def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
     """The facts of a declared run, flags winning."""
     facts = facts_of(arguments, project, whole=True)
     if not arguments.gpus and run.gpus is not None:
-        facts.gpus, facts.gpus_from = run.gpus, f"the declared run in {project.path}"
+        facts.gpus, facts.gpus_source = run.gpus, f"the declared run in {project.path}"
     facts.num_examples = arguments.num_examples or run.num_examples
     facts.target = {**project.target, **run.target, **targets(arguments)}
     facts.declared = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     try:
         own = overrides([f"{key}={value}" for key, value in run.overrides], run.arguments)
-    except UsageError as wrong:
-        raise UsageError(f"{project.path}, the run of {run.files[0]}: {wrong}") from wrong
+    except UsageError as error:
+        raise UsageError(f"{project.path}, the run of {run.files[0]}: {error}") from error
     facts.overrides = (*own, *facts.overrides)
     facts.promises = run.promises
     return facts
@@ -216,11 +216,11 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
         return baseline.Baseline(path, {})
     try:
         return baseline.read(path)
-    except ConfigurationError as wrong:
-        raise UsageError(str(wrong)) from wrong
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from error
 
 
-def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Iterator[tuple[int, Run]]:
+def runs_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
     """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
     if not arguments.paths and project.runs:
         folders: Folders = {}
@@ -236,43 +236,45 @@ def runs_of(arguments: Namespace, project: Configuration, tally: Tally) -> Itera
         yield from gathering.each(paths)
 
 
-def declared_run(declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: Tally, folders: Folders) -> Run | None:
+def declared_run(
+    declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: ScanStats, folders: Folders
+) -> CheckedRun | None:
     """A run as the configuration declares it, None when nobody can tell what it is.
 
     `folders` is what one finds out about versions for the next.
     """
-    gathering = Gathering(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+    gathering = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
     gathering.tally, gathering.folders = tally, folders
     try:
         return gathering.one(declared.files)
-    except UnknownKind as wrong:
-        if wrong.path not in tally.unreadable:
-            tally.untold.append(wrong.path)
+    except UnknownKindError as error:
+        if error.path not in tally.unreadable:
+            tally.unknown_kind.append(error.path)
         return None
 
 
-def gathering_of(arguments: Namespace, project: Configuration, tally: Tally) -> tuple[Gathering, list[str]]:
+def gathering_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> tuple[Discovery, list[str]]:
     """What makes runs of the paths of a command line, and the paths."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
-    gathering = Gathering(facts_of(arguments, project, arguments.run), arguments.kind, section, Shelf(piped))
+    gathering = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
     gathering.tally = tally
     return gathering, paths
 
 
-def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> Run:
+def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> CheckedRun:
     """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
     facts = facts_of(arguments, project, whole)
     for name, value in (known or {}).items():
         if getattr(facts, name) is None:
             setattr(facts, name, value)
-            facts.gpus_from = "the log" if name == "gpus" else facts.gpus_from
+            facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     for path in paths:
         if path not in piped and (os.path.isdir(path) or not os.path.lexists(path)):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
-    return Gathering(facts, arguments.kind, section, Shelf(piped)).one(paths)
+    return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
@@ -283,8 +285,8 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
-    except (AttributeError, OSError) as wrong:  # closed, as with `<&-`, or open for nothing but writing
-        raise UsageError("`-` reads standard input, and that cannot be read") from wrong
+    except (AttributeError, OSError) as error:  # closed, as with `<&-`, or open for nothing but writing
+        raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: data}
 
@@ -303,23 +305,23 @@ def tell_unknown(selection: Selection) -> None:
     """Say which codes of the flags and the configuration no rule has."""
     codes = selection.unknown()
     for code in codes[:MOST_UNKNOWN]:
-        say(f"no rule has the code {code}")
+        warn(f"no rule has the code {code}")
     if len(codes) > MOST_UNKNOWN:
-        say(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
+        warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
-def left_out(tally: Tally) -> list[str]:
+def left_out(tally: ScanStats) -> list[str]:
     """What was not looked at, and why, for the last line on standard error."""
     parts: list[str] = []
-    for name, number in sorted(tally.relatives.items()):
+    for name, number in sorted(tally.related_tools.items()):
         parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
-    if tally.strangers:
-        parts.append(f"{count(tally.strangers, 'file')} not ours")
+    if tally.unrecognized:
+        parts.append(f"{count(tally.unrecognized, 'file')} not ours")
     if tally.unclear:
         parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {first_few(tally.unclear)}")
-    if tally.untold:
-        runs = count(len(tally.untold), "run")
-        parts.append(f"{runs} left out, for what it is cannot be told, say it with `kind`: {first_few(tally.untold)}")
+    if tally.unknown_kind:
+        runs = count(len(tally.unknown_kind), "run")
+        parts.append(f"{runs} left out, for what it is cannot be told, say it with `kind`: {first_few(tally.unknown_kind)}")
     if tally.unreadable:
         parts.append(f"{count(len(tally.unreadable), 'file')} could not be opened: {', '.join(tally.unreadable[:3])}")
     return parts

@@ -7,6 +7,8 @@ import sys
 
 from cfglint.cli.console import fail
 
+NARROWEST = 60  # columns; a terminal that is narrower gets lines of this width
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,10 +16,10 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace
 
 
-def write(arguments: Namespace, render: Callable[[str, bool], str]) -> bool:
+def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) -> bool:
     """Print or write every asked format; False when a file could not be written.
 
-    `render` makes the report of a format, with colours or without.
+    `render` makes the report of a format, with colours or without, for a terminal of so many columns (None: no limit).
     """
     reports = max(len(arguments.format), len(arguments.output), 1)
     forms = [*arguments.format, *["text"] * reports][:reports]
@@ -25,9 +27,9 @@ def write(arguments: Namespace, render: Callable[[str, bool], str]) -> bool:
     done = True
     for form, output in zip(forms, outputs, strict=True):
         if output is None:
-            sys.stdout.write(render(form, form == "text" and in_colour()))
+            sys.stdout.write(render(form, form == "text" and in_colour(), columns()))
             continue
-        done = to_file(render(form, False), output) and done
+        done = to_file(render(form, False, None), output) and done
     return done
 
 
@@ -37,8 +39,8 @@ def to_file(text: str, output: str) -> bool:
 
     try:
         writing.put(output, text.encode("utf-8", "backslashreplace"))
-    except files.FileProblem as wrong:
-        fail(f"--output {wrong}")
+    except files.FileProblem as error:
+        fail(f"--output {error}")
         return False
     return True
 
@@ -46,3 +48,14 @@ def to_file(text: str, output: str) -> bool:
 def in_colour() -> bool:
     """Whether standard output is a terminal that wants colour (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def columns() -> int | None:
+    """The width of the terminal: COLUMNS, or that of standard output; None where that is not a terminal."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isascii() and asked.isdigit() and int(asked[:6]):
+        return max(NARROWEST, int(asked[:6]))
+    try:
+        return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):
+        return None

@@ -22,7 +22,7 @@ MOST = 16  # processes that are started unasked
 WIDE = 1 << 20  # bytes that wait in a pipe, so that a process need not wait for its reader
 
 
-def spread(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None) -> list[Result]:
+def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None) -> list[Result]:
     """The results of `work` for blocks of the tasks, in their order, however many processes had a share in it.
 
     `jobs` is their number, this one included; without it, as many as pay, which the first tasks tell. Those are done
@@ -62,7 +62,7 @@ def cores() -> int:
 def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int) -> list[Result]:
     """The results of the blocks, which are dealt out in turn."""
     processes = min(processes, len(blocks))
-    hands = [Hand(work, blocks[number::processes]) for number in range(1, processes)]
+    hands = [Worker(work, blocks[number::processes]) for number in range(1, processes)]
     shares: list[list[Result]] = [[]]
     for block in blocks[::processes]:
         shares[0].append(work(block))
@@ -74,7 +74,7 @@ def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int)
     return [shares[number % processes][number // processes] for number in range(len(blocks))]
 
 
-class Hand:
+class Worker:
     """A process that works on some blocks, and what it has told so far."""
 
     def __init__(self, work: Work[Task, Result], blocks: list[list[Task]]) -> None:
@@ -84,7 +84,7 @@ class Hand:
         self.child = os.fork()
         if not self.child:
             os.close(self.pipe)
-            toil(work, blocks, into)
+            work_loop(work, blocks, into)
         os.close(into)
         os.set_blocking(self.pipe, False)
 
@@ -111,7 +111,7 @@ class Hand:
         return [pickle.load(text) for _ in range(self.blocks)]
 
 
-def toil(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> NoReturn:
+def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> NoReturn:
     """Work on the blocks, tell the results one by one, and end the process."""
     try:
         import pickle

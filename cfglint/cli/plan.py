@@ -10,8 +10,8 @@ from cfglint.cli.options import UsageError, add_run_options, load_configuration,
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import Unknown, today
-from cfglint.run.checked import Run
-from cfglint.run.discovery import UnknownKind
+from cfglint.run.checked import CheckedRun
+from cfglint.run.discovery import UnknownKindError
 from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
@@ -56,8 +56,8 @@ def run(arguments: Namespace) -> int:
         project = load_configuration(arguments)
         each = one_run(arguments, project, whole=True)
         found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
-    except (UsageError, UnknownKind, Unknown, EditRefused) as wrong:
-        return fail(str(wrong))
+    except (UsageError, UnknownKindError, Unknown, EditRefused) as error:
+        return fail(str(error))
     told = table(found, pace)
     sys.stdout.write(_report(arguments.format, told, each))
     if arguments.plot:
@@ -67,14 +67,14 @@ def run(arguments: Namespace) -> int:
     return 0 if any(each.solution.feasible for each in found) else 1
 
 
-def _report(form: str, told: dict[str, Any], run: Run) -> str:
+def _report(form: str, told: dict[str, Any], run: CheckedRun) -> str:
     """The plans in a format; a page shows the run of today, too."""
     if form != "html":
         return plans.render(form, told, terminal=sys.stdout.isatty())
     from cfglint.explain.summary import explained
     from cfglint.report import html
 
-    now = Run(run.documents, run.kinds, run.facts.but(gpus=today(run, run.facts)))
+    now = CheckedRun(run.documents, run.kinds, run.facts.but(gpus=today(run, run.facts)))
     return html.plan(told, explained(now))
 
 
@@ -86,10 +86,10 @@ def _draw(told: dict[str, Any], path: str) -> str | None:
     form = os.path.splitext(path)[1][1:].lower() or "png"
     try:
         writing.put(path, plot.draw(told, form))
-    except plot.NoPlotting as wrong:
-        return str(wrong)
-    except ValueError as wrong:  # a kind of file that matplotlib does not write
-        return f"--plot {path}: {wrong}"
-    except files.FileProblem as wrong:
-        return f"--plot {wrong}"
+    except plot.NoPlotting as error:
+        return str(error)
+    except ValueError as error:  # a kind of file that matplotlib does not write
+        return f"--plot {path}: {error}"
+    except files.FileProblem as error:
+        return f"--plot {error}"
     return None

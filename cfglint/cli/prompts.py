@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.options import UsageError, positive
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate
-from cfglint.new.job_spec import OFFLOADS, PRECISIONS, Contradiction, Job, Unreachable
+from cfglint.new.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,25 +97,25 @@ def batch(kind: str, framework: str, facts: Answers) -> Answers:
 def shown(kind: str, framework: str, facts: Answers) -> bool:
     """Print what `cfglint plan` says of these facts; False where they come to nothing."""
     try:
-        print(planned(generate(kind, Job(**facts), framework), facts["gpus"], facts.get("num_examples")))
-    except Unreachable as wrong:
-        print(f"  {wrong}")
+        print(planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples")))
+    except Unreachable as error:
+        print(f"  {error}")
         return False
-    except Contradiction as wrong:
-        raise UsageError(str(wrong)) from wrong
+    except Contradiction as error:
+        raise UsageError(str(error)) from error
     return True
 
 
 def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     """The table of `cfglint plan` on half, all and twice the GPUs."""
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import LaunchFacts
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
-    from cfglint.run.discovery import Gathering, Shelf
+    from cfglint.run.discovery import Discovery, FileSource
 
-    facts = Facts(gpus, num_examples, whole=True, declared=True)
+    facts = LaunchFacts(gpus, num_examples, whole=True, declared=True)
     texts = {file.name: file.text for file in made.files}
-    run = Gathering(facts, made.files[0].kind, shelf=Shelf(texts)).one(list(texts))
+    run = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
     return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.cli.console import fail, say
+from cfglint.cli.console import fail, warn
 from cfglint.cli.diff import finish, summary
 from cfglint.cli.options import (
     UsageError,
@@ -21,13 +21,13 @@ from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
 from cfglint.review.git import GitProblem, Repository
-from cfglint.run.discovery import Tally, UnknownKind
+from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.settings_file import Configuration, DeclaredRun
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Compare the branch, report, and tell by the exit status."""
-    tally = Tally()
+    tally = ScanStats()
     arguments.kind = None
     try:
         with Repository() as repository:
@@ -55,11 +55,11 @@ def run(arguments: Namespace) -> int:
             branch = Branch(repository, base, arguments.state)
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
             comparisons = compare(branch, arguments, project, tally)
-    except (UsageError, UnknownKind, GitProblem, FileProblem) as wrong:
-        return fail(str(wrong))
+    except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
+        return fail(str(error))
     status = finish(arguments, project, comparisons)
-    say(f"{summary(comparisons, tally)}; against {name} ({base[:10]})")
-    return 2 if tally.unreadable or tally.untold else status
+    warn(f"{summary(comparisons, tally)}; against {name} ({base[:10]})")
+    return 2 if tally.unreadable or tally.unknown_kind else status
 
 
 # ---- the base
@@ -103,7 +103,7 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
 # ---- the runs
 
 
-def compare(branch: Branch, arguments: Namespace, project: Configuration, tally: Tally) -> list[Comparison]:
+def compare(branch: Branch, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
     """Every touched run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
     branch.look(file for declared in project.runs for file in declared.files)
@@ -115,8 +115,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, tally:
         was = facts_of_declared(twin, arguments, before) if twin else facts
         try:
             old, new = branch.declared(declared.files, was, facts, declared.kind)
-        except UnknownKind as wrong:
-            tally.untold.append(wrong.path)
+        except UnknownKindError as error:
+            tally.unknown_kind.append(error.path)
             continue
         taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
         if branch.touches(old, new) or differ(was, facts):
@@ -141,7 +141,7 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
     content = branch.old.read_bytes(project.path)
     if content == branch.new.read_bytes(project.path):
         return project
-    say(f"{project.path} changed, too; findings are selected by its new state")
+    warn(f"{project.path} changed, too; findings are selected by its new state")
     try:
         return settings_file.take(content, project.path)
     except ConfigurationError:
@@ -154,7 +154,7 @@ def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) ->
     return next((each for each in before.runs if [os.path.relpath(file) for file in each.files] == files), None)
 
 
-def differ(before: Facts, after: Facts) -> bool:
+def differ(before: LaunchFacts, after: LaunchFacts) -> bool:
     """Whether a declaration says something else of the launch."""
     said = ("gpus", "num_examples", "target", "strict_keys", "overrides", "promises", "declared")
     return any(getattr(before, name) != getattr(after, name) for name in said)

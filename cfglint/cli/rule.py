@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
         print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format), end="")
         return 0
     wanted = arguments.code
-    found = [each for each in rules if wanted.upper() == each.code or wanted.lower() == each.name]
+    found = [each for each in rules if wanted.upper() == each.code or wanted.lower() in each.names]
     if not found:
         near = [each.code for each in rules if each.code.startswith(wanted[:3].upper())]
         return fail(f"no rule {wanted!r}; " + (f"there are {', '.join(near)}" if near else "`cfglint rule` lists all"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.cli.options import declared_run, gathering_of
-from cfglint.cli.parallel import spread
-from cfglint.run.discovery import Tally
+from cfglint.cli.parallel import map_blocks
+from cfglint.run.discovery import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from cfglint.cli.options import Folders
     from cfglint.findings.diagnostic import Outcome
     from cfglint.project.settings_file import Configuration, DeclaredRun
-    from cfglint.run.checked import Run
-    from cfglint.run.discovery import Gathering
+    from cfglint.run.checked import CheckedRun
+    from cfglint.run.discovery import Discovery
 
 
 class Share:
@@ -27,12 +27,12 @@ class Share:
 
     def __init__(self) -> None:
         self.found: list[tuple[int, Outcome]] = []
-        self.perhaps: list[tuple[int, Outcome, str, Tally]] = []
-        self.tally = Tally()
+        self.perhaps: list[tuple[int, Outcome, str, ScanStats]] = []
+        self.tally = ScanStats()
         self.taken: set[str] = set()
 
 
-def outcomes(arguments: Namespace, project: Configuration, tally: Tally) -> list[Outcome]:
+def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Outcome]:
     """What every run came to, in the order of the arguments."""
     if not arguments.paths and project.runs:
         shares = of_declared(arguments, project)
@@ -59,12 +59,12 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
                 share.found.append((index, outcome_of(found, arguments)))
         return share
 
-    return spread(work, list(enumerate(project.runs)), arguments.jobs)
+    return map_blocks(work, list(enumerate(project.runs)), arguments.jobs)
 
 
 def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
     """The files of the paths, without those that were named by another one."""
-    gathering, paths = gathering_of(arguments, project, Tally())
+    gathering, paths = gathering_of(arguments, project, ScanStats())
 
     def work(block: list[tuple[int, str]]) -> Share:
         share = Share()
@@ -75,17 +75,17 @@ def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
                 share.tally.count(run)
                 share.found.append((index, outcome))
             else:
-                tally = Tally()
+                tally = ScanStats()
                 tally.count(run)
                 share.perhaps.append((index, outcome, path, tally))
         return share
 
-    shares = spread(work, gathering.numbered(paths), arguments.jobs)
+    shares = map_blocks(work, gathering.numbered(paths), arguments.jobs)
     settle(shares, gathering)
     return shares
 
 
-def settle(shares: list[Share], gathering: Gathering) -> None:
+def settle(shares: list[Share], gathering: Discovery) -> None:
     """Take in what nobody has named, now that all have been asked."""
     taken = gathering.identities(set().union(*(share.taken for share in shares)))
     for share in shares:
@@ -95,7 +95,7 @@ def settle(shares: list[Share], gathering: Gathering) -> None:
                 share.tally.add(tally)
 
 
-def outcome_of(run: Run, arguments: Namespace) -> Outcome:
+def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
     """What a run came to, with what pictures are drawn from where a page was asked for."""
     if "html" not in arguments.format:
         return run.outcome()

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cfglint.explain.log_parser import Banner
+    from cfglint.explain.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # what the trainer shows as epochs when the data set has no length: sys.maxsize
 FLOOR = (4, 51, 3)
@@ -34,7 +34,7 @@ class Explanation:
 
     __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
 
-    def __init__(self, banner: Banner) -> None:
+    def __init__(self, banner: TrainingBanner) -> None:
         self.banner = banner
         self.data_parallel: int | None = None
         self.batches: int | None = None
@@ -62,7 +62,7 @@ class Difference:
         self.place = place
 
 
-def explain(banner: Banner) -> Explanation:
+def explain(banner: TrainingBanner) -> Explanation:
     """Everything that a banner's numbers tell."""
     found = Explanation(banner)
     find_devices(found)

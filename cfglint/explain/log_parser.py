@@ -61,7 +61,7 @@ _RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
 _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 
 
-class Banner:
+class TrainingBanner:
     """What one training run announced: `line` is where, `framework` whose banner it is.
 
     `numbers` holds what is printed, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
@@ -98,22 +98,22 @@ def is_log(lines: Iterable[str]) -> bool:
     return any(start in line for line in lines for start, _ in STARTS)
 
 
-def read(lines: Iterable[str]) -> list[Banner]:
+def read(lines: Iterable[str]) -> list[TrainingBanner]:
     """The banners of a log in their order, one for every run that began.
 
     A launcher and its workers may print the same arguments: equal neighbours count once, and DeepSpeed's own
     lines only where nobody else announces the run.
     """
-    reader = _Reader()
+    loader = _Loader()
     for number, text in pieces(lines):
-        reader.take(number, text)
-    banners = [each for each in reader.banners if each.numbers]
+        loader.take(number, text)
+    banners = [each for each in loader.banners if each.numbers]
     if any(each.framework != DEEPSPEED for each in banners):
         banners = [each for each in banners if each.framework != DEEPSPEED]
     return [each for before, each in zip([None, *banners], banners, strict=False) if not repeats(before, each)]
 
 
-def repeats(before: Banner | None, banner: Banner) -> bool:
+def repeats(before: TrainingBanner | None, banner: TrainingBanner) -> bool:
     """Whether a list of arguments is the one before it, printed by another process."""
     return before is not None and banner.framework == before.framework != HUGGINGFACE and banner.numbers == before.numbers
 
@@ -127,7 +127,7 @@ def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         number += line.endswith("\n")  # a line without an end may come in parts
 
 
-class _Reader:
+class _Loader:
     """Goes through a log and keeps the banners that are still being printed.
 
     Several processes may print theirs at the same time, line by line: a number belongs to the first open
@@ -135,8 +135,8 @@ class _Reader:
     """
 
     def __init__(self) -> None:
-        self.banners: list[Banner] = []
-        self.open: list[Banner] = []
+        self.banners: list[TrainingBanner] = []
+        self.open: list[TrainingBanner] = []
         self.release: str | None = None
         self.max_steps_given = False
         self.world_size: int | None = None
@@ -151,7 +151,7 @@ class _Reader:
         self._remember(text)
 
     def _begin(self, number: int, text: str, start: str, framework: str) -> None:
-        banner = Banner(number, framework, self.release, self.max_steps_given, text.partition(start)[0])
+        banner = TrainingBanner(number, framework, self.release, self.max_steps_given, text.partition(start)[0])
         if self.world_size is not None and framework == HUGGINGFACE:
             banner.numbers["gpus"] = self.world_size
         self.banners.append(banner)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.frameworks.base import Batch
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),
@@ -26,10 +26,10 @@ LAYOUT = (
 )
 
 
-class Account:
+class RunSummary:
     """A run in lines: `items` by group, what is `assumed` of the launch, and the `errors` that it would die of."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: CheckedRun) -> None:
         self.run = run
         self.items: list[Item] = []
         self.assumed: list[str] = []
@@ -58,7 +58,7 @@ class Account:
 
     def _tell_launch(self, batch: Batch, own: list[Item]) -> None:
         facts, layout = self.run.facts, batch.layout
-        told_by = facts.gpus_from if layout.gpus == facts.gpus else "the files"
+        told_by = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, told_by, needs=self._gpus)
         if layout.gpus is None and batch.problem is None:
             self._tell_implied()
@@ -116,7 +116,7 @@ class Account:
         return [item for item in self.items if item.unknown]
 
 
-def readable(run: Run) -> bool:
+def readable(run: CheckedRun) -> bool:
     """Whether the framework gets as far as the values of its files."""
     return bool(run.configs) and not run.configs[0].load_problems
 
@@ -150,7 +150,7 @@ def origin(item: Item) -> str:
     return setting.place
 
 
-def table(account: Account) -> dict[str, Any]:
+def table(account: RunSummary) -> dict[str, Any]:
     """The account as plain values: what `check` says of the run, and its settings."""
     return {
         **account.run.outcome().entry(),
@@ -159,27 +159,27 @@ def table(account: Account) -> dict[str, Any]:
     }
 
 
-def context(account: Account) -> Context:
+def context(account: RunSummary) -> Context:
     """What pictures of the run are drawn from."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
     return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole)
 
 
-def pictured(account: Account) -> Outcome:
+def pictured(account: RunSummary) -> Outcome:
     """The outcome of an account's run with its context."""
     outcome = account.run.outcome()
     outcome.context = context(account)
     return outcome
 
 
-def explained(run: Run) -> Outcome:
+def explained(run: CheckedRun) -> Outcome:
     """The outcome of a run with its context; what breaks the account is told like every bug of ours."""
     try:
-        return pictured(Account(run))
-    except Exception as wrong:
+        return pictured(RunSummary(run))
+    except Exception as error:
         outcome = run.outcome()
-        outcome.diagnostics.append(internal("explaining the run", wrong, run.documents[0]))
+        outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
         return outcome
 
 

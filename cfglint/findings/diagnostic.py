@@ -1,4 +1,4 @@
-"""What cfglint has to say about a place in a file, as plain values that reports print."""
+"""Findings as plain values for the reports: a diagnostic, its place, its fix, and the outcome of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INFO = "info"
 SEVERITIES = (INFO, WARNING, ERROR)
 STAGES = ("load", "config", "init", "first-step")
 
-# Codes that the exit status, baselines and comments treat in a way of their own.
+# Codes that the exit status, baselines and ignore comments treat specially.
 INTERNAL = "INT000"
 UNUSED_IGNORE = "SUP001"
 
@@ -23,7 +23,7 @@ LONGEST = 1000  # characters of a text that quotes values
 
 
 def clipped(text: str) -> str:
-    """A text without its middle where a value in it fills the screen."""
+    """A text shortened in the middle where it is longer than a screen."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
@@ -64,9 +64,9 @@ class FileEdit:
 
 
 class Fix:
-    """What mends a finding, as edits of the text and as the changes to the tree that they stand for.
+    """What fixes a finding, as edits of the text and as the changes of the tree that they implement.
 
-    Safe: the run's mathematics stays what it was, or the run could not have started.
+    Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
     """
 
     __slots__ = ("changes", "edits", "safe", "title")
@@ -79,16 +79,22 @@ class Fix:
 
 
 class Diagnostic:
-    """One finding at its place, with everything that a report may show."""
+    """One finding at its place, with everything that a report may show.
+
+    `message` says in one line what is wrong with which key. `note` is a consequence that is not an exception, `help`
+    the remedy, with the value to write.
+    """
 
     __slots__ = (
         "code",
         "exception",
         "fails_at",
         "fix",
+        "help",
         "key",
         "message",
         "name",
+        "note",
         "place",
         "related",
         "severity",
@@ -107,6 +113,8 @@ class Diagnostic:
         exception: str | None = None,
         related: tuple[tuple[Place, str], ...] = (),
         fix: Fix | None = None,
+        note: str | None = None,
+        help: str | None = None,  # noqa: A002
     ) -> None:
         self.code = code
         self.name = name
@@ -118,11 +126,13 @@ class Diagnostic:
         self.exception = exception
         self.related = related
         self.fix = fix
-        self.suppressed: str | None = None  # by what a reader silenced it: a comment, a configuration, a baseline
+        self.note = note
+        self.help = help
+        self.suppressed: str | None = None  # what suppresses it: a comment, a configuration, a baseline
 
 
 class Context:
-    """What a report with pictures shows beside the findings, as plain values.
+    """What a report with diagrams shows in addition to the findings, as plain values.
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
@@ -142,7 +152,7 @@ class Context:
 
 
 class Outcome:
-    """What a run came to, as plain values: the entry of `runs` in the JSON output. `context` is there where it was asked for."""
+    """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request."""
 
     __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "resolved", "target", "verdict")
 

@@ -1,4 +1,4 @@
-"""What a rule is: one function with its code, its claim and its manual page, found by being decorated."""
+"""Rules: a function with a code, a name, a severity, examples and a manual page, registered by a decorator."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RUN = "run"
 
 
 class Finding:
-    """What a rule yields: a setting, what is wrong with it, and what a reader needs to act.
+    """What a rule yields: a setting and, in one line, what is wrong with it.
 
-    `exception`, `fails_at` and `severity` default to the rule's own. `consumer_only` says that only the
-    reader that the kind names would stumble: without a declared kind such an error is a warning.
-    `on_key` puts the finding on the key instead of the value.
+    `related` are the other settings that take part, `note` a consequence that is not an exception, `help` the remedy.
+    `exception`, `fails_at` and `severity` default to the rule's own. `consumer_only`: only the parser of the declared
+    kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
     """
 
-    __slots__ = ("consumer_only", "exception", "fails_at", "fix", "message", "on_key", "related", "setting", "severity")
+    __slots__ = ("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "on_key", "related", "setting", "severity")
 
     def __init__(
         self,
@@ -41,6 +41,8 @@ class Finding:
         severity: str | None = None,
         consumer_only: bool = False,
         on_key: bool = False,
+        note: str | None = None,
+        help: str | None = None,  # noqa: A002
     ) -> None:
         self.setting = setting
         self.message = message
@@ -51,14 +53,16 @@ class Finding:
         self.severity = severity
         self.consumer_only = consumer_only
         self.on_key = on_key
+        self.note = note
+        self.help = help
 
 
 class Rule:
-    """A check and its claim.
+    """A check and what it predicts.
 
-    `fragment` is what becomes of an error when the file may be a part of a run. `scope` is what the check is
-    called with: every config, or the run as a whole. `by_version`: what is found holds for some releases only,
-    so its fix is safe only where somebody said which release is meant.
+    `when_partial` is what happens to an error when the files may be only a part of the run. `scope` is what the check
+    is called with: each config, or the complete run. `by_version`: the finding holds for some releases only, so its
+    fix is safe only where the release is specified. `old_names` are accepted wherever names are.
     """
 
     __slots__ = (
@@ -69,13 +73,14 @@ class Rule:
         "example",
         "fails_at",
         "fixed",
-        "fragment",
         "good",
         "kinds",
         "name",
+        "old_names",
         "raises",
         "scope",
         "severity",
+        "when_partial",
     )
 
     def __init__(
@@ -86,7 +91,7 @@ class Rule:
         kinds: tuple[str, ...],
         fails_at: str | None,
         raises: str | None,
-        fragment: str,
+        when_partial: str,
         bad: str | dict[str, str],
         good: str | dict[str, str],
         fixed: str | None,
@@ -94,6 +99,7 @@ class Rule:
         check: Check,
         scope: str = CONFIG,
         by_version: bool = False,
+        old_names: tuple[str, ...] = (),
     ) -> None:
         self.code = code
         self.name = name
@@ -101,7 +107,7 @@ class Rule:
         self.kinds = kinds
         self.fails_at = fails_at
         self.raises = raises
-        self.fragment = fragment
+        self.when_partial = when_partial
         self.bad = bad
         self.good = good
         self.fixed = fixed
@@ -109,6 +115,12 @@ class Rule:
         self.check = check
         self.scope = scope
         self.by_version = by_version
+        self.old_names = old_names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the names of earlier releases."""
+        return (self.name, *self.old_names)
 
     @property
     def page(self) -> str:
@@ -121,6 +133,11 @@ class Rule:
 RULES: list[Rule] = []
 
 
+def names_of(code: str) -> tuple[str, ...]:
+    """The current and the old names of the rule with a code; nothing for a code whose rule is not loaded."""
+    return next((each.names for each in RULES if each.code == code), ())
+
+
 def rule(
     code: str,
     name: str,
@@ -129,13 +146,14 @@ def rule(
     kinds: tuple[str, ...] = (),
     fails_at: str | None = None,
     raises: str | None = None,
-    fragment: str = KEEP,
+    when_partial: str = KEEP,
     bad: str | dict[str, str] = "",
     good: str | dict[str, str] = "",
     fixed: str | None = None,
     example: dict[str, object] | None = None,
     scope: str = CONFIG,
     by_version: bool = False,
+    old_names: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register a check. `kinds` empty means every kind.
 
@@ -146,7 +164,23 @@ def rule(
 
     def register(check: Check) -> Check:
         RULES.append(
-            Rule(code, name, severity, kinds, fails_at, raises, fragment, bad, good, fixed, example or {}, check, scope, by_version)
+            Rule(
+                code,
+                name,
+                severity,
+                kinds,
+                fails_at,
+                raises,
+                when_partial,
+                bad,
+                good,
+                fixed,
+                example or {},
+                check,
+                scope,
+                by_version,
+                old_names,
+            )
         )
         return check
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,25 +33,25 @@ def framework(kind: str) -> Framework:
     return _loaded[kind]
 
 
-def recognise(document: Document) -> tuple[str | None, int]:
+def detect(document: Document) -> tuple[str | None, int]:
     """(kind, how sure) of a document; (None, UNCLEAR) where several kinds claim it or it only looks like one."""
     best: list[str] = []
-    clearest = STRANGER
+    clearest = NO_MATCH
     for kind in kinds():
-        clarity = framework(kind).recognise(document)
+        clarity = framework(kind).detect(document)
         if clarity > clearest:
             best, clearest = [kind], clarity
         elif clarity and clarity == clearest:
             best.append(kind)
-    if clearest == SURE and len(best) == 1:
-        return best[0], SURE
-    return None, UNCLEAR if clearest else STRANGER
+    if clearest == CERTAIN and len(best) == 1:
+        return best[0], CERTAIN
+    return None, MAYBE if clearest else NO_MATCH
 
 
-def relative(document: Document) -> str | None:
+def related_tool(document: Document) -> str | None:
     """The name of a tool whose file this is and that has no kind here yet, such as LLaMA-Factory."""
     for kind in kinds():
-        name = framework(kind).relative(document)
+        name = framework(kind).related_tool(document)
         if name:
             return name
     return None

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.summary import Account
-    from cfglint.project.policy_schema import House
+    from cfglint.frameworks.summary import Summary
+    from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Path, Problem
-    from cfglint.source.loaders import Reader
+    from cfglint.source.loaders import Loader
 
     Version = tuple[int, ...]
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
 
-STRANGER = 0
-UNCLEAR = 1
-SURE = 2
+NO_MATCH = 0
+MAYBE = 1
+CERTAIN = 2
 
 
-class Facts:
+class LaunchFacts:
     """What is known of a launch beside the files.
 
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
@@ -42,7 +42,7 @@ class Facts:
         "folder",
         "from_gpus",
         "gpus",
-        "gpus_from",
+        "gpus_source",
         "house",
         "num_examples",
         "overrides",
@@ -63,10 +63,10 @@ class Facts:
         strict_keys: bool = False,
         overrides: tuple[Override, ...] = (),
         from_gpus: int | None = None,
-        gpus_from: str = "--gpus",
+        gpus_source: str = "--gpus",
         folder: str = "",
         promises: dict[str, int] | None = None,
-        house: House | None = None,
+        house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
     ) -> None:
         self.gpus = gpus
@@ -77,7 +77,7 @@ class Facts:
         self.strict_keys = strict_keys
         self.overrides = overrides
         self.from_gpus = from_gpus
-        self.gpus_from = gpus_from
+        self.gpus_source = gpus_source
         self.folder = folder
         self.promises = promises or {}
         self.house = house
@@ -88,9 +88,9 @@ class Facts:
         version = parse_version(self.target.get(package, newest))
         return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
 
-    def but(self, **changes: Any) -> Facts:
+    def but(self, **changes: Any) -> LaunchFacts:
         """The same facts with some changed."""
-        return Facts(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+        return LaunchFacts(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
 
 _versions: dict[str, Version] = {}
@@ -193,10 +193,10 @@ class Config:
     """
 
     framework: Framework
-    disputed: Collection[str] = ()
+    mismatched_keys: Collection[str] = ()
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
-    def __init__(self, documents: list[Document], facts: Facts) -> None:
+    def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         self.documents = documents
         self.facts = facts
         self.values: dict[Any, Any] = {}
@@ -242,7 +242,7 @@ class Config:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
-    def account(self) -> Account:
+    def account(self) -> Summary:
         """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
         return self.framework.account(self)
 
@@ -316,14 +316,16 @@ class Framework:
     title = ""
     package = ""
     newest = ""
-    referable = False  # whether files of another kind may name a file of this kind
-    launches = False  # whether files of this kind start a run that a file of another kind describes
+    can_be_referenced = False  # whether files of another kind may name a file of this kind
+    base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
+    replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
+    is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
-    def recognise(self, document: Document) -> int:
+    def detect(self, document: Document) -> int:
         """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
 
-    def relative(self, document: Document) -> str | None:
+    def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""
         return None
 
@@ -339,11 +341,11 @@ class Framework:
         """(key path, file named there, kind of that file) for files that a file pulls into its run."""
         return []
 
-    def launched_gpus(self, document: Document, facts: Facts) -> tuple[int, str] | None:
+    def launched_gpus(self, document: Document, facts: LaunchFacts) -> tuple[int, str] | None:
         """(GPUs, where it says so) that a file of this kind starts a run on; None where it does not tell."""
         return None
 
-    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that the files come to, in the order given."""
         raise NotImplementedError
 
@@ -355,7 +357,7 @@ class Framework:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
 
-    def account(self, config: Any) -> Account:
+    def account(self, config: Any) -> Summary:
         """A config of this kind for people; see `Config.account`."""
         raise NotImplementedError
 
@@ -363,6 +365,6 @@ class Framework:
         """Import the rules of this kind, which registers them."""
         raise NotImplementedError
 
-    def reader(self, document: Document, facts: Facts) -> Reader:
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The reader that this framework takes the file with."""
         raise NotImplementedError

@@ -71,14 +71,14 @@ def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    from cfglint.source.time_limit import OutOfPatience, Patience
+    from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
     try:
         if Growth(values).of(values) > MOST_RESOLVED:
             return values
-        with Patience(SECONDS):
+        with TimeLimit(SECONDS):
             resolved: Any = OmegaConf.to_container(OmegaConf.create(followed_alone(values)), resolve=True)
-    except (OmegaConfBaseException, OutOfPatience, RecursionError, ValueError, TypeError):
+    except (OmegaConfBaseException, TimeLimitExceeded, RecursionError, ValueError, TypeError):
         return values
     return dict(resolved) if isinstance(resolved, dict) else values
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Reader = Callable[[Any], Any]
+    Loader = Callable[[Any], Any]
 
 TRUE_WORDS = ("1", "on", "t", "true", "y", "yes")
 FALSE_WORDS = ("0", "off", "f", "false", "n", "no")
@@ -120,11 +120,11 @@ def items(value: Any) -> list[Any]:
     raise Refused("Input should be a valid list")
 
 
-def items_of(reader: Reader) -> Reader:
+def items_of(loader: Loader) -> Loader:
     """`list[...]`, each item read by `reader`."""
 
     def read(value: Any) -> list[Any]:
-        return [reader(item) for item in items(value)]
+        return [loader(item) for item in items(value)]
 
     return read
 
@@ -141,16 +141,16 @@ def anything(value: Any) -> Any:
     return value
 
 
-def optional(reader: Reader) -> Reader:
+def optional(loader: Loader) -> Loader:
     """`Optional[...]`: null, or what `reader` takes."""
 
     def read(value: Any) -> Any:
-        return None if value is None else reader(value)
+        return None if value is None else loader(value)
 
     return read
 
 
-def one_of(*choices: str) -> Reader:
+def one_of(*choices: str) -> Loader:
     """A string out of `choices`, spelled exactly."""
 
     def read(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import pointer
+from cfglint.source.document import SCALAR, pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,18 @@ class Setting:
     def written(self) -> bool:
         """Whether a file says it."""
         return self.origin == WRITTEN
+
+    @property
+    def spelled(self) -> str:
+        """The value as its file spells it, where that is a scalar on one line; else as JSON spells it."""
+        from cfglint.findings.wording import LONGEST_VALUE, spelled
+
+        node = self.node
+        if not self.written or self.document is None or node is None or node.kind != SCALAR:
+            return spelled(self.value)
+        source = self.document.text[node.start : node.end]
+        fits = source and "\n" not in source and len(source) <= LONGEST_VALUE
+        return source if fits else spelled(self.value)
 
     @property
     def place(self) -> str:

@@ -42,7 +42,7 @@ class Item:
         return self.setting.value is None and bool(self.needs)
 
 
-class Account:
+class Summary:
     """The lines of one config in their order, what is assumed of its launch, and the steps at which it evaluates and saves."""
 
     def __init__(self, package: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.new.generated import Generated
-    from cfglint.new.job_spec import Job
+    from cfglint.new.job_spec import JobSpec
 
 KINDS = ("deepspeed", "huggingface", "neox", "accelerate")
 RUN = "run"
@@ -22,7 +22,7 @@ def takes(kind: str, framework: str = "huggingface") -> frozenset[str]:
     return taken
 
 
-def generate(kind: str, job: Job, framework: str = "huggingface", folder: str = "") -> Generated:
+def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: str = "") -> Generated:
     """The files of a kind, or with `run` the set of a framework; `folder` is where they will lie, seen from where the job is started.
 
     Raises `cfglint.new.job_spec.Contradiction` where the facts do not go together, do not suffice or cannot be said

@@ -8,7 +8,7 @@ from cfglint.new.job_spec import COMMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import Job
+    from cfglint.new.job_spec import JobSpec
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"
@@ -17,7 +17,7 @@ WORDS = {"bf16": "bf16", "fp16": "fp16", "fp32": "no"}
 BEYOND = "the script's own, a launch file only starts processes"
 
 
-def launch(job: Job, folder: str = "") -> Generated:
+def launch(job: JobSpec, folder: str = "") -> Generated:
     """The file for a script of which nothing else is known."""
     job.refuse_beyond(TAKES, BEYOND)
     keys = processes(job)
@@ -28,13 +28,13 @@ def launch(job: Job, folder: str = "") -> Generated:
     return Generated([GeneratedFile(NAME, KIND, keys)], None, (f"start it with: {launcher(job, folder)} your_script.py",))
 
 
-def launcher(job: Job, folder: str) -> str:
+def launcher(job: JobSpec, folder: str) -> str:
     """The command that starts a script, on every machine."""
     ranks = " --machine_rank RANK --main_process_ip ADDRESS_OF_THE_FIRST" if choices.nodes(job) > 1 else ""
     return f"accelerate launch --config_file {inside(folder, NAME)}{ranks}"
 
 
-def beside_a_trainer(job: Job, deepspeed_file: str) -> GeneratedFile:
+def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
     """The file for a trainer that runs under DeepSpeed: the precision and the rest stand in the files of those two."""
     keys = processes(job)
     section = "deepspeed_config"
@@ -45,7 +45,7 @@ def beside_a_trainer(job: Job, deepspeed_file: str) -> GeneratedFile:
     return GeneratedFile(NAME, KIND, keys)
 
 
-def processes(job: Job) -> Keys:
+def processes(job: JobSpec) -> Keys:
     """Machines, processes and the way to start them."""
     keys = Keys()
     gpus, machines = job.needed_gpus(), choices.nodes(job)
@@ -59,7 +59,7 @@ def processes(job: Job) -> Keys:
     return keys
 
 
-def engine(keys: Keys, job: Job) -> None:
+def engine(keys: Keys, job: JobSpec) -> None:
     """The DeepSpeed block, for a script without a DeepSpeed file."""
     section = "deepspeed_config"
     keys.add(f"{section}.zero_stage", job.zero, deepspeed.SHARDS[job.zero or 0])
@@ -79,13 +79,13 @@ def engine(keys: Keys, job: Job) -> None:
     every_machine(keys, job)
 
 
-def sharded_while_built(keys: Keys, job: Job) -> None:
+def sharded_while_built(keys: Keys, job: JobSpec) -> None:
     """At stage 3 no process ever holds the whole model."""
     if job.zero == 3:
         keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built, so that it never has to fit whole")
 
 
-def every_machine(keys: Keys, job: Job) -> None:
+def every_machine(keys: Keys, job: JobSpec) -> None:
     """The launcher that needs no hostfile and no password-less ssh."""
     if choices.nodes(job) > 1:
         why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"

@@ -9,7 +9,7 @@ from cfglint.new.job_spec import Contradiction, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import Job
+    from cfglint.new.job_spec import JobSpec
 
 GPUS_PER_NODE = 8
 PRECISION = "bf16"
@@ -50,7 +50,7 @@ class Chosen:
         return f"for a global batch of {self.split.global_batch}; on other GPU counts `cfglint fix --gpus N` keeps it"
 
 
-def batch(job: Job, cap: Choice) -> Chosen:
+def batch(job: JobSpec, cap: Choice) -> Chosen:
     """The split of the job's global batch; `cap` bounds the micro batch where nobody did.
 
     Without a global batch it is the micro batch on every replica, once for each pipeline stage.
@@ -106,21 +106,21 @@ def told(solution: Solution) -> str:
     return text
 
 
-def total_steps(job: Job, global_batch: int, seq_length: int | None) -> int | None:
+def total_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> int | None:
     """The optimizer steps that were asked for, in steps or in tokens; None for a run in epochs, or of unknown length."""
     if job.tokens is not None and seq_length:
         return ceil(job.tokens / (global_batch * seq_length))
     return job.steps
 
 
-def why_steps(job: Job, global_batch: int, seq_length: int | None) -> str:
+def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
     """Where a number of steps comes from."""
     if job.tokens is None:
         return ""
     return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} a step"
 
 
-def warmup_steps(job: Job, total: int | None) -> int | None:
+def warmup_steps(job: JobSpec, total: int | None) -> int | None:
     """Steps of warm-up of a run whose total has to be known for a share of it; Contradiction where it is not, or too short."""
     if not job.warmup:
         return None
@@ -137,7 +137,7 @@ def fitting_warmup(steps: int, total: int | None) -> None:
         raise Contradiction(f"--warmup {steps}: the run is over after {total} steps, before the learning rate gets there")
 
 
-def nodes(job: Job) -> int:
+def nodes(job: JobSpec) -> int:
     """Machines of the job, full of GPUs but for a single one; Contradiction where the GPUs leave one half empty."""
     gpus, each = job.needed_gpus(), job.gpus_per_node or GPUS_PER_NODE
     if gpus <= each:
@@ -147,12 +147,12 @@ def nodes(job: Job) -> int:
     return gpus // each
 
 
-def deepspeed_launcher(job: Job) -> str:
+def deepspeed_launcher(job: JobSpec) -> str:
     """The launcher of DeepSpeed, which starts the other machines itself."""
     return f"deepspeed --num_gpus {job.gpus}" if nodes(job) == 1 else "deepspeed --hostfile hostfile"
 
 
-def torch_launcher(job: Job) -> str:
+def torch_launcher(job: JobSpec) -> str:
     """The launcher of torch, started on every machine; none for one GPU."""
     machines = nodes(job)
     each = f"--nproc_per_node {job.needed_gpus() // machines}"
@@ -161,18 +161,18 @@ def torch_launcher(job: Job) -> str:
     return f"torchrun --nnodes {machines} {each} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST"
 
 
-def made_for(job: Job) -> str:
+def made_for(job: JobSpec) -> str:
     """The line above the keys of a file that is bound to its GPU count."""
     gpus, machines = job.needed_gpus(), nodes(job)
     return f"Made for {gpus} GPU{'s' if gpus > 1 else ''}" + (f" on {machines} machines." if machines > 1 else ".")
 
 
-def precision(job: Job) -> tuple[str, str]:
+def precision(job: JobSpec) -> tuple[str, str]:
     """(precision, why); bf16 where nobody said."""
     return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
 
 
-def rate(job: Job, default: float, why: str) -> tuple[float, str]:
+def rate(job: JobSpec, default: float, why: str) -> tuple[float, str]:
     """(learning rate, why); the framework's default where nobody said and all weights are trained."""
     if job.learning_rate is not None:
         return job.learning_rate, ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
     Path = tuple[str, ...]
 
@@ -45,7 +45,7 @@ COSINE_FLOOR = 1.0e-4  # of the rate; deepspeed 0.19.8 runtime/lr_schedules.py:8
 class Existing:
     """What a run says: `facts` for a `Job`, `places` of those that are written, and `left`, what is written and is no fact."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: CheckedRun) -> None:
         self.facts: dict[str, Any] = {}
         self.places: dict[str, Setting] = {}
         self._used: set[tuple[Config, Path]] = set()
@@ -81,7 +81,7 @@ class Existing:
             self.facts.pop(name, None)
         return [self.places.pop(name) for name in names if name in self.places]
 
-    def _batch(self, run: Run) -> None:
+    def _batch(self, run: CheckedRun) -> None:
         from cfglint.rewrite.retarget import today
         from cfglint.run.loaded import integer
 

@@ -11,7 +11,7 @@ from cfglint.new.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import Job
+    from cfglint.new.job_spec import JobSpec
 
 KIND = "deepspeed"
 NAME = "ds_config.json"
@@ -30,7 +30,7 @@ TAKES = TRAINING | {"lora"}
 BEYOND = "a DeepSpeed file has no words for it; how a model is split is told in code"
 
 
-def own(job: Job, folder: str = "") -> Generated:
+def own(job: JobSpec, folder: str = "") -> Generated:
     """The config of a run without a trainer: `deepspeed.initialize` gets nothing else."""
     job.refuse_beyond(TAKES, BEYOND)
     chosen = choices.batch(job, SMALLEST)
@@ -50,7 +50,7 @@ def own(job: Job, folder: str = "") -> Generated:
     return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, start))
 
 
-def of_a_trainer(job: Job, why_stage: str = "") -> GeneratedFile:
+def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
     """The part of a trainer's run that only DeepSpeed knows; `auto` where the trainer fills in what its file says.
 
     `why_stage` says where the stage comes from when nobody asked for it.
@@ -77,7 +77,7 @@ def batch(keys: Keys, chosen: Chosen) -> None:
     keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
 
 
-def zero(keys: Keys, job: Job, why_stage: str = "") -> None:
+def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
     """The section of ZeRO with what is moved to the CPU."""
     stage = job.zero or 0
     keys.add("zero_optimization.stage", stage, SHARDS[stage] + (f"; {why_stage}" if why_stage else ""))
@@ -88,7 +88,7 @@ def zero(keys: Keys, job: Job, why_stage: str = "") -> None:
             keys.add(f"zero_optimization.{section}.pin_memory", True, "copies do not block; the default from 0.19.5 on")
 
 
-def optimizer(keys: Keys, job: Job) -> None:
+def optimizer(keys: Keys, job: JobSpec) -> None:
     """The optimizer with its rate; SGD, which DeepSpeed has not tried with ZeRO, with leave to be used."""
     name = job.optimizer or "adamw"
     job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
@@ -105,7 +105,7 @@ def optimizer(keys: Keys, job: Job) -> None:
         keys.add("zero_allow_untested_optimizer", True, "ZeRO refuses optimizers that DeepSpeed has not tried with it")
 
 
-def schedule(keys: Keys, job: Job, total: int | None) -> None:
+def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
     """The schedule, where one was asked for; a warm-up that is linear, not DeepSpeed's logarithmic default."""
     shape = job.scheduler or ("constant" if job.warmup else None)
     if shape is None or (shape == "constant" and not job.warmup):
@@ -127,7 +127,7 @@ def schedule(keys: Keys, job: Job, total: int | None) -> None:
     keys.add("scheduler.params.warmup_type", "linear", "the default is log, which is nearly up after a few steps")
 
 
-def planned_steps(job: Job, chosen: Chosen) -> int | None:
+def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
     """Optimizer steps of the run; None where its length is not known."""
     total = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if total is None and job.epochs and job.num_examples:

@@ -12,7 +12,7 @@ from cfglint.new.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import Job
+    from cfglint.new.job_spec import JobSpec
 
 KIND = "huggingface"
 NAME = "train.yaml"
@@ -31,7 +31,7 @@ SHARE_SINCE = (5,)  # warmup_steps below 1 is a share
 RENAMED_CHECKPOINTING = (5, 23)
 
 
-def trainer(job: Job, folder: str = "") -> Generated:
+def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The trainer's file, with the DeepSpeed file that it names where ZeRO was asked for."""
     file, chosen = trainer_file(job, folder)
     files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
@@ -39,7 +39,7 @@ def trainer(job: Job, folder: str = "") -> Generated:
     return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {inside(folder, NAME)}"))
 
 
-def matching_set(job: Job, folder: str = "") -> Generated:
+def matching_set(job: JobSpec, folder: str = "") -> Generated:
     """Trainer, DeepSpeed and accelerate files for one launch."""
     why = "" if job.zero is not None else "accelerate's own default"
     job = job.but(zero=ZERO) if why else job
@@ -49,7 +49,7 @@ def matching_set(job: Job, folder: str = "") -> Generated:
     return Generated(files, chosen.split, notes(job, chosen, command))
 
 
-def notes(job: Job, chosen: Chosen, command: str) -> tuple[str, ...]:
+def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
     """What the files cannot say."""
     told = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
@@ -61,7 +61,7 @@ def notes(job: Job, chosen: Chosen, command: str) -> tuple[str, ...]:
     return tuple(told)
 
 
-def trainer_file(job: Job, folder: str) -> tuple[GeneratedFile, Chosen]:
+def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
     """The trainer's file and the batch that it comes to."""
     job.refuse_beyond(TAKES, BEYOND)
     chosen = choices.batch(job, USUAL)
@@ -81,7 +81,7 @@ def trainer_file(job: Job, folder: str) -> tuple[GeneratedFile, Chosen]:
     return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
 
 
-def length(keys: Keys, job: Job, chosen: Chosen) -> int | None:
+def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
     """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
@@ -92,14 +92,14 @@ def length(keys: Keys, job: Job, chosen: Chosen) -> int | None:
     return None if job.num_examples is None else predicted(job, chosen, epochs)
 
 
-def predicted(job: Job, chosen: Chosen, epochs: float) -> int:
+def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
     """Optimizer steps of a run in epochs."""
     batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
     version = job.version("transformers")
     return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
 
 
-def rates(keys: Keys, job: Job, total: int | None) -> None:
+def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Optimizer, learning rate and its schedule."""
     name = job.optimizer or "adamw"
     spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "a trainer")
@@ -116,7 +116,7 @@ def rates(keys: Keys, job: Job, total: int | None) -> None:
     keys.add_known("max_grad_norm", job.clipping, default=1.0)
 
 
-def schedule(keys: Keys, job: Job) -> None:
+def schedule(keys: Keys, job: JobSpec) -> None:
     """The shape of the schedule, down to the lowest rate where that is not 0."""
     lowest = job.min_learning_rate
     if job.scheduler == "constant":
@@ -132,7 +132,7 @@ def schedule(keys: Keys, job: Job) -> None:
         keys.add("lr_scheduler_kwargs.lr_end", lowest)
 
 
-def warmup(keys: Keys, job: Job, total: int | None) -> None:
+def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Warm-up in steps or as a share, in the spelling of the release."""
     if not job.warmup:
         return
@@ -148,14 +148,14 @@ def warmup(keys: Keys, job: Job, total: int | None) -> None:
         keys.add("warmup_ratio", job.warmup, "a share of all steps; from 5.0 on it is written as warmup_steps")
 
 
-def precision(keys: Keys, job: Job) -> None:
+def precision(keys: Keys, job: JobSpec) -> None:
     """The number format; fp32 is what the trainer does without a word."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
 
 
-def checkpointing(keys: Keys, job: Job) -> None:
+def checkpointing(keys: Keys, job: JobSpec) -> None:
     """Recomputation of activations, which are most of the memory beside an adapter."""
     renamed = job.version("transformers") >= RENAMED_CHECKPOINTING
     name = "activation_checkpointing" if renamed else "gradient_checkpointing"
@@ -164,7 +164,7 @@ def checkpointing(keys: Keys, job: Job) -> None:
         keys.add(f"{name}_kwargs.use_reentrant", False, "the reentrant one loses the gradients of an adapter over frozen weights")
 
 
-def logging(keys: Keys, job: Job, total: int | None) -> None:
+def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Log lines often enough for a curve, also in a short run; checkpoints where somebody said when."""
     every = job.logging_steps or LOGGING
     if total is not None and every > total:

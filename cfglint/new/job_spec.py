@@ -42,7 +42,7 @@ class Unreachable(Exception):
     """A global batch or a layout that these GPUs cannot have; the text names what they can."""
 
 
-class Job:
+class JobSpec:
     """The facts of a job; None where nobody said.
 
     `global_batch` counts samples of one optimizer step. `warmup` is a share of the run below 1, and steps from 1
@@ -103,9 +103,9 @@ class Job:
             raise TypeError(f"no such fact: {', '.join(known)}")
         self._check()
 
-    def but(self, **changes: Any) -> Job:
+    def but(self, **changes: Any) -> JobSpec:
         """The same job with some facts changed."""
-        return Job(**{**self.known(), **changes})
+        return JobSpec(**{**self.known(), **changes})
 
     def known(self) -> dict[str, Any]:
         """The facts that somebody said."""

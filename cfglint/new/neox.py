@@ -13,7 +13,7 @@ from cfglint.new.models import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import Job
+    from cfglint.new.job_spec import JobSpec
 
 KIND = "neox"
 MODEL = "model.yml"  # the launcher adds .yml to any other ending
@@ -29,14 +29,14 @@ TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing
 BEYOND = "GPT-NeoX has no adapters"
 
 
-def whole(job: Job, folder: str = "") -> Generated:
+def whole(job: JobSpec, folder: str = "") -> Generated:
     """Everything in one file."""
     model, shape, chosen = model_keys(job)
     cluster_keys(model, job, shape)
     return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(chosen, inside(folder, MODEL)))
 
 
-def pair(job: Job, folder: str = "") -> Generated:
+def pair(job: JobSpec, folder: str = "") -> Generated:
     """The model with its training, and the paths and machines of this cluster; no key stands in both."""
     model, shape, chosen = model_keys(job)
     cluster = Keys()
@@ -51,7 +51,7 @@ def notes(chosen: Chosen, names: str) -> tuple[str, ...]:
     return (chosen.equation, f"start it with: python deepy.py train.py {names}")
 
 
-def model_keys(job: Job) -> tuple[Keys, Shape, Chosen]:
+def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
     """Layout, sizes, batch, optimizer and length of the run."""
     job.refuse_beyond(TAKES, BEYOND)
     shape = shape_of(job)
@@ -74,7 +74,7 @@ def model_keys(job: Job) -> tuple[Keys, Shape, Chosen]:
     return keys, shape, chosen
 
 
-def shape_of(job: Job) -> Shape:
+def shape_of(job: JobSpec) -> Shape:
     """The model's sizes, published or in numbers; the rate and micro batch of a shape in numbers are those of the nearest one."""
     given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
     if job.model is not None:
@@ -91,12 +91,12 @@ def shape_of(job: Job) -> Shape:
     return shape
 
 
-def usual(job: Job, shape: Shape) -> Choice:
+def usual(job: JobSpec, shape: Shape) -> Choice:
     """The micro batch where nobody bounds it: what the published file has, for its own sequence length."""
     return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
-def fitting(shape: Shape, job: Job) -> None:
+def fitting(shape: Shape, job: JobSpec) -> None:
     """Raise Contradiction for sizes that do not divide over heads, stages and ranks, or that ZeRO does not go with."""
     ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
     if shape.hidden % shape.heads:
@@ -116,7 +116,7 @@ def fitting(shape: Shape, job: Job) -> None:
         raise Contradiction("--offload-weights: GPT-NeoX keeps the weights on the GPUs; --offload moves the optimizer")
 
 
-def layout(keys: Keys, job: Job) -> None:
+def layout(keys: Keys, job: JobSpec) -> None:
     """Pipeline stages and ranks that share a layer; 0 stages is GPT-NeoX's word for no pipeline engine."""
     stages = job.pipeline_parallel or 1
     engine = stages > 1 or ((job.zero or 0) < 2 and not job.offload)
@@ -131,7 +131,7 @@ def why_stages(engine: bool) -> str:
     return "no pipeline engine: ZeRO 2, 3 and offload do not go with it, and 1 would be one"
 
 
-def sizes(keys: Keys, job: Job, shape: Shape) -> None:
+def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
     """The model."""
     length_ = job.seq_length or shape.seq_length
     keys.add("num_layers", shape.layers, f"configs/{shape.source}" if job.model else "")
@@ -155,7 +155,7 @@ def batch(keys: Keys, chosen: Chosen) -> None:
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
 
 
-def optimizer(keys: Keys, job: Job, shape: Shape) -> None:
+def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
     """Optimizer, rate and decay."""
     name = job.optimizer or "adamw"
     spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
@@ -180,7 +180,7 @@ def optimizer(keys: Keys, job: Job, shape: Shape) -> None:
     keys.add("deepspeed_extra_args.gradient_clipping", clip, "a plain gradient_clipping of 1.0 is dropped as a default, and nothing clips")
 
 
-def zero(keys: Keys, job: Job) -> None:
+def zero(keys: Keys, job: JobSpec) -> None:
     """The section that bfloat16 needs even at stage 0."""
     stage = 1 if job.zero is None else job.zero
     keys.add("zero_optimization.stage", stage, "as the published files have it" if job.zero is None else "")
@@ -188,7 +188,7 @@ def zero(keys: Keys, job: Job) -> None:
         keys.add("zero_optimization.offload_optimizer.device", "cpu")
 
 
-def precision(keys: Keys, job: Job) -> None:
+def precision(keys: Keys, job: JobSpec) -> None:
     """The number format."""
     name, why = choices.precision(job)
     if name == "bf16":
@@ -200,7 +200,7 @@ def precision(keys: Keys, job: Job) -> None:
         keys.add("fp16.loss_scale", 0, "0: the scale follows the overflows")
 
 
-def length(keys: Keys, job: Job, chosen: Chosen, shape: Shape) -> None:
+def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
     """Iterations or epochs, and the share of them that is warm-up."""
     seq_length = job.seq_length or shape.seq_length
     total = choices.total_steps(job, chosen.split.global_batch, seq_length)
@@ -218,7 +218,7 @@ def length(keys: Keys, job: Job, chosen: Chosen, shape: Shape) -> None:
     keys.add_known("log_interval", job.logging_steps, default=100)
 
 
-def planned(job: Job, chosen: Chosen) -> int | None:
+def planned(job: JobSpec, chosen: Chosen) -> int | None:
     """Iterations of a run in epochs, where the number of packed samples is known."""
     if job.num_examples is None or job.epochs is None:
         return None
@@ -226,7 +226,7 @@ def planned(job: Job, chosen: Chosen) -> int | None:
     return steps.neox_train_iters(job.num_examples, split.micro_batch, split.data_parallel, split.accumulation, int(job.epochs))
 
 
-def warmup(job: Job, total: int | None) -> tuple[float, str]:
+def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
     """(share of the run, why); steps become the share that gives exactly them."""
     if job.warmup is None:
         return WARMUP, "a share of the run; GPT-NeoX's own default"
@@ -249,7 +249,7 @@ def share(part: int, total: int) -> float:
     return min((each for each in candidates if each * total >= part), key=lambda each: each * total)
 
 
-def memory(keys: Keys, job: Job) -> None:
+def memory(keys: Keys, job: JobSpec) -> None:
     """Recomputation, which every published file has."""
     if job.checkpointing is not False:
         keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
@@ -257,7 +257,7 @@ def memory(keys: Keys, job: Job) -> None:
             keys.add("partition_activations", True, "each rank keeps its part of what is stored")
 
 
-def cluster_keys(keys: Keys, job: Job, shape: Shape) -> None:
+def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
     """Paths, tokenizer and machines."""
     keys.begin("Paths")
     keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")

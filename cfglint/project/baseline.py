@@ -91,10 +91,10 @@ def read(path: str) -> Baseline:
         raise ConfigurationError(f"baseline {path}: there is none; `cfglint check --baseline {path} --write-baseline` makes it")
     try:
         content = json.loads(read_bytes(path, MAX_SIZE).decode("utf-8"))
-    except FileProblem as wrong:
-        raise ConfigurationError(f"baseline {wrong}") from wrong
-    except (ValueError, RecursionError) as wrong:
-        raise ConfigurationError(f"baseline {path}: not JSON: {wrong}") from wrong
+    except FileProblem as error:
+        raise ConfigurationError(f"baseline {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"baseline {path}: not JSON: {error}") from error
     if not isinstance(content, dict) or content.get("cfglint-baseline") != VERSION or not isinstance(content.get("findings"), list):
         raise ConfigurationError(f"baseline {path}: not a baseline of this version of cfglint; write it again with --write-baseline")
     return Baseline(path, dict(entry(each, path) for each in content["findings"]))

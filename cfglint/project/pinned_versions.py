@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import Facts, Version
+    from cfglint.frameworks.base import LaunchFacts, Version
 
 # The last patch of each minor release, as PyPI has them; a range is answered with the newest that it allows.
 RELEASES = {
@@ -78,7 +78,7 @@ class Repositories:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
 
-    def complete(self, facts: Facts, path: str, packages: Iterable[str]) -> Facts:
+    def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
         """The facts with the versions that the repository of a file gives for packages without a target."""
         missing = [package for package in packages if package in RELEASES and package not in facts.target]
         folders = repository(path) if missing else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source.files import FileProblem, read_bytes
-from cfglint.source.time_limit import OutOfPatience, Patience
+from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MOST = 1000  # violations of one file that are told
 MOST_EXPLOSIONS = 5  # files for which a schema takes too long; it is not held against more
 
 
-class HouseError(Exception):
+class PolicySchemaError(Exception):
     """A house schema that cannot be used; the text says where and why."""
 
 
@@ -37,7 +37,7 @@ class Violation:
         self.message = message
 
 
-class House:
+class PolicySchemas:
     """The schemas of a house by kind; the one under `""` holds for every kind.
 
     HouseError for a schema that breaks the rules of its own dialect or refers to what is not there.
@@ -61,12 +61,12 @@ class House:
         if self.exploded[kind] >= MOST_EXPLOSIONS:
             return [Violation((), f"the house schema is not held against this file: it took too long for {MOST_EXPLOSIONS} others")]
         try:
-            with Patience(SECONDS):
+            with TimeLimit(SECONDS):
                 for error in self.validators[kind].iter_errors(document):
                     found += violations(error)
                     if len(found) >= MOST:
                         break
-        except (OutOfPatience, RecursionError):
+        except (TimeLimitExceeded, RecursionError):
             self.exploded[kind] += 1
             told = f"the house schema needs more than {SECONDS} seconds for this file: a pattern or reference in it explodes"
             found.append(Violation((), told))
@@ -75,10 +75,10 @@ class House:
         return found[:MOST]
 
 
-def load(files: dict[str, str], folder: str) -> House:
+def load(files: dict[str, str], folder: str) -> PolicySchemas:
     """The house whose schemas lie in the files, by kind, relative to a folder. HouseError when one cannot be used."""
     paths = {kind: os.path.join(folder, file) for kind, file in files.items()}
-    return House({kind: read(path) for kind, path in paths.items()}, paths)
+    return PolicySchemas({kind: read(path) for kind, path in paths.items()}, paths)
 
 
 def read(path: str) -> Any:
@@ -88,9 +88,9 @@ def read(path: str) -> Any:
     try:
         return json.loads(read_bytes(path).decode("utf-8-sig"))
     except FileProblem as wrong:
-        raise HouseError(f"house schema {wrong}") from wrong
+        raise PolicySchemaError(f"house schema {wrong}") from wrong
     except (ValueError, RecursionError) as wrong:
-        raise HouseError(f"house schema {path}: not JSON: {wrong}") from wrong
+        raise PolicySchemaError(f"house schema {path}: not JSON: {wrong}") from wrong
 
 
 def validator(schema: Any, path: str) -> Any:
@@ -102,25 +102,25 @@ def validator(schema: Any, path: str) -> Any:
     from referencing.exceptions import Unresolvable
 
     if not isinstance(schema, dict):
-        raise HouseError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
+        raise PolicySchemaError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
     try:
-        with Patience(SECONDS):
+        with TimeLimit(SECONDS):
             dialect = validator_for(schema, default=Draft202012Validator)
             dialect.check_schema(schema)
             check_references(schema, dialect)
             ready = dialect(schema, registry=REGISTRY)
             ready.is_valid({})
-    except OutOfPatience as wrong:
-        raise HouseError(f"{path}: it takes more than {SECONDS} seconds to look through: its references explode") from wrong
+    except TimeLimitExceeded as wrong:
+        raise PolicySchemaError(f"{path}: it takes more than {SECONDS} seconds to look through: its references explode") from wrong
     except SchemaError as wrong:
         where = "/".join(str(step) for step in wrong.absolute_path) or "its top"
-        raise HouseError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong
+        raise PolicySchemaError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong
     except Unresolvable as wrong:
-        raise HouseError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
+        raise PolicySchemaError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
     except RecursionError as wrong:
-        raise HouseError(f"{path}: a reference leads to itself without end") from wrong
+        raise PolicySchemaError(f"{path}: a reference leads to itself without end") from wrong
     except Exception as wrong:  # the dialect of a schema is looked up before anything has checked its name
-        raise HouseError(f"{path}: not a valid JSON Schema: {reason(wrong)}") from wrong
+        raise PolicySchemaError(f"{path}: not a valid JSON Schema: {reason(wrong)}") from wrong
     return ready
 
 

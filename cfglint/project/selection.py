@@ -22,10 +22,11 @@ class Selection:
     """
 
     def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: str | None) -> None:
-        self.select = select if select is not None else project.select
-        self.ignore = ignore if ignore is not None else project.ignore
+        chosen = select if select is not None else project.select
+        self.select = with_codes(chosen) if chosen is not None else None
+        self.ignore = with_codes(ignore if ignore is not None else project.ignore)
         self.fail_on = fail_on or project.fail_on or "error"
-        self.per_file = [(os.path.join(project.folder, glob), chosen) for glob, chosen in project.per_file_ignores.items()]
+        self.per_file = [(os.path.join(project.folder, glob), with_codes(chosen)) for glob, chosen in project.per_file_ignores.items()]
         self._in_file: dict[str, list[str]] = {}
 
     def apply(self, outcome: Outcome) -> None:
@@ -77,6 +78,16 @@ def own_word(diagnostic: Diagnostic) -> bool:
 def matches(code: str, chosen: list[str]) -> bool:
     """Whether a code is in a list of codes and families."""
     return any(code.startswith(each) for each in chosen)
+
+
+def with_codes(chosen: list[str]) -> list[str]:
+    """The codes and families, with names of rules replaced by their codes; a name may be that of an earlier release."""
+    if all(each.isupper() or each.isdigit() for each in chosen):
+        return chosen
+    from cfglint.rules.catalogue import every_rule
+
+    codes = {name: rule.code for rule in every_rule() for name in rule.names}
+    return [codes.get(each, each) for each in chosen]
 
 
 def fits(path: str, glob: str) -> bool:

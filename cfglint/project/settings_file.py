@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from cfglint.project.policy_schema import House
+    from cfglint.project.policy_schema import PolicySchemas
 
 LONGEST_GLOB = 1000
 MOST_GLOBS = 1000
@@ -79,7 +79,7 @@ class Configuration:
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
         self.baseline: str | None = expect(table, "baseline", str, where)
         self.house_schema = house_schema(table, where)
-        self.house: House | None = None  # its schemas, once the command line has loaded them
+        self.house: PolicySchemas | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` has to be a list of tables: [[run]]")
@@ -112,8 +112,8 @@ def written(value: Any, where: str) -> str:
     """A value of `set` as a launch line would have it."""
     try:
         return str(value)
-    except (RecursionError, ValueError) as wrong:
-        raise ConfigurationError(f"{where}: `set` holds a value that cannot be written: {wrong}") from wrong
+    except (RecursionError, ValueError) as error:
+        raise ConfigurationError(f"{where}: `set` holds a value that cannot be written: {error}") from error
 
 
 def quoted(value: Any) -> str:
@@ -184,8 +184,8 @@ def read(path: str) -> Configuration:
     """The configuration of a file. ConfigurationError when it cannot be used."""
     try:
         return take(read_bytes(path), path)
-    except FileProblem as wrong:
-        raise ConfigurationError(str(wrong)) from wrong
+    except FileProblem as error:
+        raise ConfigurationError(str(error)) from error
 
 
 def take(content: bytes, path: str) -> Configuration:
@@ -224,5 +224,5 @@ def parse(content: bytes, path: str) -> dict[str, Any]:
         import tomli as tomllib  # type: ignore[no-redef]
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as wrong:
-        raise ConfigurationError(f"{path}: {wrong}") from wrong
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: {error}") from error

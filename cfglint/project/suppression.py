@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.findings.rule import names_of
 from cfglint.run.loaded import Ignore
 from cfglint.source.document import SEQUENCE, child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.run.loaded import Job
+    from cfglint.run.loaded import LoadedRun
     from cfglint.source.document import Document
 
 COMMENT = "comment"
@@ -20,7 +21,7 @@ MEANT = re.compile(r"[#/*]+\s*cfglint:")  # a comment that speaks to nobody but 
 CODE = re.compile(r"[^\s,]+")
 
 
-def silence(run: Job, found: list[Diagnostic]) -> list[Diagnostic]:
+def silence(run: LoadedRun, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files silence; the diagnostics of comments that silence nothing."""
     documents = {document.path: document for document in run.documents}
     ignores = {path: ignores_in(document) for path, document in documents.items()}
@@ -56,7 +57,7 @@ def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[
     """(file, line, code) of the ignores that silence a finding: on the line of its place, or of its key, whose value may start below."""
     code = diagnostic.code
     lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
-    names = [code[:end] for end in range(1, len(code) + 1)]
+    names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
     return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
 
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import Account
+    from cfglint.explain.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
 FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
 
-def render(form: str, outcomes: list[Outcome], colour: bool = False) -> str:
-    """The report of runs in a format; `colour` is for text on a terminal."""
+def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
+    """The report of runs in a format; `colour` and `width`, in columns, are for text on a terminal."""
     if form == "text":
         if all(each.suppressed for outcome in outcomes for each in outcome.diagnostics):
             return ""
         from cfglint.report import text
 
-        return text.render(outcomes, colour)
+        return text.render(outcomes, colour, width)
     module = __import__(f"cfglint.report.{form}", fromlist=["render"])
     return str(module.render(outcomes))
 
 
-def render_account(form: str, told: Account) -> str:
+def render_account(form: str, told: RunSummary) -> str:
     """The account of a run in a format: `text`, `json` or `html`."""
     from cfglint.report import summary
 

@@ -1,4 +1,4 @@
-"""The machine-readable report, as the contract of the command line lays it down."""
+"""The JSON report."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def dumps(report: dict[str, Any]) -> str:
-    """A report under the version of cfglint, as strict JSON in a line of ASCII: what JSON has no type for is text, NaN among it."""
-    told = {"cfglint": __version__, **report}
+    """A report with the version of cfglint, as strict JSON on one ASCII line; what JSON cannot hold, such as NaN, becomes a string."""
+    versioned = {"cfglint": __version__, **report}
     try:
-        return json.dumps(told, default=str, allow_nan=False) + "\n"
+        return json.dumps(versioned, default=str, allow_nan=False) + "\n"
     except ValueError:
-        return json.dumps(strict(told), default=str, allow_nan=False) + "\n"
+        return json.dumps(strict(versioned), default=str, allow_nan=False) + "\n"
 
 
 def strict(value: Any) -> Any:
-    """A value with text in the place of the numbers that JSON does not have."""
+    """A value with strings in place of the numbers that JSON cannot hold."""
     if isinstance(value, dict):
         return {key: strict(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -52,6 +52,8 @@ def entry(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "fails_at": diagnostic.fails_at,
         "exception": diagnostic.exception,
+        "note": diagnostic.note,
+        "help": diagnostic.help,
         "related": [
             {"file": place.file, "line": place.line, "column": place.column, "message": message} for place, message in diagnostic.related
         ],

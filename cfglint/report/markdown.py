@@ -33,15 +33,15 @@ def render(outcomes: list[Outcome]) -> str:
     if len(order) > MOST_ROWS:
         parts.append(f"{len(order) - MOST_ROWS} more runs are not in the table.\n\n")
     left = LIMIT - TAIL - sum(map(size, parts))
-    untold = 0
+    unknown_kind = 0
     for outcome in order:
         diagnostics = sorted(open_findings(outcome), key=lambda each: -rank(each.severity))
         text, told = folded(outcome, diagnostics, left)
         left -= size(text)
-        untold += len(diagnostics) - told
+        unknown_kind += len(diagnostics) - told
         parts.append(text)
-    if untold:
-        more = "1 more finding does" if untold == 1 else f"{untold} more findings do"
+    if unknown_kind:
+        more = "1 more finding does" if unknown_kind == 1 else f"{unknown_kind} more findings do"
         parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
 

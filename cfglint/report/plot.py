@@ -32,8 +32,8 @@ def draw(told: dict[str, Any], form: str) -> bytes:
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
-    except ImportError as wrong:
-        raise NoPlotting("--plot needs matplotlib: pip install 'cfglint-train[plot]'") from wrong
+    except ImportError as error:
+        raise NoPlotting("--plot needs matplotlib: pip install 'cfglint-train[plot]'") from error
     plans = told["plans"]
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
     with rc_context({"svg.hashsalt": "cfglint", "svg.fonttype": "none", "font.family": "sans-serif"}):

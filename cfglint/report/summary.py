@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import Account
+    from cfglint.explain.summary import RunSummary
     from cfglint.frameworks.summary import Item
 
 WIDTH = 80
@@ -40,7 +40,7 @@ LOG_LABELS = (
 # ---- a run
 
 
-def as_text(account: Account) -> str:
+def as_text(account: RunSummary) -> str:
     """The account of a run for a terminal."""
     return "".join(f"{line}\n" for line in lines(account))
 
@@ -52,7 +52,7 @@ def as_json(told: dict[str, Any]) -> str:
     return dumps(told)
 
 
-def lines(account: Account) -> list[str]:
+def lines(account: RunSummary) -> list[str]:
     """The whole screen."""
     run = account.run
     names = short_names([document.path for document in run.documents])
@@ -73,7 +73,7 @@ def lines(account: Account) -> list[str]:
     return told
 
 
-def header(account: Account) -> list[str]:
+def header(account: RunSummary) -> list[str]:
     """Framework, versions and verdict."""
     run = account.run
     targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())

@@ -1,4 +1,4 @@
-"""The report for people: place, code and message, the line with the value marked, what would happen, what to do."""
+"""The report for people: place, code and message, the line with the value marked, then notes and help."""
 
 from __future__ import annotations
 
@@ -11,47 +11,69 @@ if TYPE_CHECKING:
     Segments = list[tuple[str, str]]  # (style, text)
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
-WIDEST = 160  # characters of a source line that are shown
+ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
+WIDEST = 160  # characters of a source line that are shown where the width is not known
+INDENT = "      "
 MOMENTS = {
-    "load": "when it reads the file",
-    "config": "while it builds its configuration",
-    "init": "while it builds trainer, model or optimizer",
+    "load": "while reading the file",
+    "config": "while parsing the config",
+    "init": "during initialization",
     "first-step": "at the first step",
 }
 PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
 TITLES = {"deepspeed": "DeepSpeed", "huggingface": "transformers", "neox": "GPT-NeoX", "accelerate": "accelerate"}
 
 
-def render(outcomes: list[Outcome], colour: bool = False) -> str:
-    """All findings that are not silenced; an empty text when there are none."""
-    blocks = [block(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
+def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
+    """All findings that are not suppressed, folded to a width if one is given; an empty string when there are none."""
+    blocks = [block(each, outcome, width) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
     return paint(blocks) if colour else "".join(text for segments in blocks for _, text in segments)
 
 
-def block(diagnostic: Diagnostic, outcome: Outcome) -> Segments:
-    """One finding."""
+def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None) -> Segments:
+    """One finding, folded to a width if one is given."""
     place = diagnostic.place
     style = STYLES[diagnostic.severity]
-    segments: Segments = [
-        ("bold", f"{shown(place.file)}:{place.line}:{place.column}"),
-        ("", ": "),
-        (style, f"{diagnostic.severity} {diagnostic.code}"),
-        ("", f" {diagnostic.name}: {shown(diagnostic.message)}\n"),
-    ]
-    segments += excerpt(place, style)
-    for other, text in diagnostic.related:
-        segments.append(("", f"      with {shown(text)} ({shown(other.file)}:{other.line})\n"))
+    where, what = f"{shown(place.file)}:{place.line}:{place.column}", f"{diagnostic.severity} {diagnostic.code}"
+    rest = f" {diagnostic.name}: {shown(diagnostic.message)}"
+    segments: Segments = [("bold", where), ("", ": "), (style, what), ("", folded(rest, len(where) + 2 + len(what), "    ", width))]
+    segments += excerpt(place, style, width)
     if diagnostic.exception and diagnostic.severity == ERROR:
-        who = framework_of(diagnostic, outcome)
-        segments.append(("", f"      {who} stops {MOMENTS.get(diagnostic.fails_at or '', '')}: {shown(diagnostic.exception)}\n"))
+        moment = MOMENTS.get(diagnostic.fails_at or "", "")
+        segments += labelled("note", f"{framework_of(diagnostic, outcome)} fails {moment}: {shown(diagnostic.exception)}", width)
+    if diagnostic.note:
+        segments += labelled("note", shown(diagnostic.note), width)
+    if diagnostic.related:
+        places = [f"{shown(text)} ({shown(other.file)}:{other.line})" for other, text in diagnostic.related]
+        segments += labelled("note", ", ".join(places), width)
+    if diagnostic.help:
+        segments += labelled("help", shown(diagnostic.help), width)
     if diagnostic.fix:
         how = "cfglint fix" if diagnostic.fix.safe else "cfglint fix --unsafe-fixes"
-        segments += [("", "      "), ("bold green", "fix"), ("", f": {shown(diagnostic.fix.title)} ({how})\n")]
+        segments += labelled("help", f"{shown(diagnostic.fix.title)} ({how})", width)
     return segments
 
 
+def labelled(label: str, text: str, width: int | None) -> Segments:
+    """A line below a finding: `note: ...` or `help: ...`."""
+    style = "bold" if label == "note" else "bold green"
+    return [("", INDENT), (style, label), ("", folded(f": {text}", len(INDENT) + len(label), INDENT + "  ", width))]
+
+
+def folded(text: str, column: int, indent: str, width: int | None) -> str:
+    """The rest of a line that begins at a column, folded to the width; the lines after the first are indented."""
+    if width is None or column + len(text) <= width:
+        return text + "\n"
+    from textwrap import TextWrapper
+
+    folder = TextWrapper(width, " " * min(column, width - 1), indent, break_long_words=False, break_on_hyphens=False)
+    lines = folder.wrap(text.lstrip())
+    start = " " if text.startswith(" ") else ""
+    return start + "\n".join([lines[0].lstrip(), *lines[1:]]) + "\n"
+
+
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """Who would stop, with the version: the run's framework, and the one whose file it is where another one reads it."""
+    """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
     return " with ".join(titled(each, outcome) for each in dict.fromkeys((outcome.kinds[0], kind)))
@@ -62,18 +84,19 @@ def titled(kind: str, outcome: Outcome) -> str:
     return shown(f"{TITLES.get(kind, kind)} {outcome.target.get(PACKAGES.get(kind, kind), '')}".strip())
 
 
-def excerpt(place: Place, style: str) -> Segments:
+def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
     """The source line with the value underlined; nothing for an empty line."""
     line = place.source
     if not line.strip():
         return []
-    first = max(0, place.column - 1 - WIDEST // 2) if len(line) > WIDEST else 0
-    cut = line[first : first + WIDEST]
-    width = (place.end_column if place.end_line == place.line else len(line) + 1) - place.column
-    width = max(1, min(width, len(cut) - (place.column - 1 - first)))
     number = str(place.line)
     margin = " " * len(number)
-    marks = "".join("\t" if char == "\t" else " " for char in cut[: place.column - 1 - first]) + "^" * width
+    widest = WIDEST if width is None else min(WIDEST, width - len(number) - 5)
+    first = max(0, place.column - 1 - widest // 2) if len(line) > widest else 0
+    cut = line[first : first + widest]
+    marked = (place.end_column if place.end_line == place.line else len(line) + 1) - place.column
+    marked = max(1, min(marked, len(cut) - (place.column - 1 - first)))
+    marks = "".join("\t" if char == "\t" else " " for char in cut[: place.column - 1 - first]) + "^" * marked
     return [("dim", f"  {number} | "), ("", f"{shown(cut)}\n"), ("dim", f"  {margin} | "), (style, f"{marks}\n")]
 
 
@@ -86,13 +109,12 @@ def shown(text: str) -> str:
 
 def paint(blocks: list[Segments]) -> str:
     """The blocks with terminal colours."""
-    from io import StringIO
+    return "".join(painted(style, text) for segments in blocks for style, text in segments)
 
-    from rich.console import Console
-    from rich.text import Text
 
-    console = Console(file=StringIO(), force_terminal=True, width=10_000, highlight=False)
-    for segments in blocks:
-        console.print(Text.assemble(*((text, style) for style, text in segments)), end="", soft_wrap=True)
-    written = console.file.getvalue()  # type: ignore[attr-defined]
-    return str(written)
+def painted(style: str, text: str) -> str:
+    """Text in a style; a line break at its end stays outside, so that no colour runs into the next line."""
+    if not style or not text.strip():
+        return text
+    body = text.rstrip("\n")
+    return f"\x1b[{';'.join(ESCAPES[word] for word in style.split())}m{body}\x1b[0m{text[len(body) :]}"

@@ -8,7 +8,7 @@ import stat
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Gathering, Shelf, UnknownKind
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -16,13 +16,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.pinned_versions import Found
     from cfglint.review.git import Repository
-    from cfglint.run.checked import Run
-    from cfglint.run.discovery import Tally
+    from cfglint.run.checked import CheckedRun
+    from cfglint.run.discovery import ScanStats
 
-    Pair = tuple[Run | None, Run | None]
+    Pair = tuple[CheckedRun | None, CheckedRun | None]
     Folders = dict[str, dict[str, list[Found]]]
 
 WORKING = "working"
@@ -48,7 +48,7 @@ class Branch:
         self._after = repository.tree("HEAD") if state == COMMITTED else self._index
         self._known = {*self._before, *self._after, *self._index, *repository.untracked()}
         self.old = Snapshot(repository, self._before, self._known)
-        self.new = Shelf() if state == WORKING else Snapshot(repository, self._after, self._known)
+        self.new = FileSource() if state == WORKING else Snapshot(repository, self._after, self._known)
         self.altered: set[str] = set()
         self.gone: set[str] = set()
         self.same: list[str] = []
@@ -96,7 +96,7 @@ class Branch:
         """The old name of a file."""
         return self.renamed.get(name, name)
 
-    def touches(self, before: Run | None, after: Run | None) -> bool:
+    def touches(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed, or the version that it is for."""
         if before is not None and after is not None and before.target != after.target:
             return True
@@ -104,7 +104,7 @@ class Branch:
 
     # ---- runs
 
-    def undeclared(self, before: Facts, after: Facts, taken: set[str], tally: Tally) -> Iterator[Pair]:
+    def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], tally: ScanStats) -> Iterator[Pair]:
         """(before, after) for every touched file that is a run of its own; `taken` are files of declared runs."""
         others = self.same if self.other_versions else self._naming(self.altered | self.gone)
         touched = sorted({*self.altered, *others} - taken)
@@ -122,14 +122,14 @@ class Branch:
             if name not in inside:
                 yield run, None
 
-    def declared(self, names: list[str], before: Facts, after: Facts, kind: str | None) -> Pair:
+    def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         """A declared run before and after."""
         run = self._gathering(NEW, after, kind).one(names)
         return self._run_before([*map(self.was, names)], before, kind), run
 
-    def _gathering(self, side: int, facts: Facts, kind: str | None = None) -> Gathering:
+    def _gathering(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
         """What makes runs of the files of a side."""
-        gathering = Gathering(facts, kind, shelf=(self.old, self.new)[side])
+        gathering = Discovery(facts, kind, shelf=(self.old, self.new)[side])
         gathering.folders = self._folders[side]
         return gathering
 
@@ -137,13 +137,13 @@ class Branch:
         """The files among these that the old side has."""
         return [name for name in names if self.old.is_file(name)]
 
-    def _run_before(self, names: list[str], facts: Facts, kind: str | None = None) -> Run | None:
+    def _run_before(self, names: list[str], facts: LaunchFacts, kind: str | None = None) -> CheckedRun | None:
         """The run of files as they were; None where they were not there, or nobody could tell what they were."""
         if self._there(names) != names:
             return None
         try:
             return self._gathering(OLD, facts, kind).one(names)
-        except UnknownKind:
+        except UnknownKindError:
             return None
 
     def _naming(self, touched: set[str]) -> Iterator[str]:
@@ -168,7 +168,7 @@ def content(path: str) -> bytes | None:
         return None
 
 
-def bytes_of(shelf: Shelf, name: str) -> bytes:
+def bytes_of(shelf: FileSource, name: str) -> bytes:
     """The bytes of a file; none where it cannot be read."""
     try:
         return shelf.read_bytes(name)
@@ -176,11 +176,11 @@ def bytes_of(shelf: Shelf, name: str) -> bytes:
         return b""
 
 
-def texts(shelf: Shelf, names: Iterable[str]) -> dict[str, str]:
+def texts(shelf: FileSource, names: Iterable[str]) -> dict[str, str]:
     """The texts of files by their names."""
     return {name: bytes_of(shelf, name).decode("utf-8", "replace") for name in names}
 
 
-def names_of(run: Run | None) -> set[str]:
+def names_of(run: CheckedRun | None) -> set[str]:
     """The files of a run as a branch names them."""
     return {os.path.relpath(document.path) for document in run.documents} if run else set()

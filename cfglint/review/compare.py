@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.review.consequences import Consequence
     from cfglint.review.settings import SettingChange
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
     Mark = tuple[str, str, str, str]
 
@@ -26,7 +26,7 @@ class Comparison:
     do, as they are asked for after that is known.
     """
 
-    def __init__(self, before: Run | None, after: Run | None) -> None:
+    def __init__(self, before: CheckedRun | None, after: CheckedRun | None) -> None:
         sides = [Side(run) if run is not None else None for run in (before, after)]
         self.before: Outcome | None = sides[0].outcome if sides[0] else None
         self.after: Outcome | None = sides[1].outcome if sides[1] else None

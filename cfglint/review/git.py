@@ -11,7 +11,7 @@ import os
 import subprocess
 
 from cfglint.project.pinned_versions import Disk
-from cfglint.run.discovery import Shelf
+from cfglint.run.discovery import FileSource
 from cfglint.source import files
 
 TYPE_CHECKING = False
@@ -184,8 +184,8 @@ class Repository:
             )
         except FileNotFoundError:
             raise GitProblem("there is no git on the search path") from None
-        except OSError as wrong:
-            raise GitProblem(f"the git on the search path cannot be run: {wrong.strerror}") from None
+        except OSError as error:
+            raise GitProblem(f"the git on the search path cannot be run: {error.strerror}") from None
         except subprocess.TimeoutExpired:
             raise GitProblem(silent(arguments[0])) from None
 
@@ -238,7 +238,7 @@ def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     return process.stdin, process.stdout
 
 
-class Snapshot(Shelf):
+class Snapshot(FileSource):
     """The files of a commit or of the index, under the names that they have in the working tree.
 
     What git does not keep (ignored files, files outside of the repository) is taken from the disk, as it has

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.schema import Property
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Node
 
     Path = tuple[Any, ...]
@@ -64,7 +64,7 @@ class SettingChange:
             self.notes.append(f"to the framework's reader it was {types[0]} and is {types[1]}")
 
 
-def setting_changes(before: Run, after: Run) -> list[SettingChange]:
+def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange]:
     """Settings with another value; a key that says its default, or another name for it, is no change.
 
     A file that the run names and that is not there has no settings to compare.
@@ -85,7 +85,7 @@ def setting_changes(before: Run, after: Run) -> list[SettingChange]:
     return changes
 
 
-def missing_files(run: Run) -> list[tuple[str, str]]:
+def missing_files(run: CheckedRun) -> list[tuple[str, str]]:
     """(name, kind) of the files that a run names and that are not there."""
     there = {basename(document.path) for document in run.documents}
     named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
@@ -95,7 +95,7 @@ def missing_files(run: Run) -> list[tuple[str, str]]:
 class Differ:
     """Compares the configs of a kind, one a side; a side may have none."""
 
-    def __init__(self, kind: str, before: Run, after: Run) -> None:
+    def __init__(self, kind: str, before: CheckedRun, after: CheckedRun) -> None:
         self.kind = kind
         self.configs = [next((config for config in run.configs if config.kind == kind), None) for run in (before, after)]
 

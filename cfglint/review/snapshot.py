@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.explain.summary import Account, context
+from cfglint.explain.summary import RunSummary, context
 from cfglint.frameworks.summary import FILLED
 from cfglint.rules.engine import internal
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.summary import Item
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
 
 class Side:
     """A run, its `outcome`, and the `lines` of its account by their labels."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: CheckedRun) -> None:
         self.run = run
         self.outcome = run.outcome()
         self.lines: dict[str, Item] = {}
         try:
-            account = Account(run)
+            account = RunSummary(run)
             self.lines = {item.label: item for item in account.items if item.group != FILLED}
             self.outcome.context = context(account)
-        except Exception as wrong:
-            self.outcome.diagnostics.append(internal("explaining the run", wrong, run.documents[0]))
+        except Exception as error:
+            self.outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
 
     @property
     def readable(self) -> bool:

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from cfglint.run.checked import Run
+from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.sections import reread, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Fix
-    from cfglint.rewrite.retarget import Changed
+    from cfglint.rewrite.retarget import ValueChange
     from cfglint.source.document import Document
     from cfglint.source.edit import Change
 
 MOST_PASSES = 20
 
 
-class Mended:
+class AppliedFixes:
     """The new texts of a run's files and what was done to them."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
-        self.changed: list[Changed] = []
+        self.changed: list[ValueChange] = []
         self.titles: list[str] = []
 
 
-def mend(run: Run, unsafe: bool = False) -> Mended:
+def apply_fixes(run: CheckedRun, unsafe: bool = False) -> AppliedFixes:
     """Every safe fix of a run (with `unsafe` every fix), each checked by parsing what it made.
 
     Fixes whose edits overlap wait for the next pass; one that is refused, that does not take its finding away,
     or with which a run does not start that did, is left out.
     """
-    done = Mended()
+    done = AppliedFixes()
     left: set[tuple[str, str, str]] = set()
     for _ in range(MOST_PASSES):
         chosen = _chosen(run, unsafe, left)
@@ -48,7 +48,7 @@ def mend(run: Run, unsafe: bool = False) -> Mended:
     return done
 
 
-def _harmless(run: Run, chosen: list[Diagnostic]) -> list[Diagnostic]:
+def _harmless(run: CheckedRun, chosen: list[Diagnostic]) -> list[Diagnostic]:
     """Those of the fixes that together leave the run one that starts.
 
     A value that nobody read, or that was text, may be one that the framework refuses where it is read.
@@ -60,7 +60,7 @@ def _harmless(run: Run, chosen: list[Diagnostic]) -> list[Diagnostic]:
     return kept
 
 
-def _chosen(run: Run, unsafe: bool, left: set[tuple[str, str, str]]) -> list[Diagnostic]:
+def _chosen(run: CheckedRun, unsafe: bool, left: set[tuple[str, str, str]]) -> list[Diagnostic]:
     chosen: list[Diagnostic] = []
     taken: list[tuple[str, int, int]] = []
     for diagnostic in run.diagnostics:
@@ -87,7 +87,7 @@ class Pass:
     `refused`: they leave a run that does not start, of one that did.
     """
 
-    def __init__(self, run: Run, chosen: list[Diagnostic]) -> None:
+    def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
         self.texts: dict[str, str] = {}
         self.titles: list[str] = []
         documents = {document.path: document for document in run.documents}
@@ -100,7 +100,7 @@ class Pass:
                 documents[path] = reread(documents[path], text)
             self.texts.update(texts)
             self.titles.append(f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}")
-        self.run = Run([documents[document.path] for document in run.documents], run.kinds, run.facts)
+        self.run = CheckedRun([documents[document.path] for document in run.documents], run.kinds, run.facts)
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from cfglint.batch import steps
-from cfglint.rewrite.retarget import Repair, repair, tuned
+from cfglint.rewrite.retarget import Retarget, retarget, tuned
 from cfglint.run.loaded import integer
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Solution
     from cfglint.frameworks.setting import Setting
-    from cfglint.run.checked import Run
+    from cfglint.run.checked import CheckedRun
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(
@@ -57,18 +57,18 @@ class Pace:
 class Plan:
     """A target global batch on one GPU count, and what it comes to."""
 
-    __slots__ = ("gpus", "hours", "numbers", "repair")
+    __slots__ = ("gpus", "hours", "numbers", "retarget")
 
-    def __init__(self, found: Repair, pace: Pace) -> None:
+    def __init__(self, found: Retarget, pace: Pace) -> None:
         self.gpus = found.gpus
-        self.repair = found
+        self.retarget = found
         self.numbers = found.after().resolved if found.feasible else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
         self.hours = pace.hours(self.numbers) if found.feasible else None
 
     @property
     def solution(self) -> Solution:
         """The solver's answer."""
-        return self.repair.solution
+        return self.retarget.solution
 
 
 class Advice:
@@ -82,9 +82,9 @@ class Advice:
         self.rule = rule
 
 
-def plan(run: Run, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
+def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps today's. Unknown is raised when the facts do not suffice."""
-    return [Plan(repair(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
+    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
     before = today_batch(plans)
     targets = {each.solution.problem.global_batch for each in plans}
     after = targets.pop() if len(targets) == 1 else None
-    notes = advice(plans[0].repair.run, before, after) if plans and before and after else []
+    notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
     return {
         "before": before,
         "after": after,
@@ -138,7 +138,7 @@ def entry(each: Plan) -> dict[str, Any]:
     }
 
 
-def advice(run: Run, before: int, after: int) -> list[Advice]:
+def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
     """What the published scaling rules say of the settings that were tuned for the batch `before`."""
     ratio = after / before
     found: list[Advice] = []
@@ -157,7 +157,7 @@ def advice(run: Run, before: int, after: int) -> list[Advice]:
 
 def today_batch(plans: list[Plan]) -> int | None:
     """Today's global batch, where it is known."""
-    before = plans[0].repair.before if plans else None
+    before = plans[0].retarget.before if plans else None
     return integer(before.global_batch.value) if before is not None and before.problem is None else None
 
 

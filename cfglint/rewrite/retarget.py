@@ -6,7 +6,7 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.frameworks.setting import Setting
-from cfglint.run.checked import Run
+from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.edit import Change
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.source.document import Document
 
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
@@ -54,7 +54,7 @@ class Unknown(Exception):
     """Something that the target needs is not known; the text names the flags that tell it."""
 
 
-class Changed:
+class ValueChange:
     """One value that was changed: None before means that the key was added."""
 
     __slots__ = ("after", "before", "file", "key")
@@ -66,20 +66,20 @@ class Changed:
         self.after = after
 
 
-class Repair:
+class Retarget:
     """What a target asks of a run.
 
     `texts` maps files to their new text; `held` are `"auto"` settings that follow another file's number;
     `before` is today's batch.
     """
 
-    def __init__(self, run: Run, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
+    def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
         self.run = run
         self.gpus = gpus
         self.before = before
         self.solution = solution
         self.texts: dict[str, str] = {}
-        self.changed: list[Changed] = []
+        self.changed: list[ValueChange] = []
         self.held: list[Setting] = []
 
     @property
@@ -87,12 +87,12 @@ class Repair:
         """Whether the target can be reached."""
         return self.solution.feasible
 
-    def after(self) -> Run:
+    def after(self) -> CheckedRun:
         """The run with the new texts on the new GPUs."""
-        return Run(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.but(gpus=self.gpus))
+        return CheckedRun(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.but(gpus=self.gpus))
 
 
-def today(run: Run, facts: Facts) -> int | None:
+def today(run: CheckedRun, facts: LaunchFacts) -> int | None:
     """Today's GPU count: said by --from-gpus, the declaration or a file of the run, else implied by three written sizes."""
     if facts.from_gpus is not None:
         return facts.from_gpus
@@ -118,14 +118,14 @@ def model_size(batch: Batch) -> int:
     return layout.tensor_parallel * layout.pipeline_parallel * layout.context_parallel * layout.sequence_parallel
 
 
-def repair(run: Run, facts: Facts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Repair:
+def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Retarget:
     """Solve for the target and find the fewest edits. `facts` are today's; Unknown when they do not suffice."""
     current = today(run, facts)
-    before = Run(run.documents, run.kinds, facts.but(gpus=current)).batch if current != facts.gpus else run.batch
+    before = CheckedRun(run.documents, run.kinds, facts.but(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
     if gpus is None:
         raise Unknown("on how many GPUs? Say it with --gpus N, or today's count with --from-gpus N")
-    after = Run(run.documents, run.kinds, facts.but(gpus=gpus))
+    after = CheckedRun(run.documents, run.kinds, facts.but(gpus=gpus))
     layout = after.batch
     if before is None or layout is None:
         raise Unknown("the batch of these files cannot be resolved; `cfglint check` says why")
@@ -133,7 +133,7 @@ def repair(run: Run, facts: Facts, gpus: int | None, global_batch: int | None, m
     if target is None:
         raise Unknown("today's global batch is not known: say today's GPU count with --from-gpus N, or the target with --global-batch G")
     solution = solver.solve(problem_of(before, layout, gpus, target, max_micro))
-    found = Repair(run, gpus, before, solution)
+    found = Retarget(run, gpus, before, solution)
     if found.feasible:
         _rewrite(found, facts.but(gpus=gpus))
     return found
@@ -191,7 +191,7 @@ class Term:
         return whole(document), Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))
 
 
-def _rewrite(found: Repair, facts: Facts) -> None:
+def _rewrite(found: Retarget, facts: LaunchFacts) -> None:
     terms = list(_terms(found, facts))
     there = [term for term in terms if term.setting.written and term.setting.value != term.value]
     missing = sorted((term for term in terms if not term.setting.written), key=lambda term: INSERTED_FIRST.index(term.role))
@@ -200,7 +200,7 @@ def _rewrite(found: Repair, facts: Facts) -> None:
         if texts is not None and _reached(found, facts, texts):
             found.texts = {path: text for path, text in texts.items() if chosen}
             found.changed = [
-                Changed(
+                ValueChange(
                     (term.setting.document or term.config.documents[0]).path,
                     term.setting.pointer,
                     term.setting.value if term.setting.written else None,
@@ -209,19 +209,19 @@ def _rewrite(found: Repair, facts: Facts) -> None:
                 for term in chosen
             ]
             return
-    batch = Run(found.run.documents, found.run.kinds, facts).batch
+    batch = CheckedRun(found.run.documents, found.run.kinds, facts).batch
     imposed = batch.layout.gpus if batch else None
     because = f": the files impose a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
     raise edit.EditRefused(f"no change of the batch keys makes the framework compute this target{because}", 0)
 
 
-def _terms(found: Repair, facts: Facts) -> Iterator[Term]:
+def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
     """The batch keys of all files with the values that the target gives them; `"auto"` is held by another file."""
     chosen = found.solution.chosen
     if chosen is None:
         return
     micro, accumulation = chosen.pair
-    after = Run(found.run.documents, found.run.kinds, facts)
+    after = CheckedRun(found.run.documents, found.run.kinds, facts)
     for config in after.configs:
         ways = integer(config.batch.data_parallel.value) or 1
         values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways, "gpus": found.gpus}
@@ -254,9 +254,9 @@ def _texts(chosen: list[Term]) -> dict[str, str] | None:
         return None
 
 
-def _reached(found: Repair, facts: Facts, texts: dict[str, str]) -> bool:
+def _reached(found: Retarget, facts: LaunchFacts, texts: dict[str, str]) -> bool:
     """Whether the framework computes the target from the new texts, in every config of the run."""
-    run = Run(rewritten(found.run, texts), found.run.kinds, facts)
+    run = CheckedRun(rewritten(found.run, texts), found.run.kinds, facts)
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys]
@@ -267,12 +267,12 @@ def _reached(found: Repair, facts: Facts, texts: dict[str, str]) -> bool:
     return splits == {chosen.pair} and integer(batches[0].global_batch.value) == chosen.global_batch
 
 
-def rewritten(run: Run, texts: dict[str, str]) -> list[Document]:
+def rewritten(run: CheckedRun, texts: dict[str, str]) -> list[Document]:
     """The documents of a run, those with a new text parsed anew."""
     return [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents]
 
 
-def tuned(run: Run) -> list[Setting]:
+def tuned(run: CheckedRun) -> list[Setting]:
     """Settings that people tune for a batch: learning rates, warm-up, step counts; as written in the files."""
     settings = []
     for document in run.documents:

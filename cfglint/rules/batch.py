@@ -67,7 +67,7 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     ERROR,
     kinds=(DEEPSPEED, NEOX),
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"gradient_accumulation_steps": 4}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
     example={"kind": DEEPSPEED, "gpus": 8},
@@ -188,7 +188,7 @@ def gpus_differ(config: Config) -> Iterator[Finding]:
     if isinstance(imposed, int) and offered is not None and imposed != offered:
         yield Finding(
             config.setting("global_num_gpus"),
-            f"the batch is computed for {imposed} GPUs, and {config.facts.gpus_from} says {offered}",
+            f"the batch is computed for {imposed} GPUs, and {config.facts.gpus_source} says {offered}",
         )
 
 
@@ -235,7 +235,7 @@ def model_size(config: Config) -> int:
 
 def _problem(config: Config, reason: str) -> Iterator[Finding]:
     problem = config.batch.problem
-    if problem is None or problem.reason != reason or any(key in config.disputed for key in config.batch_keys.values()):
+    if problem is None or problem.reason != reason or any(key in config.mismatched_keys for key in config.batch_keys.values()):
         return
     batch = config.batch
     terms = () if reason == "layout" else (batch.global_batch, batch.micro_batch, batch.accumulation)

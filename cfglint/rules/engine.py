@@ -1,9 +1,10 @@
-"""Run the rules of a kind over a config: findings become diagnostics, a broken rule never hides another."""
+"""Run the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
+from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
@@ -11,10 +12,11 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import Finding, Rule
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
-    from cfglint.run.loaded import Job
+    from cfglint.run.loaded import LoadedRun
     from cfglint.source.document import Document, Node
 
 MOST = 1000  # diagnostics of one config
+REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
 _by_kind: dict[str, list[Rule]] = {}
 
@@ -23,13 +25,21 @@ def rules_for(kind: str) -> list[Rule]:
     """The rules that look at configs of a kind, shared ones first."""
     if kind not in _by_kind:
         load_shared()
-        framework(kind).load_rules()
-        _by_kind[kind] = [rule for rule in RULES if rule.scope == CONFIG and (not rule.kinds or kind in rule.kinds)]
+        own = framework(kind)
+        own.load_rules()
+        if own.base:
+            framework(own.base).load_rules()
+        _by_kind[kind] = [
+            rule
+            for rule in RULES
+            if rule.scope == CONFIG
+            and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
+        ]
     return _by_kind[kind]
 
 
 def load_shared() -> None:
-    """Import the modules of shared rules, which registers them."""
+    """Import the modules of the shared rules, which registers them."""
     from cfglint.rules import batch, scalars, syntax  # noqa: F401
 
 
@@ -38,7 +48,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
@@ -49,19 +59,19 @@ def apply(rules: list[Rule], subject: Config | Job, config: Config) -> list[Diag
                     diagnostics.append(diagnostic)
                     if len(diagnostics) >= MOST:
                         break
-        except Exception as wrong:
-            diagnostics.append(internal(f"rule {rule.code}", wrong, config.documents[0]))
+        except Exception as error:
+            diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
     return diagnostics
 
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
-    """The diagnostic of a finding, its severity lowered where the file may be a part of a run or have another reader."""
+    """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
     severity = finding.severity or rule.severity
-    if not config.facts.whole and rule.fragment == SKIP:
+    if not config.facts.whole and rule.when_partial == SKIP:
         return None
-    if severity == ERROR and not config.facts.whole and rule.fragment == WARN:
+    if severity == ERROR and not config.facts.whole and rule.when_partial == WARN:
         severity = WARNING
     if severity == ERROR and finding.consumer_only and not config.facts.declared:
         severity = WARNING
@@ -78,16 +88,22 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         clipped(finding.message),
         config.moment(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
-        tuple((place_of(each, config, False), clipped(f"{each.name} {each.value}")) for each in finding.related if each.node is not None),
+        tuple((place_of(each, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         finding.fix,
+        clipped(finding.note) if finding.note else None,
+        clipped(finding.help) if finding.help else None,
     )
 
 
-def internal(where: str, wrong: Exception, document: Document) -> Diagnostic:
-    """A bug of ours as a diagnostic: it says nothing about the config, and the exit status is 2."""
-    told = f"{type(wrong).__name__}: {clipped(str(wrong))}"
-    message = f"internal error in {where}: {told}. This is a bug in cfglint; please report it with this file."
-    return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message)
+def related_text(setting: Setting) -> str:
+    """``eval_steps` is 200 here``."""
+    return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
+
+
+def internal(where: str, error: Exception, document: Document) -> Diagnostic:
+    """A bug in cfglint as a diagnostic: it says nothing about the config, and the exit status is 2."""
+    message = f"internal error in {where}: {type(error).__name__}: {clipped(str(error))}"
+    return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message, help=REPORT_BUG)
 
 
 def place_of(setting: Setting, config: Config, on_key: bool) -> Place:

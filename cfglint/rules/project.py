@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import Config
-    from cfglint.run.loaded import Job
+    from cfglint.run.loaded import LoadedRun
 
 PROMISE_BROKEN = "RUN100"
 HOUSE_RULE = "HSE001"
@@ -30,13 +30,13 @@ def project_rules() -> list[Rule]:
     return [each for each in RULES if each.scope == RUN]
 
 
-def inspect_run(run: Job) -> list[Diagnostic]:
+def inspect_run(run: LoadedRun) -> list[Diagnostic]:
     """The promises that a run breaks and the house rules that it violates."""
     chosen = [each for each in project_rules() if each.code != UNUSED_IGNORE]
     return apply(chosen, run, run.configs[0]) if run.configs else []
 
 
-def inspect_comments(run: Job) -> list[Diagnostic]:
+def inspect_comments(run: LoadedRun) -> list[Diagnostic]:
     """The comments of a run that silence nothing."""
     return apply([each for each in project_rules() if each.code == UNUSED_IGNORE], run, run.configs[0])
 
@@ -50,7 +50,7 @@ def inspect_comments(run: Job) -> list[Diagnostic]:
     good="output_dir: out\nper_device_train_batch_size: 4\nseed: 42\n",
     example={"kind": "huggingface", "at": "/seed", "house": {"properties": {"seed": {"const": 42}}}},
 )
-def house_rule(run: Job) -> Iterator[Finding]:
+def house_rule(run: LoadedRun) -> Iterator[Finding]:
     """A value is not what the organisation's own schema asks for.
 
     `house-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
@@ -85,7 +85,7 @@ def house_rule(run: Job) -> Iterator[Finding]:
     good='{"train_batch_size": 256}\n',
     example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "promises": {"global_batch": 256}},
 )
-def promise_broken(run: Job) -> Iterator[Finding]:
+def promise_broken(run: LoadedRun) -> Iterator[Finding]:
     """The run resolves to another number than its declaration promises.
 
     A declared run may say what it comes to: `global-batch = 256`, `total-steps = 12000`,
@@ -123,7 +123,7 @@ def _deciding(config: Config, name: str) -> Setting:
     return next((each for each in terms if each.written and each.node is not None), batch.global_batch)
 
 
-def _equation(run: Job, name: str) -> str:
+def _equation(run: LoadedRun, name: str) -> str:
     """` = 4 x 8 x 16`, where the three terms give the global batch."""
     micro, accumulation, parallel = (run.resolved[key] for key in ("micro_batch", "accumulation", "data_parallel"))
     if name != "global_batch" or not (micro and accumulation and parallel):
@@ -140,7 +140,7 @@ def _equation(run: Job, name: str) -> str:
     good="output_dir: out\nper_device_train_batch_size: 010  # cfglint: ignore[TYP001] two nibbles, on purpose\n",
     example={"kind": "huggingface"},
 )
-def unused_ignore(run: Job) -> Iterator[Finding]:
+def unused_ignore(run: LoadedRun) -> Iterator[Finding]:
     """A comment silences a finding that is not there.
 
     `# cfglint: ignore[BAT001]` on a line, or on the line above it, silences the finding of that code on that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
-from cfglint.run.loaded import Job
+from cfglint.run.loaded import LoadedRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
 
 
-class Run(Job):
+class CheckedRun(LoadedRun):
     """A job with its findings, and with whether its framework would start it."""
 
     _diagnostics: list[Diagnostic] | None = None
@@ -27,7 +27,7 @@ class Run(Job):
                 found.extend(inspect(config))
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self._of_the_project(found))
-            bugs = [internal(doing, wrong, self.documents[0]) for doing, wrong in self.bugs]
+            bugs = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
             found = [*bugs, *found]
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import framework, recognise, relative
+from cfglint.frameworks import detect, framework, related_tool
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.base import UNCLEAR
-from cfglint.run.checked import Run
+from cfglint.frameworks.base import MAYBE
+from cfglint.run.checked import CheckedRun
 from cfglint.source import files
 from cfglint.source.document import Document, Problem
 from cfglint.source.parse import parse
@@ -16,46 +16,46 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.pinned_versions import Disk, Found
 
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 
 
-class Tally:
+class ScanStats:
     """What became of the files that were looked at."""
 
-    __slots__ = ("checked", "relatives", "strangers", "targets", "unclear", "unreadable", "untold")
+    __slots__ = ("checked", "related_tools", "targets", "unclear", "unknown_kind", "unreadable", "unrecognized")
 
     def __init__(self) -> None:
         self.checked = 0
-        self.strangers = 0
+        self.unrecognized = 0
         self.unclear: list[str] = []
-        self.relatives: dict[str, int] = {}
+        self.related_tools: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
-        self.untold: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
+        self.unknown_kind: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
-    def count(self, run: Run) -> None:
+    def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and what told the versions that it is for."""
         self.checked += len(run.documents)
         for package, said_by in run.facts.target_from.items():
             self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
         self.checked += other.checked
-        self.strangers += other.strangers
+        self.unrecognized += other.unrecognized
         self.unclear += other.unclear
         self.unreadable += other.unreadable
-        self.untold += other.untold
+        self.unknown_kind += other.unknown_kind
         self.targets.update(other.targets)
-        for name, number in other.relatives.items():
-            self.relatives[name] = self.relatives.get(name, 0) + number
+        for name, number in other.related_tools.items():
+            self.related_tools[name] = self.related_tools.get(name, 0) + number
 
 
-class Shelf:
+class FileSource:
     """Where files are taken from: the disk, where `texts` may stand for some of them: texts, or bytes as they came (standard input).
 
     `disk` is where the files that name versions are taken from, None for the disk itself.
@@ -105,27 +105,27 @@ def missing(document: Document) -> bool:
     return any(problem.kind == "unreadable" for problem in document.problems)
 
 
-class Gathering:
+class Discovery:
     """Runs from the paths of a command line: every file is its own run, with the files that it names."""
 
-    def __init__(self, facts: Facts, kind: str | None = None, section: tuple[str, ...] = (), shelf: Shelf | None = None) -> None:
+    def __init__(self, facts: LaunchFacts, kind: str | None = None, section: tuple[str, ...] = (), shelf: FileSource | None = None) -> None:
         self.facts = facts
         self.kind = kind
         self.section = section
-        self.shelf = shelf or Shelf()
-        self.tally = Tally()
+        self.shelf = shelf or FileSource()
+        self.tally = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
 
-    def one(self, paths: list[str]) -> Run:
+    def one(self, paths: list[str]) -> CheckedRun:
         """All the paths as one run."""
         run = self._run(*self._declared(paths))
         self.tally.count(run)
         return run
 
-    def each(self, paths: list[str]) -> Iterator[tuple[int, Run]]:
+    def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
         """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
-        perhaps: list[tuple[int, Run, str]] = []
+        perhaps: list[tuple[int, CheckedRun, str]] = []
         for index, run, path in self.looked_at(self.numbered(paths)):
             if path is not None:
                 perhaps.append((index, run, path))
@@ -142,7 +142,7 @@ class Gathering:
         """(position, file) for the files of the paths, folders walked."""
         return list(enumerate(self._expanded(paths)))
 
-    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, Run, str | None]]:
+    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """(position, run, path) for every file that is ours, not counted yet.
 
         The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
@@ -153,8 +153,8 @@ class Gathering:
                 continue
             documents, kinds = self._with_references([document], [kind])
             self.taken.update(each.path for each in documents[1:])
-            referable = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).referable)
-            yield index, self._run(documents, kinds), path if referable else None
+            can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
+            yield index, self._run(documents, kinds), path if can_be_referenced else None
 
     def identities(self, paths: set[str]) -> set[str]:
         """One name for all the names of each file."""
@@ -176,15 +176,15 @@ class Gathering:
             return document, self.kind
         if self.kind:
             return document, self.kind
-        kind, clarity = recognise(document)
+        kind, clarity = detect(document)
         if kind is None:
-            name = relative(document)
+            name = related_tool(document)
             if name:
-                self.tally.relatives[name] = self.tally.relatives.get(name, 0) + 1
-            elif clarity == UNCLEAR:
+                self.tally.related_tools[name] = self.tally.related_tools.get(name, 0) + 1
+            elif clarity == MAYBE:
                 self.tally.unclear.append(path)
             else:
-                self.tally.strangers += 1
+                self.tally.unrecognized += 1
             return document, None
         if framework(kind).syntax(path) != document.syntax:
             document = self._load(path, kind)
@@ -211,12 +211,12 @@ class Gathering:
     def _kind_in_run(self, document: Document, before: list[str]) -> str:
         if not before and self.kind:
             return self.kind
-        found = recognise(document)[0]
+        found = detect(document)[0]
         if found:
             return found
         if before:
             return before[0]
-        raise UnknownKind(document.path)
+        raise UnknownKindError(document.path)
 
     def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
         same: list[str] = []  # one name for all the names of each document, once a file names another
@@ -244,10 +244,10 @@ class Gathering:
         candidates = (os.path.normpath(os.path.join(os.path.dirname(origin), name)), name)
         return next((path for path in candidates if self.shelf.is_file(path)), None)
 
-    def _run(self, documents: list[Document], kinds: list[str]) -> Run:
-        return Run(documents, kinds, self._facts(documents[0], kinds))
+    def _run(self, documents: list[Document], kinds: list[str]) -> CheckedRun:
+        return CheckedRun(documents, kinds, self._facts(documents[0], kinds))
 
-    def _facts(self, document: Document, kinds: list[str]) -> Facts:
+    def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
         """The facts with the versions that the file's repository tells, where nobody named a target."""
         packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
         if all(package in self.facts.target for package in packages):
@@ -257,7 +257,7 @@ class Gathering:
         return Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
 
 
-class UnknownKind(Exception):
+class UnknownKindError(Exception):
     """The kind of a file of a run cannot be told, and none was given."""
 
     def __init__(self, path: str) -> None:

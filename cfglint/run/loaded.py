@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Batch, Config, Facts, Layout
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
     from cfglint.source.document import Document
 
 NUMBERS = (
@@ -46,14 +46,14 @@ class Ignore:
         self.used = False
 
 
-class Job:
+class LoadedRun:
     """One training job as its files and facts tell it.
 
     `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
     the consumer's, then those that it brings in. `bugs` are mistakes of ours on the way: (doing what, what was raised).
     """
 
-    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
         self.facts = facts
         self.bugs: list[tuple[str, Exception]] = []
@@ -63,16 +63,16 @@ class Job:
             self.facts = launched(self.documents, self.kinds, facts)
             config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.others()]
-        except Exception as wrong:
-            self.bugs.append((f"reading {self.kinds[0]}", wrong))
+        except Exception as error:
+            self.bugs.append((f"reading {self.kinds[0]}", error))
 
     @property
     def batch(self) -> Batch | None:
         """The consumer's batch."""
         try:
             return self.configs[0].batch if self.configs else None
-        except Exception as wrong:
-            self.bugs.append(("resolving the batch", wrong))
+        except Exception as error:
+            self.bugs.append(("resolving the batch", error))
             self.configs = []
             return None
 
@@ -106,8 +106,8 @@ class Job:
         )
         try:
             numbers.update(self.configs[0].numbers())
-        except Exception as wrong:
-            self.bugs.append(("counting steps", wrong))
+        except Exception as error:
+            self.bugs.append(("counting steps", error))
             self.configs = []
         if numbers["consumed_batch"] and numbers["seq_length"]:
             numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
@@ -116,7 +116,7 @@ class Job:
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
     """The files in their order, that of a launcher behind the script's: the script is who consumes the run."""
-    if len(kinds) == 1 or not framework(kinds[0]).launches:
+    if len(kinds) == 1 or not framework(kinds[0]).is_launcher:
         return documents, kinds
     pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
     if standing(pairs[0][1]):
@@ -126,17 +126,17 @@ def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Do
 
 def standing(kind: str) -> int:
     """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
-    return 2 if framework(kind).launches else int(framework(kind).referable)
+    return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
 
 
-def launched(documents: list[Document], kinds: list[str], facts: Facts) -> Facts:
+def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
     """The facts with the GPUs that a launcher's file tells, where nobody named any."""
     if facts.gpus is not None:
         return facts
     for document, kind in zip(documents, kinds, strict=True):
         told = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
         if told is not None:
-            return facts.but(gpus=told[0], gpus_from=told[1])
+            return facts.but(gpus=told[0], gpus_source=told[1])
     return facts
 
 

@@ -275,7 +275,7 @@ class Step:
         node = entry_value(container, index)
         self.place = node.start
         self.check_replaceable(node)
-        value = self.fragment(change.text)
+        value = self.when_partial(change.text)
         value[2] = node.anchor
         self.amend = lambda part: put_value(part, index, value)
         self.edits.append(self.replacement(node, change.text))
@@ -343,7 +343,7 @@ class Step:
         self.refuse_taken(container, key)
         sibling = container.children[-1][0] if container.children else None
         name = spell_key(key, self.document, sibling)
-        member = [self.key_shape(name), self.fragment(text)]
+        member = [self.key_shape(name), self.when_partial(text)]
         self.amend = lambda part: part[3].append(member)
         if container.style == "flow":
             self.insert_flow(container, name, text)
@@ -353,7 +353,7 @@ class Step:
     def insert_first(self, key: str, text: str) -> None:
         """The first key of an empty YAML file, behind what comments it has."""
         name = spell_key(key, self.document)
-        whole = [MAPPING, None, None, [[self.key_shape(name), self.fragment(text)]]]
+        whole = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
         self.amend = lambda part: part.extend(whole)
         line_break = self.layout.line_break()
         lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
@@ -478,7 +478,7 @@ class Step:
 
     # what a text says alone
 
-    def fragment(self, text: str) -> Shape:
+    def when_partial(self, text: str) -> Shape:
         """The tree of a value's text alone."""
         if self.document.syntax == "yaml" and is_word(text):
             return [SCALAR, None, None, text, ""]
@@ -495,7 +495,7 @@ class Step:
         """The tree of a key's text alone."""
         if self.document.syntax == "json" and text[:1] not in "\"'":
             return [SCALAR, None, None, text, ""]
-        return self.fragment(text)
+        return self.when_partial(text)
 
     def join(self) -> None:
         """Make one edit of two at the same place."""

@@ -224,13 +224,13 @@ class Ignore:
             return work()
         from time import process_time
 
-        from cfglint.source.time_limit import OutOfPatience, Patience
+        from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
         began = process_time()
         try:
-            with Patience(min(SECONDS, Ignore.left)):
+            with TimeLimit(min(SECONDS, Ignore.left)):
                 return work()
-        except OutOfPatience:
+        except TimeLimitExceeded:
             self.doubtful, self.spec = False, spec_of([])
             return None
         finally:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Reading:
+class LoadResult:
     """A document's value in plain Python, or the problems for which its reader refuses it (the value is None then)."""
 
     __slots__ = ("problems", "value")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
-from cfglint.source.load_results import Reading, Refused, constructor_error, refused, too_long
+from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
 
 TYPE_CHECKING = False
@@ -26,22 +26,22 @@ JSON_WORDS = {"true": True, "false": False, "null": None}
 JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class Reader:
+class Loader:
     """One library's way from text to values. `name` is the call that it mirrors."""
 
     name = ""
 
-    def read(self, document: Document) -> Reading:
+    def read(self, document: Document) -> LoadResult:
         """The value of a document and the problems that the library would raise for."""
         problems = self.refusals(document)
         if problems:
-            return Reading(None, problems)
+            return LoadResult(None, problems)
         try:
-            return Reading(self.construct(document), [])
+            return LoadResult(self.construct(document), [])
         except Refused as refused:
-            return Reading(None, [refused.problem])
+            return LoadResult(None, [refused.problem])
         except RecursionError:
-            return Reading(None, [Problem(0, 0, "nested deeper than Python reads, with its tags and anchors", "depth")])
+            return LoadResult(None, [Problem(0, 0, "nested deeper than Python reads, with its tags and anchors", "depth")])
 
     def scalar(self, node: Node) -> Any:
         """The value of a scalar node alone; its text where the library would refuse it."""
@@ -63,7 +63,7 @@ class Reader:
         raise NotImplementedError
 
 
-class YamlReader(Reader):
+class YamlLoader(Loader):
     """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of equal keys.
 
     Its parser is the one in Python. `python_tags`: it knows `!!python/tuple` and its like.
@@ -73,7 +73,7 @@ class YamlReader(Reader):
         self.name = name
         self.python_tags = python_tags
 
-    def read(self, document: Document) -> Reading:
+    def read(self, document: Document) -> LoadResult:
         if document.relaxations and len(document.text) <= MOST_FOR_PYTHON:
             from cfglint.source import yaml
 
@@ -133,10 +133,10 @@ class YamlReader(Reader):
 class Construction:
     """One pass over a YAML tree; anchored values are made once and shared, as PyYAML does."""
 
-    __slots__ = ("begun", "entries", "expanded", "reader", "shared", "sizes")
+    __slots__ = ("begun", "entries", "expanded", "loader", "shared", "sizes")
 
-    def __init__(self, reader: YamlReader) -> None:
-        self.reader = reader
+    def __init__(self, loader: YamlLoader) -> None:
+        self.loader = loader
         self.shared: dict[int, Any] = {}
         self.sizes: dict[int, int] = {}
         self.begun: set[int] = set()
@@ -158,7 +158,7 @@ class Construction:
 
             return tags.construct(self, node)
         if node.kind == SCALAR:
-            return node.raw if node.style else self.reader.bare(node)
+            return node.raw if node.style else self.loader.bare(node)
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
 
     def anchored(self, node: Node) -> Any:
@@ -207,7 +207,7 @@ class Construction:
                 if is_merge(key):
                     self.merge(node, value, result)
             own = [pair for pair in own if not is_merge(pair[0])]
-        bare = self.reader.bare
+        bare = self.loader.bare
         for key, value in own:
             if key.tag is None and key.anchor is None and key.kind == SCALAR:
                 name = key.raw if key.style or key.raw == "=" else bare(key)
@@ -266,7 +266,7 @@ def is_merge(key: Node) -> bool:
     return key.tag == MERGE_TAG or (key.tag == "!" and key.raw == "<<")
 
 
-class StrictJsonReader(Reader):
+class StrictJsonLoader(Loader):
     """`json.load` of a file opened as UTF-8: the last of equal keys, NaN and Infinity, nothing beyond JSON else."""
 
     name = "json.load"
@@ -322,7 +322,7 @@ def json_reason(document: Document, start: int, message: str) -> str:
     return message[0].lower() + message[1:]
 
 
-class HjsonReader(Reader):
+class HjsonLoader(Loader):
     """DeepSpeed's reader: `hjson.load` with a hook against equal keys (deepspeed 0.19.8, `runtime/config_utils.py:205`)."""
 
     name = "hjson.load"
@@ -330,7 +330,7 @@ class HjsonReader(Reader):
     def refusals(self, document: Document) -> list[Problem]:
         return document.problems
 
-    def read(self, document: Document) -> Reading:
+    def read(self, document: Document) -> LoadResult:
         if any(what == "constant" for _, _, what in document.relaxations):
             from cfglint.source import json
 
@@ -367,15 +367,15 @@ def json_number(node: Node) -> int | float:
         raise refused(node, f"ValueError: {error}") from None
 
 
-def json_value(reader: Reader, node: Node | None, unique: bool = False) -> Any:
+def json_value(loader: Loader, node: Node | None, unique: bool = False) -> Any:
     """The value of a JSON tree; `unique` refuses equal keys as DeepSpeed's hook does."""
     if node is None or node.kind == SCALAR:
-        return reader.value_of(node) if node is not None else None
+        return loader.value_of(node) if node is not None else None
     if node.kind != MAPPING:
-        return [json_value(reader, item, unique) for item in node.children]
+        return [json_value(loader, item, unique) for item in node.children]
     result = {}
     for key, value in node.children:
-        result[key.raw] = reader.value_of(value) if value.kind == SCALAR else json_value(reader, value, unique)
+        result[key.raw] = loader.value_of(value) if value.kind == SCALAR else json_value(loader, value, unique)
     if unique and len(result) != len(node.children):
         raise duplicate_keys(node)
     return result
@@ -393,7 +393,7 @@ def duplicate_keys(node: Node) -> Refused:
     return refused(again or node, f"ValueError: Duplicate keys in DeepSpeed config: {names}", "duplicate")
 
 
-YAML11 = YamlReader("yaml.safe_load")
-YAML11_FULL = YamlReader("yaml.load(..., Loader=yaml.FullLoader)", python_tags=True)
-STRICT_JSON = StrictJsonReader()
-HJSON = HjsonReader()
+YAML11 = YamlLoader("yaml.safe_load")
+YAML11_FULL = YamlLoader("yaml.load(..., Loader=yaml.FullLoader)", python_tags=True)
+STRICT_JSON = StrictJsonLoader()
+HJSON = HjsonLoader()

@@ -50,11 +50,11 @@ def spell_number(value: float, document: Document, bare: str) -> str:
     candidates = [scaled(value, bare, int(exponent))] if exponent.lstrip("+-").isdecimal() and len(exponent) < 5 else []
     if "_" in bare and isinstance(value, int):
         candidates.append(f"{value:_}")
-    reader = YAML11 if document.syntax == "yaml" else HJSON
-    if candidates and type(reader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
+    loader = YAML11 if document.syntax == "yaml" else HJSON
+    if candidates and type(loader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
         return plain  # the form of a fraction, for a whole number
     for text in candidates:
-        read = reader.scalar(Node(SCALAR, 0, 0, text))
+        read = loader.scalar(Node(SCALAR, 0, 0, text))
         if read == value and type(read) is type(value):
             return text
     return plain

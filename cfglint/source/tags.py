@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         """The pass over the tree in which a tag is met."""
 
         @property
-        def reader(self) -> Loader:
+        def loader(self) -> Loader:
             """The reader that makes it."""
 
         def value(self, node: Node) -> Any:
@@ -75,7 +75,7 @@ def construct(construction: Construction, node: Node) -> Any:
 def untagged(construction: Construction, node: Node) -> Any:
     """The lone `!` asks for no type: a scalar is resolved as if it were bare."""
     if node.kind == SCALAR:
-        return construction.reader.bare(node)
+        return construction.loader.bare(node)
     return construction.mapping(node) if node.kind == MAPPING else construction.sequence(node)
 
 
@@ -83,7 +83,7 @@ def type_name(construction: Construction, node: Node) -> str | None:
     """The short name of a tag that the reader knows."""
     tag = node.tag or ""
     if tag.startswith(PYTHON):
-        return PYTHON_NAMES.get(tag[len(PYTHON) :]) if construction.reader.python_tags else None
+        return PYTHON_NAMES.get(tag[len(PYTHON) :]) if construction.loader.python_tags else None
     name = tag[len(YAML) :] if tag.startswith(YAML) else ""
     known = name in SHAPES or name in ("null", "bool", "int", "float", "binary", "timestamp", "str")
     return name if known else None

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class OutOfPatience(Exception):
+class TimeLimitExceeded(Exception):
     """The work took longer than it may."""
 
 
-class Patience:
+class TimeLimit:
     """A context whose body raises OutOfPatience after so many seconds of this process's own time.
 
     Matching a regular expression is interrupted, too. There is no limit outside of the main thread, and none on
@@ -39,4 +39,4 @@ class Patience:
 
 def give_up(*_: object) -> None:
     """What the signal does."""
-    raise OutOfPatience
+    raise TimeLimitExceeded

@@ -59,13 +59,13 @@ def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Docume
 def pure_parser() -> Callable[[str], Any]:
     """PyYAML's parser in Python, as a class that takes the text."""
     libyaml.complete()
+    from yaml.loader import Loader
     from yaml.parser import Parser
-    from yaml.reader import Reader
     from yaml.scanner import Scanner
 
-    class PureParser(Reader, Scanner, Parser):
+    class PureParser(Loader, Scanner, Parser):
         def __init__(self, text: str) -> None:
-            Reader.__init__(self, text)
+            Loader.__init__(self, text)
             Scanner.__init__(self)
             Parser.__init__(self)
 

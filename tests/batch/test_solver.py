@@ -315,6 +315,6 @@ def recorded_answer(case: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded solver cases are not beside the repository")
 def test_recorded_cases() -> None:
     cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
-    wrong = {case["id"]: recorded_answer(case) for case in cases if recorded_answer(case) != case["expected"]}
+    error = {case["id"]: recorded_answer(case) for case in cases if recorded_answer(case) != case["expected"]}
     assert cases
-    assert not wrong
+    assert not error

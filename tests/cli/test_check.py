@@ -214,9 +214,11 @@ class TestJson:
             "severity": "error",
             "key": "/train_batch_size",
             "fails_at": "config",
+            "note": None,
+            "help": None,
             "related": [
-                {"file": "ds_config.json", "line": 1, "column": 61, "message": "train_micro_batch_size_per_gpu 4"},
-                {"file": "ds_config.json", "line": 1, "column": 95, "message": "gradient_accumulation_steps 4"},
+                {"file": "ds_config.json", "line": 1, "column": 61, "message": "`train_micro_batch_size_per_gpu` is 4 here"},
+                {"file": "ds_config.json", "line": 1, "column": 95, "message": "`gradient_accumulation_steps` is 4 here"},
             ],
             "fix": {
                 "title": "set gradient_accumulation_steps to 8",

@@ -25,7 +25,7 @@ def squares(block):
 @pytest.mark.parametrize("jobs", [1, 2, 3, 7])
 def test_results_are_in_order(jobs):
     tasks = list(range(5 * parallel.BLOCK + 3))
-    results = parallel.spread(squares, tasks, jobs)
+    results = parallel.map_blocks(squares, tasks, jobs)
     assert [each for block in results for each in block] == squares(tasks)
 
 
@@ -38,7 +38,7 @@ def test_a_dying_process_loses_nothing():
         return squares(block)
 
     tasks = list(range(4 * parallel.BLOCK))
-    assert [each for block in parallel.spread(work, tasks, 2) for each in block] == squares(tasks)
+    assert [each for block in parallel.map_blocks(work, tasks, 2) for each in block] == squares(tasks)
 
 
 def test_an_exception_is_raised_here():
@@ -46,12 +46,14 @@ def test_an_exception_is_raised_here():
         raise LookupError(str(block[-1]))
 
     with pytest.raises(LookupError):
-        parallel.spread(work, list(range(4 * parallel.BLOCK)), 2)
+        parallel.map_blocks(work, list(range(4 * parallel.BLOCK)), 2)
 
 
 def test_little_work_is_done_here():
     here = os.getpid()
-    assert parallel.spread(lambda block: [os.getpid()] * len(block), list(range(10 * parallel.BLOCK))) == [[here]] * (10 * parallel.BLOCK)
+    assert parallel.map_blocks(lambda block: [os.getpid()] * len(block), list(range(10 * parallel.BLOCK))) == [[here]] * (
+        10 * parallel.BLOCK
+    )
     assert parallel.worthwhile(0.0) == parallel.worthwhile(1.9 * parallel.SHARE) == 1
     assert parallel.worthwhile(100 * parallel.SHARE) == min(parallel.cores(), parallel.MOST)
 
@@ -63,11 +65,11 @@ def test_a_few_dear_tasks_are_shared(monkeypatch):
         time.sleep(0.06 * len(block))
         return os.getpid()
 
-    assert len(set(parallel.spread(slow, list(range(10))))) == 2
+    assert len(set(parallel.map_blocks(slow, list(range(10))))) == 2
 
 
 def test_more_comes_back_than_a_pipe_holds():
-    results = parallel.spread(lambda block: ["x" * parallel.WIDE] * len(block), list(range(12)), 3)
+    results = parallel.map_blocks(lambda block: ["x" * parallel.WIDE] * len(block), list(range(12)), 3)
     assert [len(each) for block in results for each in block] == [parallel.WIDE] * 12
 
 

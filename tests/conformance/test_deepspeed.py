@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.rules.engine import rules_for
-from cfglint.run.discovery import Gathering
+from cfglint.run.discovery import Discovery
 
 pytest.importorskip("torch", reason="torch is not installed: there is no framework to ask")
 deepspeed = pytest.importorskip("deepspeed", reason="deepspeed is not installed: nobody to ask about its files")
@@ -56,8 +56,8 @@ def refusal(path, gpus, monkeypatch):
             pytest.skip("a mesh of devices needs a process group of its real size")
         assert values.get("tensor_parallel", {}).get("autotp_size", 0) >= 0  # as initialize asks, before the config is built
         config.DeepSpeedConfig(values)
-    except Exception as wrong:
-        return f"{type(wrong).__name__}: {wrong}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     return None
 
 
@@ -65,8 +65,8 @@ def refusal(path, gpus, monkeypatch):
 def test_the_config_stage_says_what_cfglint_predicts(text, gpus, tmp_path, monkeypatch):
     path = tmp_path / "ds_config.json"
     path.write_text(text, encoding="utf-8")
-    facts = Facts(gpus=gpus, whole=True, declared=True, target={"deepspeed": deepspeed.__version__})
-    run = Gathering(facts, "deepspeed").one([str(path)])
+    facts = LaunchFacts(gpus=gpus, whole=True, declared=True, target={"deepspeed": deepspeed.__version__})
+    run = Discovery(facts, "deepspeed").one([str(path)])
     said = refusal(path, gpus, monkeypatch)
     predicted = [each for each in run.diagnostics if each.severity == "error" and each.fails_at in ("load", "config")]
     if not predicted:

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from cfglint.frameworks.base import Facts
-from cfglint.run.checked import Run
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
 torch = pytest.importorskip("torch", reason="torch is not installed: nothing to compare with")
@@ -126,8 +126,8 @@ def really(path):
 
 
 def predicted(text):
-    facts = Facts(1, SAMPLES, {"transformers": transformers.__version__}, whole=True, declared=True, strict_keys=True)
-    return Run([parse("train.yaml", text, "yaml")], ["huggingface"], facts)
+    facts = LaunchFacts(1, SAMPLES, {"transformers": transformers.__version__}, whole=True, declared=True, strict_keys=True)
+    return CheckedRun([parse("train.yaml", text, "yaml")], ["huggingface"], facts)
 
 
 @pytest.mark.parametrize("text", CASES)

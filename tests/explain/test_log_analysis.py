@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from cfglint.batch import steps
 from cfglint.explain import log_analysis
-from cfglint.explain.log_parser import Banner
+from cfglint.explain.log_parser import TrainingBanner
 
 OLD, NEW = steps.FLOOR_RELEASES, steps.CEIL_RELEASES
 
 
 def banner(*numbers, **more):
     """A banner of samples, epochs, micro batch, accumulation, global batch and total steps."""
-    made = Banner(1, more.pop("framework", "huggingface"), more.pop("release", None), more.pop("max_steps_given", False))
+    made = TrainingBanner(1, more.pop("framework", "huggingface"), more.pop("release", None), more.pop("max_steps_given", False))
     names = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
     made.numbers = {**dict(zip(names, numbers, strict=True)), **more}
     return made
@@ -97,7 +97,7 @@ def test_a_global_batch_that_is_no_multiple():
 
 
 def test_a_banner_that_is_cut_off_names_what_is_missing():
-    cut = Banner(1, "huggingface")
+    cut = TrainingBanner(1, "huggingface")
     cut.numbers = {"num_examples": 10, "micro_batch": 2}
     assert (
         log_analysis.explain(cut).note == "cannot be reproduced: the log does not show num_epochs, accumulation, global_batch, total_steps"

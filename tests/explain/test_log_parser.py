@@ -33,7 +33,7 @@ def lines_of(text: str) -> list[str]:
     return text.splitlines(keepends=True) if "\r" not in text else [f"{line}\n" for line in text.split("\n")]
 
 
-def read(text: str) -> list[log_parser.Banner]:
+def read(text: str) -> list[log_parser.TrainingBanner]:
     return log_parser.read(lines_of(text))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.explain.summary import Account, origin, table
-from cfglint.frameworks.base import Facts
-from cfglint.run.discovery import Gathering
+from cfglint.explain.summary import RunSummary, origin, table
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery
 
 TRAINER = """\
 output_dir: out
@@ -32,7 +32,7 @@ def account(tmp_path, monkeypatch):
         names = {"trainer": "train.yaml", "deepspeed": "ds.json", "neox": "neox.yml", "accelerate": "launch.yaml"}
         for name, text in texts.items():
             (tmp_path / names[name]).write_text(text, encoding="utf-8")
-        return Account(Gathering(facts or Facts(), kind).one([names[name] for name in texts]))
+        return RunSummary(Discovery(facts or LaunchFacts(), kind).one([names[name] for name in texts]))
 
     return make
 
@@ -43,7 +43,7 @@ def line(account, label):
 
 
 def test_written_numbers_name_their_line(account):
-    told = account(trainer=TRAINER, facts=Facts(gpus=8))
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=8))
     assert line(told, "micro batch") == (4, "train.yaml:2")
     assert line(told, "accumulation") == (8, "train.yaml:3")
     assert line(told, "global batch") == (256, "4 x 8 x 8")
@@ -51,7 +51,7 @@ def test_written_numbers_name_their_line(account):
 
 
 def test_defaults_name_the_release(account):
-    told = account(trainer=TRAINER, facts=Facts(target={"transformers": "4.51.3"}))
+    told = account(trainer=TRAINER, facts=LaunchFacts(target={"transformers": "4.51.3"}))
     assert line(told, "schedule") == ("linear", "default of transformers 4.51.3")
 
 
@@ -59,21 +59,21 @@ def test_defaults_name_the_release(account):
     ("version", "an_epoch", "total", "how"), [("4.51.3", 39, 78, "cut off (up to 4.51.3)"), ("4.52.0", 40, 80, "rounded up (from 4.52.0)")]
 )
 def test_the_length_says_how_it_comes_about(account, version, an_epoch, total, how):
-    told = account(trainer=TRAINER, facts=Facts(gpus=2, num_examples=2510, target={"transformers": version}))
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=2, num_examples=2510, target={"transformers": version}))
     assert line(told, "batches an epoch") == (314, "of each of 2 processes: 2,510 / 4 / 2, rounded up")
     assert line(told, "steps an epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
     assert line(told, "total steps") == (total, f"2 epochs x {an_epoch}")
 
 
 def test_warm_up_and_evaluations(account):
-    told = account(trainer=TRAINER, facts=Facts(gpus=1, num_examples=10_000, target={"transformers": "4.57.1"}))
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=1, num_examples=10_000, target={"transformers": "4.57.1"}))
     assert line(told, "total steps")[0] == 626
     assert line(told, "warm-up steps") == (63, "warmup_ratio 0.1 of 626, rounded up (train.yaml:5)")
     assert line(told, "evaluations") == (6, "eval_strategy is steps (train.yaml:7), every 100")
 
 
 def test_max_steps_wins_over_epochs(account):
-    told = account(trainer=TRAINER + "max_steps: 50\n", facts=Facts(gpus=1, num_examples=3200))
+    told = account(trainer=TRAINER + "max_steps: 50\n", facts=LaunchFacts(gpus=1, num_examples=3200))
     assert line(told, "total steps") == (50, "max_steps")
     assert line(told, "epochs") == (0.5, "max_steps wins over num_train_epochs")
 
@@ -87,12 +87,12 @@ def test_what_is_unknown_names_the_flags(account):
 
 
 def test_nothing_is_unknown_for_want_of_a_flag_that_is_there(account):
-    told = account(trainer=TRAINER, facts=Facts(gpus=4))
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=4))
     assert {item.needs for item in told.unknown} == {"--num-examples N"}
 
 
 def test_a_deepspeed_file_says_who_filled_it(account):
-    told = account(trainer=TRAINER + "deepspeed: ds.json\n", deepspeed=DEEPSPEED, facts=Facts(gpus=4))
+    told = account(trainer=TRAINER + "deepspeed: ds.json\n", deepspeed=DEEPSPEED, facts=LaunchFacts(gpus=4))
     assert line(told, "ZeRO stage") == (2, "ds.json:2")
     assert line(told, "train_micro_batch_size_per_gpu") == (4, "auto: per_device_train_batch_size")
     assert line(told, "train_batch_size")[0] == 128
@@ -116,7 +116,7 @@ def test_a_schedule_of_deepspeed_warms_up_for_two_steps_at_least(account):
 
 def test_layout_of_neox(account):
     text = "pipe-parallel-size: 2\nmodel-parallel-size: 2\ntrain-micro-batch-size-per-gpu: 4\nseq-length: 2048\ntrain-iters: 100\n"
-    told = account("neox", neox=text, facts=Facts(gpus=8, num_examples=1000))
+    told = account("neox", neox=text, facts=LaunchFacts(gpus=8, num_examples=1000))
     assert line(told, "data parallel") == (2, "8 GPUs / tensor parallel 2 / pipeline 2")
     assert line(told, "pipeline") == (2, "neox.yml:1")
     assert line(told, "tokens a step") == (16384, "global batch x 2,048")
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_read_has_no_lines_but_its_error(account):
 
 
 def test_plain_values_have_place_and_reason(account):
-    told = table(account(trainer=TRAINER, facts=Facts(gpus=8)))
+    told = table(account(trainer=TRAINER, facts=LaunchFacts(gpus=8)))
     assert told["resolved"]["global_batch"] == 256
     assert told["verdict"] == "accept"
     by_key = {each["key"]: each for each in told["settings"]}
@@ -154,8 +154,8 @@ def test_plain_values_have_place_and_reason(account):
 
 def test_every_good_example_is_told_without_a_fault(root):
     paths = sorted(path for path in (root / "examples" / "good").rglob("*") if path.suffix in (".yaml", ".yml", ".json"))
-    for _, run in Gathering(Facts(gpus=8, num_examples=10_000)).each([str(path) for path in paths]):
-        told = Account(run)
+    for _, run in Discovery(LaunchFacts(gpus=8, num_examples=10_000)).each([str(path) for path in paths]):
+        told = RunSummary(run)
         assert told.items, run.documents[0].path
         assert [each for each in run.diagnostics if each.code == "INT000"] == []
 

@@ -93,10 +93,10 @@ def attempt(prove, bench, case, draw, others):
         prove(bench, case, random.Random(draw), *others)
     except Broken:
         raise
-    except Exception as wrong:
-        frame = traceback.extract_tb(wrong.__traceback__)[-1]
-        about = f"{type(wrong).__name__} in {prove.__name__} at {frame.name}:{frame.lineno}"
-        raise Broken("fuzzer", about, traceback.format_exc()) from wrong
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        about = f"{type(error).__name__} in {prove.__name__} at {frame.name}:{frame.lineno}"
+        raise Broken("fuzzer", about, traceback.format_exc()) from error
 
 
 def fails(bench, prove, case, draw, signature, others):

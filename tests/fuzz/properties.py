@@ -26,8 +26,8 @@ from cfglint.cli.argument_parser import Parser
 from cfglint.cli.options import UsageError, runs_of
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS
-from cfglint.rewrite.apply_fixes import mend
-from cfglint.run.discovery import Tally, UnknownKind
+from cfglint.rewrite.apply_fixes import apply_fixes
+from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import edit
 from cfglint.source.document import MAPPING
 
@@ -124,8 +124,8 @@ class Bench:
             status = ended.code
         except Hang as hang:
             raise Broken("hang", f"{name} at {where(hang)}", " ".join(arguments)) from hang
-        except Exception as wrong:
-            raise Broken("crash", f"{name}: {type(wrong).__name__} at {where(wrong)}", traceback.format_exc()) from wrong
+        except Exception as error:
+            raise Broken("crash", f"{name}: {type(error).__name__} at {where(error)}", traceback.format_exc()) from error
         finally:
             sys.stdin = before
         answer = Answer(status, out.getvalue(), err.getvalue())
@@ -143,9 +143,9 @@ class Bench:
         return runs
 
 
-def where(wrong):
+def where(error):
     """The innermost place of an exception in cfglint."""
-    frames = [frame for frame in traceback.extract_tb(wrong.__traceback__) if "cfglint/" in frame.filename]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "cfglint/" in frame.filename]
     return f"{frames[-1].filename.rpartition('cfglint/')[2]}:{frames[-1].name}" if frames else "?"
 
 
@@ -236,8 +236,8 @@ def well_formed(form, text):
         elif form == "junit" and text:
             ElementTree.fromstring(text)
         text.encode("utf-8")
-    except (ValueError, ElementTree.ParseError) as wrong:
-        raise Broken("report", f"{form}: {type(wrong).__name__}", str(wrong)) from wrong
+    except (ValueError, ElementTree.ParseError) as error:
+        raise Broken("report", f"{form}: {type(error).__name__}", str(error)) from error
 
 
 def explained(bench, case, rng):
@@ -397,8 +397,8 @@ def runs(case):
     arguments = parser.parse_args([*case.paths, *without(case.flags, "--gpus")])
     try:
         with limit():
-            return [run for _, run in runs_of(arguments, Configuration(), Tally())]
-    except (UsageError, UnknownKind):
+            return [run for _, run in runs_of(arguments, Configuration(), ScanStats())]
+    except (UsageError, UnknownKindError):
         return []
 
 
@@ -418,7 +418,7 @@ def settled(bench, case, rng):
     bench.lay(case)
     before = bench.check(case)
     files = bench.texts(case)
-    titles = [title for run in runs(case) for title in mend(run, bool(unsafe)).titles]
+    titles = [title for run in runs(case) for title in apply_fixes(run, bool(unsafe)).titles]
     promised = bench.run("fix", *case.paths, *case.flags, *unsafe, "--check")
     require(bench.texts(case) == files, "fix", "--check writes")
     done = bench.run("fix", *case.paths, *case.flags, *unsafe)
@@ -568,8 +568,8 @@ def ordered(bench, cases, rng):
     alone = [run for path in first for run in bench.run("check", path, *flags, "--format", "json").runs]
     mixed = rng.sample(first, len(first))
     together = bench.run("check", *mixed, *flags, "--format", "json").runs
-    spread = bench.run("check", *mixed, *flags, "--format", "json", "--jobs", "3").runs
-    require(together == spread, "order", "--jobs changes the answer", differing(together, spread))
+    map_blocks = bench.run("check", *mixed, *flags, "--format", "json", "--jobs", "3").runs
+    require(together == map_blocks, "order", "--jobs changes the answer", differing(together, map_blocks))
     one, other = (sorted(found, key=lambda run: run["files"]) for found in (alone, together))
     require(one == other, "order", "files change each other's answers", differing(one, other))
     folder = [bench.run("check", ".", *flags, "--format", "json", *jobs).runs for jobs in ([], ["--jobs", "2"])]

@@ -87,8 +87,8 @@ def few(examples):
 def test_every_manner_is_read_as_the_same_tree(tree, rng, syntax, lax):
     text = write(tree, syntax, rng, lax=lax)
     bom = text.startswith("\ufeff")
-    reader = YAML11 if syntax == "yaml" else HJSON if lax else STRICT_JSON
-    reading = reader.read(parse("x", text.removeprefix("\ufeff"), syntax, bom))
+    loader = YAML11 if syntax == "yaml" else HJSON if lax else STRICT_JSON
+    reading = loader.read(parse("x", text.removeprefix("\ufeff"), syntax, bom))
     assert reading.problems == []
     assert (sorted_repr if lax else repr)(reading.value) == (sorted_repr if lax else repr)(tree)
 
@@ -119,7 +119,7 @@ def changed(tree, path, kind, value):
 def test_an_edit_does_what_it_says_in_every_manner(tree, rng, syntax, value):
     text = write(tree, syntax, rng).removeprefix("\ufeff")
     document = parse("x", text, syntax)
-    reader = YAML11 if syntax == "yaml" else STRICT_JSON
+    loader = YAML11 if syntax == "yaml" else STRICT_JSON
     places = [(path, key, node) for path, key, node in document.walk() if path or node.kind == MAPPING]
     for path, key, node in rng.sample(places, min(5, len(places))):
         wanted = [INSERT] if node.kind == MAPPING else []
@@ -133,7 +133,7 @@ def test_an_edit_does_what_it_says_in_every_manner(tree, rng, syntax, value):
             except EditRefused:
                 continue
             expected = changed(tree, path, kind, value)
-            assert sorted_repr(reader.read(parse("x", after, syntax)).value) == sorted_repr(expected)
+            assert sorted_repr(loader.read(parse("x", after, syntax)).value) == sorted_repr(expected)
             assert sorted_repr(read(after, syntax)) == sorted_repr(expected)
             assert spliced(text, edits(document, [change])) == after
 

@@ -10,9 +10,9 @@ import yaml
 from seeds import NAMES, own_keys
 
 from cfglint.api import diff
-from cfglint.explain.summary import Account
-from cfglint.frameworks.base import Facts
-from cfglint.run.discovery import Gathering, Shelf
+from cfglint.explain.summary import Summary
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery, FileSource
 
 VALUES = {"huge": 10**400, "infinite": float("-inf"), "none": float("nan"), "nested": [{"a": [None]}]}
 SOUND = {
@@ -67,8 +67,8 @@ def test_no_value_breaks_a_rule_or_a_number(kind, name):
         if text is None:
             continue
         files = {NAMES[kind]: text}
-        run = Gathering(Facts(8, 1000, whole=True, declared=True), kind, shelf=Shelf(files)).one(list(files))
-        account = Account(run)
+        run = Discovery(LaunchFacts(8, 1000, whole=True, declared=True), kind, shelf=FileSource(files)).one(list(files))
+        account = Summary(run)
         assert account.resolved
         assert [found.message for found in run.diagnostics if found.code == "INT000"] == []
         assert run.bugs == []

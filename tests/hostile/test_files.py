@@ -13,7 +13,7 @@ import pytest
 from soundness import harmless, strict
 
 from cfglint.cli import main
-from cfglint.run.checked import discovery
+from cfglint.run import discovery
 from cfglint.source import files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and names as POSIX has them")

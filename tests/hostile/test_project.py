@@ -11,6 +11,7 @@ from soundness import BUGS, harmless
 
 from cfglint.cli import main
 from cfglint.frameworks.overrides import Override, by_omegaconf, interpolated, refers
+from cfglint.project import policy_schema
 from cfglint.project.settings_file import LARGEST, MOST_DOTS
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices and names of files as Windows does not have them")
@@ -304,7 +305,7 @@ def test_house_schemas_that_explode(folder, told, limited, good, monkeypatch, tm
     ended = limited(["check", good.name], folder, env={"PYTHONPATH": str(recorder)}).sound(1)
     assert "is not of type 'string'" in ended.out
     assert good.told in ended.out
-    monkeypatch.setattr(house, "SECONDS", 0.2)
+    monkeypatch.setattr(policy_schema, "SECONDS", 0.2)
     (folder / good.name).write_text(good.text.replace("\n}", ',\n  "comment": "' + "a" * 50 + '"\n}'))
     regex = {"properties": {"comment": {"pattern": "^(a+)+$", "not": {"pattern": "^(a|a)*b$"}}}}
     accepting = {"$defs": {**DEEP["$defs"], "d60": True}, "properties": {AT_THE_KEY: {"$ref": "#/$defs/d0"}}}

@@ -163,12 +163,12 @@ def trainer(payloads):
 
 def deepspeed(payloads):
     """A DeepSpeed file that does."""
-    wrong = dict.fromkeys(("stage", "allgather_partitions", "reduce_bucket_size", "offload_optimizer"), payloads[0])
+    error = dict.fromkeys(("stage", "allgather_partitions", "reduce_bucket_size", "offload_optimizer"), payloads[0])
     content = {
         "train_batch_size": 32,
         "train_micro_batch_size_per_gpu": 4,
         "gradient_accumulation_steps": 5,
-        "zero_optimization": {**wrong, **{each: each for each in payloads}},
+        "zero_optimization": {**error, **{each: each for each in payloads}},
         "optimizer": {"type": payloads[0], "params": {"lr": payloads[-1], **{each: each for each in payloads}}},
         "scheduler": {"type": payloads[0], "params": {each: each for each in payloads}},
         "fp16": {"enabled": payloads[0]},

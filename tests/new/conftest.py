@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import Facts
-from cfglint.run.discovery import Gathering, Shelf
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery, FileSource
 
 
 def checked(generated, job):
     """The run of generated files as `cfglint check --run --strict-keys` sees it."""
     texts = {file.name: file.text for file in generated.files}
-    facts = Facts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True)
-    return Gathering(facts, generated.files[0].kind, shelf=Shelf(texts)).one(list(texts))
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True)
+    return Discovery(facts, generated.files[0].kind, shelf=FileSource(texts)).one(list(texts))
 
 
 @pytest.fixture(name="checked", scope="session")

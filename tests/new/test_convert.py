@@ -7,11 +7,11 @@ import json
 import pytest
 import yaml
 
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.new import generate, takes
 from cfglint.new.convert import Existing
-from cfglint.new.job_spec import Job
-from cfglint.run.discovery import Gathering, Shelf
+from cfglint.new.job_spec import JobSpec
+from cfglint.run.discovery import Discovery, FileSource
 
 TRAINER = """\
 output_dir: out
@@ -45,15 +45,15 @@ DEEPSPEED = {
 
 def existing(gpus=8, **texts):
     names = {name.replace("_yaml", ".yaml").replace("_yml", ".yml").replace("_json", ".json"): text for name, text in texts.items()}
-    return Existing(Gathering(Facts(gpus, whole=True), shelf=Shelf(names)).one(list(names)))
+    return Existing(Discovery(LaunchFacts(gpus, whole=True), shelf=FileSource(names)).one(list(names)))
 
 
 def over(found, kind, **more):
     """The files of another kind, and the settings that it has no words for."""
     facts = {**found.facts, **more}
-    left = found.drop(Job(**facts).beyond(takes(kind)))
+    left = found.drop(JobSpec(**facts).beyond(takes(kind)))
     facts = {name: value for name, value in facts.items() if name in found.facts or name in more}
-    return generate(kind, Job(**facts)), [each.name for each in [*left, *found.left]]
+    return generate(kind, JobSpec(**facts)), [each.name for each in [*left, *found.left]]
 
 
 class TestTrainerToNeox:
@@ -120,10 +120,10 @@ class TestAccelerate:
 class TestThereAndBack:
     @pytest.mark.parametrize("kind", ["huggingface", "deepspeed"])
     def test_gives_the_same_file(self, kind):
-        job = Job(gpus=8, global_batch=64, max_micro_batch=4, zero=2, steps=500, learning_rate=1e-4, scheduler="linear", warmup=20)
+        job = JobSpec(gpus=8, global_batch=64, max_micro_batch=4, zero=2, steps=500, learning_rate=1e-4, scheduler="linear", warmup=20)
         made = generate(kind, job)
         texts = {file.name: file.text for file in made.files}
-        found = Existing(Gathering(Facts(8, whole=True), shelf=Shelf(texts)).one(list(texts)))
+        found = Existing(Discovery(LaunchFacts(8, whole=True), shelf=FileSource(texts)).one(list(texts)))
         again, left = over(found, kind)
         assert left == []
         assert [values(file) for file in again.files] == [values(file) for file in made.files]

@@ -9,7 +9,7 @@ import yaml
 
 from cfglint.new import RUN, generate
 from cfglint.new.generated import GeneratedFile, Keys
-from cfglint.new.job_spec import Job
+from cfglint.new.job_spec import JobSpec
 from cfglint.new.models import PYTHIA, SHAPES, nearest
 from cfglint.new.neox import share
 
@@ -70,7 +70,7 @@ class TestJson:
 class TestShortFiles:
     def test_say_what_differs_or_what_a_reader_needs(self):
         defaults = {"precision": "fp32", "weight_decay": 0.0, "seed": 42}
-        made = generate("huggingface", Job(gpus=8, global_batch=256, max_micro_batch=8, learning_rate=2e-5, **defaults))
+        made = generate("huggingface", JobSpec(gpus=8, global_batch=256, max_micro_batch=8, learning_rate=2e-5, **defaults))
         assert list(yaml.safe_load(made.files[0].text)) == [
             "output_dir",
             "per_device_train_batch_size",
@@ -81,7 +81,7 @@ class TestShortFiles:
         ]
 
     def test_a_deepspeed_file_leaves_zero_out_that_nobody_asked_for(self):
-        made = generate("deepspeed", Job(gpus=8, global_batch=64, micro_batch=8, precision="fp32"))
+        made = generate("deepspeed", JobSpec(gpus=8, global_batch=64, micro_batch=8, precision="fp32"))
         keys_of_it = ["train_batch_size", "train_micro_batch_size_per_gpu", "gradient_clipping", "optimizer"]
         assert list(json.loads(made.files[0].text)) == keys_of_it
 
@@ -89,24 +89,24 @@ class TestShortFiles:
 class TestSpellingOfTheRelease:
     @pytest.mark.parametrize(("version", "key"), [("4.57.6", "warmup_ratio"), ("5.0.0", "warmup_steps")])
     def test_warmup(self, version, key):
-        made = generate("huggingface", Job(gpus=1, warmup=0.1, target={"transformers": version}))
+        made = generate("huggingface", JobSpec(gpus=1, warmup=0.1, target={"transformers": version}))
         assert yaml.safe_load(made.files[0].text)[key] == 0.1
 
     @pytest.mark.parametrize(("version", "key"), [("5.22.0", "gradient_checkpointing"), ("5.23.0", "activation_checkpointing")])
     def test_checkpointing(self, version, key):
-        read = yaml.safe_load(generate("huggingface", Job(gpus=1, lora=True, target={"transformers": version})).files[0].text)
+        read = yaml.safe_load(generate("huggingface", JobSpec(gpus=1, lora=True, target={"transformers": version})).files[0].text)
         assert (read[key], read[f"{key}_kwargs"]) == (True, {"use_reentrant": False})
 
     @pytest.mark.parametrize(("version", "pinned"), [("0.19.4", True), ("0.19.8", None)])
     def test_pinned_memory(self, version, pinned):
-        job = Job(gpus=8, global_batch=8, zero=2, offload="optimizer", target={"deepspeed": version})
+        job = JobSpec(gpus=8, global_batch=8, zero=2, offload="optimizer", target={"deepspeed": version})
         section = json.loads(generate("deepspeed", job).files[0].text)["zero_optimization"]["offload_optimizer"]
         assert section.get("pin_memory") is pinned
 
 
 class TestMatchingSet:
     def test_names_its_files_as_they_are_seen_from_the_start(self):
-        made = generate(RUN, Job(gpus=16, zero=3), folder="configs/a")
+        made = generate(RUN, JobSpec(gpus=16, zero=3), folder="configs/a")
         assert yaml.safe_load(text_of(made, "train.yaml"))["deepspeed"] == "configs/a/ds_config.json"
         block = yaml.safe_load(text_of(made, "accelerate.yaml"))["deepspeed_config"]
         assert block["deepspeed_config_file"] == "configs/a/ds_config.json"
@@ -114,7 +114,7 @@ class TestMatchingSet:
         assert "mixed_precision" not in yaml.safe_load(text_of(made, "accelerate.yaml"))
 
     def test_the_neox_pair_has_no_key_twice(self):
-        made = generate(RUN, Job(gpus=16, model="pythia-160m", steps=1000), "neox")
+        made = generate(RUN, JobSpec(gpus=16, model="pythia-160m", steps=1000), "neox")
         model, cluster = (yaml.safe_load(file.text) for file in made.files)
         assert not model.keys() & cluster.keys()
         assert (cluster["hostfile"], "num_layers" in model) == ("hostfile", True)
@@ -123,7 +123,7 @@ class TestMatchingSet:
 class TestModels:
     @pytest.mark.parametrize("name", SHAPES)
     def test_every_published_shape_starts(self, name, checked):
-        job = Job(gpus=8, model=name, tokens=300_000_000_000, warmup=0.01)
+        job = JobSpec(gpus=8, model=name, tokens=300_000_000_000, warmup=0.01)
         run = checked(generate("neox", job), job)
         assert (run.verdict, [each.code for each in run.diagnostics if each.severity != "info"]) == ("accept", [])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.new import generate
-from cfglint.new.job_spec import Contradiction, Job, Unreachable
+from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
 
 MODEL = {"model": "pythia-160m", "steps": 1000}
 
@@ -26,11 +26,11 @@ class TestFactsThatExcludeEachOther:
     )
     def test_are_refused_whatever_the_kind(self, facts, says):
         with pytest.raises(Contradiction, match=says):
-            Job(gpus=8, **facts)
+            JobSpec(gpus=8, **facts)
 
     def test_a_fact_that_is_none(self):
         with pytest.raises(TypeError, match="no such fact: batch"):
-            Job(batch=1)
+            JobSpec(batch=1)
 
 
 class TestFactsThatAKindCannotSay:
@@ -67,25 +67,25 @@ class TestFactsThatAKindCannotSay:
     )
     def test_are_refused_with_what_to_do(self, kind, facts, says):
         with pytest.raises(Contradiction, match=says):
-            generate(kind, Job(**{"gpus": 8, **facts}))
+            generate(kind, JobSpec(**{"gpus": 8, **facts}))
 
     def test_gpus_are_always_needed(self):
         with pytest.raises(Contradiction, match="Say it with --gpus"):
-            generate("deepspeed", Job(global_batch=8))
+            generate("deepspeed", JobSpec(global_batch=8))
 
     def test_a_parallel_size_of_one_says_nothing(self):
-        assert generate("huggingface", Job(gpus=1, tensor_parallel=1)).split.global_batch == 8
+        assert generate("huggingface", JobSpec(gpus=1, tensor_parallel=1)).split.global_batch == 8
 
 
 class TestBatchesThatCannotBeHad:
     def test_name_the_nearest(self):
         with pytest.raises(Unreachable, match="nearest global batches: 96, 104; GPU counts that work: 4, 5, 10"):
-            generate("huggingface", Job(gpus=8, global_batch=100))
+            generate("huggingface", JobSpec(gpus=8, global_batch=100))
 
     def test_name_the_nearest_with_the_micro_batch_that_was_asked_for(self):
         with pytest.raises(Unreachable, match="no multiple of micro batch 3 x 8 data-parallel; 48 and 72 are"):
-            generate("huggingface", Job(gpus=8, global_batch=64, micro_batch=3))
+            generate("huggingface", JobSpec(gpus=8, global_batch=64, micro_batch=3))
 
     def test_name_the_gpus_that_a_layout_fits_on(self):
         with pytest.raises(Unreachable, match="GPU counts that work: 4, 8"):
-            generate("neox", Job(gpus=6, tensor_parallel=4, global_batch=8, **MODEL))
+            generate("neox", JobSpec(gpus=6, tensor_parallel=4, global_batch=8, **MODEL))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cfglint.batch import steps
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, Job, Unreachable
+from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
 from cfglint.new.models import SHAPES
 
 VERSIONS = {
@@ -19,7 +19,7 @@ SILENT = ("info",)
 
 
 @st.composite
-def launches(draw):
+def is_launcher(draw):
     """GPUs in full nodes."""
     nodes = draw(st.integers(1, 4))
     each = draw(st.sampled_from((1, 2, 4, 8)))
@@ -88,7 +88,7 @@ def jobs(draw):
     """(kind, framework, facts), as a person might say them."""
     kind = draw(st.sampled_from((*KINDS, RUN)))
     framework = draw(st.sampled_from(FRAMEWORKS)) if kind == RUN else FRAMEWORKS[0]
-    facts = draw(launches())
+    facts = draw(is_launcher())
     facts = {**facts, **draw(batches(facts["gpus"])), **draw(lengths()), **draw(training()), **draw(models())}
     facts["target"] = {package: draw(st.sampled_from(versions)) for package, versions in VERSIONS.items()}
     taken = takes(kind, framework)
@@ -101,7 +101,7 @@ class TestEveryCombination:
     def test_is_clean_and_gives_the_facts_back(self, checked, case):
         kind, framework, facts = case
         try:
-            job = Job(**facts)
+            job = JobSpec(**facts)
             made = generate(kind, job, framework)
         except (Contradiction, Unreachable):
             return

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from cfglint.cli import main
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.project.pinned_versions import RELEASES, Repositories, best, locked, repository, specifier
 
 UV = """version = 1
@@ -53,7 +53,7 @@ def write(folder, files):
 
 
 def found(path="train.yaml", **target):
-    facts = Repositories().complete(Facts(target=target), path, ["transformers", "deepspeed"])
+    facts = Repositories().complete(LaunchFacts(target=target), path, ["transformers", "deepspeed"])
     return facts.target, facts.target_from
 
 
@@ -193,9 +193,9 @@ def test_without_a_repository_the_working_directory_is_the_limit(folder, monkeyp
 def test_a_folder_is_looked_at_once(folder, monkeypatch):
     write(folder, {"uv.lock": UV})
     repositories = Repositories()
-    repositories.complete(Facts(), "a.yaml", ["transformers"])
+    repositories.complete(LaunchFacts(), "a.yaml", ["transformers"])
     monkeypatch.setattr(os, "listdir", lambda _: pytest.fail("looked again"))
-    assert repositories.complete(Facts(), "b.yaml", ["transformers"]).target == {"transformers": "4.57.1"}
+    assert repositories.complete(LaunchFacts(), "b.yaml", ["transformers"]).target == {"transformers": "4.57.1"}
 
 
 def test_files_that_cannot_be_read_say_nothing(folder):
@@ -246,4 +246,4 @@ def test_check_answers_for_the_version_that_is_locked(folder, capsys):
 
 @pytest.mark.parametrize("target", ["5", "5.0", "5.0.0"])
 def test_a_release_may_be_named_without_its_zeros(target):
-    assert Facts(target={"transformers": target}).version("transformers", "5.23.0") == (5, 0, 0)
+    assert LaunchFacts(target={"transformers": target}).version("transformers", "5.23.0") == (5, 0, 0)

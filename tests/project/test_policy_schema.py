@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from cfglint.cli import main
-from cfglint.project.policy_schema import MOST_EXPLOSIONS, House, HouseError
+from cfglint.project.policy_schema import MOST_EXPLOSIONS, PolicySchemaError, PolicySchemas
 
 POLICY = {
     "properties": {
@@ -141,13 +141,15 @@ def test_the_configuration_key_takes_a_file_or_files_by_kind(project, value):
 
 
 def test_older_dialects_are_read_as_such():
-    old = House({"": {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"a": {"maximum": 3, "exclusiveMaximum": True}}}})
+    old = PolicySchemas(
+        {"": {"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"a": {"maximum": 3, "exclusiveMaximum": True}}}}
+    )
     assert [each.path for each in old.violations("deepspeed", {"a": 3})] == [("a",)]
 
 
 def test_references_inside_the_file_are_followed():
     schema = {"$defs": {"small": {"maximum": 3}}, "properties": {"a": {"$ref": "#/$defs/small"}}}
-    assert [each.path for each in House({"": schema}).violations("neox", {"a": 4})] == [("a",)]
+    assert [each.path for each in PolicySchemas({"": schema}).violations("neox", {"a": 4})] == [("a",)]
 
 
 def test_values_that_json_does_not_know():
@@ -155,18 +157,18 @@ def test_values_that_json_does_not_know():
 
     values = {1: "a", "when": datetime.date(2026, 1, 2), "many": ("x",), None: 3}
     known = {"1": {"const": "a"}, "when": {"type": "string"}, "many": {"type": "array"}}
-    (violation,) = House({"": {"properties": known, "additionalProperties": False}}).violations("neox", values)
+    (violation,) = PolicySchemas({"": {"properties": known, "additionalProperties": False}}).violations("neox", values)
     assert (violation.path, violation.message) == (("None",), "`None` is not allowed here")
 
 
 def test_long_messages_are_cut():
-    (violation,) = House({"": {"properties": {"a": {"type": "number"}}}}).violations("neox", {"a": "x" * 10_000})
+    (violation,) = PolicySchemas({"": {"properties": {"a": {"type": "number"}}}}).violations("neox", {"a": "x" * 10_000})
     assert len(violation.message) == 300
 
 
 def test_a_schema_that_is_no_object():
-    with pytest.raises(HouseError, match="is an object"):
-        House({"": 3})
+    with pytest.raises(PolicySchemaError, match="is an object"):
+        PolicySchemas({"": 3})
 
 
 def test_jsonschema_is_not_imported_without_a_house(tmp_path):
@@ -239,7 +241,7 @@ def test_a_promise_can_be_silenced(project):
 
 
 def test_a_schema_that_takes_too_long_is_given_up_after_a_few_files(monkeypatch):
-    schemas = House({"": {"properties": {"run_name": {"pattern": "^(a+)+$"}}}})
+    schemas = PolicySchemas({"": {"properties": {"run_name": {"pattern": "^(a+)+$"}}}})
     monkeypatch.setattr("cfglint.project.policy_schema.SECONDS", 0.05)
     told = [next(schemas.violations("huggingface", {"run_name": "a" * 40 + "!"})).message for _ in range(MOST_EXPLOSIONS + 1)]
     assert all("needs more than" in message for message in told[:-1])

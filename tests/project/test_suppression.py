@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.cli import main
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.project.suppression import ignores_in, settle
-from cfglint.run.checked import Run
+from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
 OCTAL = "output_dir: out\nper_device_train_batch_size: 010"
@@ -20,7 +20,7 @@ OCTAL = "output_dir: out\nper_device_train_batch_size: 010"
 def run_of(text, kind="huggingface", path=None, **facts):
     syntax = "json" if kind == "deepspeed" else "yaml"
     document = parse(path or f"config.{syntax}", text, syntax)
-    return Run([document], [kind], Facts(declared=True, **facts))
+    return CheckedRun([document], [kind], LaunchFacts(declared=True, **facts))
 
 
 def codes(run, suppressed):

@@ -89,7 +89,7 @@ class TestCheck:
     def test_a_refused_run(self, printed):
         text = printed("check", "bad/batch-mismatch.json", "--gpus", "8")
         page = sound(text)
-        assert "Would not start: it stops while it builds its configuration" in text
+        assert "Would not start: it fails while parsing the config" in text
         assert "<mark>1024</mark>" in text
         assert '<span class="line out">-' in text
         assert '<span class="line in">+' in text

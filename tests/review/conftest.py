@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.review.compare import Comparison
-from cfglint.run.discovery import Gathering, Shelf
+from cfglint.run.discovery import Discovery, FileSource
 
 
 def run_of(files, **facts):
     """The run of texts by file name."""
     whole = facts.pop("whole", True)
     kind = facts.pop("kind", None)
-    return Gathering(Facts(whole=whole, **facts), kind, shelf=Shelf(files)).one([next(iter(files))])
+    return Discovery(LaunchFacts(whole=whole, **facts), kind, shelf=FileSource(files)).one([next(iter(files))])
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from cfglint.frameworks.base import Facts
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch
 from cfglint.review.git import Repository
-from cfglint.run.discovery import Tally
+from cfglint.run.discovery import ScanStats
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -26,7 +26,7 @@ def touched(checkout):
         with Repository() as repository:
             branch = Branch(repository, repository.merge_base(base, "HEAD"), state)
             branch.look()
-            found = branch.undeclared(Facts(), Facts(), set(taken), Tally())
+            found = branch.undeclared(LaunchFacts(), LaunchFacts(), set(taken), ScanStats())
             return [tuple([each.path for each in run.documents] if run else None for run in pair) for pair in found]
 
     return pairs
@@ -64,7 +64,7 @@ def test_the_staged_text_is_the_one_that_is_read(started):
     with Repository() as repository:
         branch = Branch(repository, repository.commit("main"), STAGED)
         branch.look()
-        ((before, after),) = branch.undeclared(Facts(), Facts(), set(), Tally())
+        ((before, after),) = branch.undeclared(LaunchFacts(), LaunchFacts(), set(), ScanStats())
     assert (before.resolved["micro_batch"], after.resolved["micro_batch"]) == (4, 8)
 
 
@@ -200,7 +200,7 @@ def test_both_sides_have_their_own_release(started):
     with Repository() as repository:
         branch = Branch(repository, repository.commit("HEAD"), WORKING)
         branch.look()
-        ((before, after),) = branch.undeclared(Facts(), Facts(), set(), Tally())
+        ((before, after),) = branch.undeclared(LaunchFacts(), LaunchFacts(), set(), ScanStats())
         assert (before.target, after.target) == ({"transformers": "4.42.4"}, {"transformers": "5.23.0"})
         new = {each.code for each in after.diagnostics} - {each.code for each in before.diagnostics}
     assert "KEY202" in new  # both keys are gone by then

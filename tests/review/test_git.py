@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from cfglint.review.git import GitProblem, Repository, Snapshot
-from cfglint.run.discovery import Shelf
+from cfglint.run.discovery import FileSource
 from cfglint.source.files import FileProblem
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -189,7 +189,7 @@ class TestSnapshot:
         assert old.document("bad.yaml").problems[0].kind == "encoding"
 
     def test_it_reads_what_a_shelf_reads(self, repository):
-        old, disk = snapshot(repository), Shelf()
+        old, disk = snapshot(repository), FileSource()
         for name in ("a.yaml", "sub/b.yaml"):
             assert old.read_bytes(name) == disk.read_bytes(name)
             assert old.read(name) == disk.read(name)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import Facts
-from cfglint.rewrite.apply_fixes import mend
-from cfglint.run.checked import Run
-from cfglint.run.discovery import Gathering
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.rewrite.apply_fixes import apply_fixes
+from cfglint.run.checked import CheckedRun
+from cfglint.run.discovery import Discovery
 from cfglint.source import edit
 from cfglint.source.parse import parse
 
 
 def trainer(text, **facts):
     """The run of a trainer's file."""
-    return Run([parse("train.yaml", text, "yaml")], ["huggingface"], Facts(**facts))
+    return CheckedRun([parse("train.yaml", text, "yaml")], ["huggingface"], LaunchFacts(**facts))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def trainer(text, **facts):
 def test_a_fix_that_would_keep_the_run_from_starting_is_left_out(text, mended, unsafe):
     run = trainer(text)
     assert run.verdict == "accept"
-    assert mend(run, unsafe).texts == mended
+    assert apply_fixes(run, unsafe).texts == mended
 
 
 @pytest.mark.parametrize(
@@ -57,26 +57,26 @@ def test_the_edits_of_a_move_are_what_is_applied(text):
 def test_the_last_of_equal_keys_stays_for_without_it_the_first_would_count(text):
     run = trainer("output_dir: out\n" + text, declared=True)
     assert [each.fix for each in run.diagnostics if each.code == "KEY202"] == [None]
-    assert mend(run, unsafe=True).texts == {}
+    assert apply_fixes(run, unsafe=True).texts == {}
 
 
 SECTION = "output_dir: out\ndeepspeed:\n  zero_optimization: {stage: 2}\n  optimizer:\n    type: SGD\n    params: {lr: 5.0e-5}\nseed: 1\n"
 
 
 def test_a_fix_of_a_section_stays_in_it():
-    mended = mend(trainer(SECTION, gpus=8)).texts["train.yaml"]
+    mended = apply_fixes(trainer(SECTION, gpus=8)).texts["train.yaml"]
     assert mended == SECTION.replace("lr: 5.0e-5}\n", "lr: 5.0e-5}\n  zero_allow_untested_optimizer: true\n")
 
 
 def test_a_section_that_is_the_config_is_mended(tmp_path):
     (tmp_path / "job.yaml").write_text("model: x\nargs:\n  output_dir: out\n  seed: '1'\nseed: '2'\n", encoding="utf-8")
-    gathering = Gathering(Facts(declared=True), "huggingface", ("args",))
+    gathering = Discovery(LaunchFacts(declared=True), "huggingface", ("args",))
     run = gathering.one([str(tmp_path / "job.yaml")])
-    assert list(mend(run).texts.values()) == ["model: x\nargs:\n  output_dir: out\n  seed: 1\nseed: '2'\n"]
+    assert list(apply_fixes(run).texts.values()) == ["model: x\nargs:\n  output_dir: out\n  seed: 1\nseed: '2'\n"]
 
 
 @pytest.mark.parametrize(("written", "fixed"), [('"1e-8"', True), ('"nan"', False), ('"inf"', False)])
 def test_no_fix_writes_a_number_that_json_does_not_have(written, fixed):
     text = f'{{train_batch_size: 8, optimizer: {{type: "AdamW", params: {{eps: {written}, weight_decay: 0}}}}}}'
-    run = Run([parse("ds.json", text, "json")], ["deepspeed"], Facts(declared=True))
+    run = CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(declared=True))
     assert [each.fix is not None for each in run.diagnostics if each.code == "DSP083"] == [fixed]

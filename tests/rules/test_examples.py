@@ -8,13 +8,13 @@ import pytest
 
 from cfglint.findings import rule as rule_module
 from cfglint.frameworks import framework
-from cfglint.frameworks.base import Facts
-from cfglint.project.policy_schema import House
-from cfglint.rewrite.apply_fixes import mend
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.project.policy_schema import PolicySchemas
+from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import rewritten
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.checked import Run
-from cfglint.run.discovery import Gathering
+from cfglint.run.checked import CheckedRun
+from cfglint.run.discovery import Discovery
 
 NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
 RULES = every_rule()
@@ -32,7 +32,7 @@ def run_of(rule, texts, folder):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", newline="") as out:
             out.write(text)
-    facts = Facts(
+    facts = LaunchFacts(
         gpus=rule.example.get("gpus"),
         num_examples=rule.example.get("num_examples"),
         target=rule.example.get("target"),
@@ -40,9 +40,9 @@ def run_of(rule, texts, folder):
         declared=rule.example.get("declared", True),
         strict_keys=rule.example.get("strict_keys", False),
         promises=rule.example.get("promises"),
-        house=House({"": rule.example["house"]}) if "house" in rule.example else None,
+        house=PolicySchemas({"": rule.example["house"]}) if "house" in rule.example else None,
     )
-    return Gathering(facts, kind).one([os.path.join(folder, name) for name in list(files)[: rule.example.get("named", len(files))]])
+    return Discovery(facts, kind).one([os.path.join(folder, name) for name in list(files)[: rule.example.get("named", len(files))]])
 
 
 @pytest.fixture(params=RULES, ids=lambda rule: rule.code)
@@ -76,17 +76,17 @@ def test_fix_makes_the_stated_text(rule, tmp_path):
     for each in run.diagnostics:
         if each.code != rule.code:
             each.fix = None
-    mended = mend(run, unsafe=True)
+    mended = apply_fixes(run, unsafe=True)
     assert list(mended.texts.values()) == [rule.fixed]
 
 
 def test_safe_fixes_settle_and_make_nothing_worse(rule, tmp_path):
     run = run_of(rule, rule.bad, str(tmp_path)) if rule.bad else None
-    texts = mend(run).texts if run else {}
+    texts = apply_fixes(run).texts if run else {}
     if not texts:
         return
-    after = Run(rewritten(run, texts), run.kinds, run.facts)
-    assert mend(after).texts == {}
+    after = CheckedRun(rewritten(run, texts), run.kinds, run.facts)
+    assert apply_fixes(after).texts == {}
     assert {each.code for each in after.diagnostics if each.severity == "error"} <= {each.code for each in run.diagnostics}
 
 

@@ -131,7 +131,7 @@ def at(uri: str, line: int, character: int) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "wrong"),
+    ("kind", "body", "error"),
     [
         ("huggingface", "learning_rate: fast\n", "number"),
         ("huggingface", "save_strategy: sometimes\n", '"steps"'),
@@ -139,10 +139,10 @@ def at(uri: str, line: int, character: int) -> dict:
         ("neox", "num_layers: twelve\n", "integer"),
     ],
 )
-def test_a_wrong_value_is_shown(server, tmp_path, kind, body, wrong):
+def test_a_wrong_value_is_shown(server, tmp_path, kind, body, error):
     [found] = server.diagnostics(opened(server, tmp_path, kind, body))
     assert found["range"]["start"]["line"] == 1
-    assert wrong in found["message"]
+    assert error in found["message"]
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,9 @@ def outcome(load, text):
         return None, f"{type(error).__name__}: {': '.join(words) if words else str(error).splitlines()[0]}"
 
 
-def reading(reader, text, syntax, bom=False):
+def reading(loader, text, syntax, bom=False):
     """A reader's answer in the same form."""
-    result = reader.read(parse("x", text, syntax, bom))
+    result = loader.read(parse("x", text, syntax, bom))
     if not result.problems:
         return result.value, None
     name, words = result.problems[0].exception.split(": ", 1)
@@ -93,9 +93,9 @@ def reading(reader, text, syntax, bom=False):
 @pytest.mark.parametrize("loader", LOADERS)
 @pytest.mark.parametrize("name", YAML_TEXTS)
 def test_yaml_reads_as_pyyaml_does(name, loader):
-    reader, library = LOADERS[loader]
+    loader, library = LOADERS[loader]
     expected = outcome(lambda text: yaml.load(text, Loader=library), YAML_TEXTS[name])
-    assert repr(reading(reader, YAML_TEXTS[name], "yaml")) == repr(expected)
+    assert repr(reading(loader, YAML_TEXTS[name], "yaml")) == repr(expected)
 
 
 @pytest.mark.parametrize("text", SCALARS)
@@ -185,7 +185,7 @@ def test_strict_json_says_what_is_not_json(text, what):
 
 
 @pytest.mark.parametrize(
-    ("reader", "text", "syntax", "value"),
+    ("loader", "text", "syntax", "value"),
     [
         (YAML11, "1e-4", "yaml", "1e-4"),
         (YAML11, "1.0e-4", "yaml", 1.0e-4),
@@ -195,8 +195,8 @@ def test_strict_json_says_what_is_not_json(text, what):
         (HJSON, "1e400", "json", "1e400"),
     ],
 )
-def test_one_scalar_alone(reader, text, syntax, value):
-    result = reader.scalar(parse("x", f"[{text}]", syntax).find((0,))[1])
+def test_one_scalar_alone(loader, text, syntax, value):
+    result = loader.scalar(parse("x", f"[{text}]", syntax).find((0,))[1])
     assert result == value
     assert type(result) is type(value)
 

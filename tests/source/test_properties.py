@@ -52,10 +52,10 @@ def outcome(load, text):
         return None, True
 
 
-def reading(reader, text, syntax):
+def reading(loader, text, syntax):
     """A reader's value, or None and the fact of its refusal."""
     bom = text.startswith("\ufeff")
-    result = reader.read(parse("x", text[bom:], syntax, bom))
+    result = loader.read(parse("x", text[bom:], syntax, bom))
     return (None, True) if result.problems else (repr(result.value), False)
 
 
@@ -123,8 +123,8 @@ def test_edits_do_what_they_say_or_are_refused(config, style, crlf):
     if crlf:
         text = text.replace("\n", "\r\n")
     document = parse("x", text, syntax)
-    reader = YAML11 if syntax == "yaml" else STRICT_JSON
-    before = reader.read(document).value
+    loader = YAML11 if syntax == "yaml" else STRICT_JSON
+    before = loader.read(document).value
     for path, key, node in list(document.walk()):
         wanted = [INSERT] if node.kind == MAPPING else []
         wanted += [REPLACE] if path and node.kind == SCALAR else []
@@ -135,7 +135,7 @@ def test_edits_do_what_they_say_or_are_refused(config, style, crlf):
                 after = apply(document, [change])
             except EditRefused:
                 continue
-            assert reader.read(parse("x", after, syntax)).value == changed(before, path, kind)
+            assert loader.read(parse("x", after, syntax)).value == changed(before, path, kind)
             spliced = text
             for edit in reversed(edits(document, [change])):
                 spliced = spliced[: edit.start] + edit.text + spliced[edit.end :]
@@ -150,7 +150,7 @@ def test_edits_of_mutated_texts_are_right_or_refused(text, syntax):
     document = parse("x", text, syntax)
     if document.problems:
         return
-    reader = YAML11 if syntax == "yaml" else HJSON
+    loader = YAML11 if syntax == "yaml" else HJSON
     for path, _, node in list(document.walk()):
         if not path or node.kind != SCALAR:
             continue
@@ -158,5 +158,5 @@ def test_edits_of_mutated_texts_are_right_or_refused(text, syntax):
             after = parse("x", apply(document, [Change(REPLACE, path, text="12345")]), syntax)
         except EditRefused:
             continue
-        assert reader.scalar(after.find(path)[1]) == 12345
+        assert loader.scalar(after.find(path)[1]) == 12345
         assert comments(after) == comments(document)

@@ -263,22 +263,22 @@ def every_line(benches: list[Bench]) -> list[tuple[str, int, Bench]]:
 
 def judge(bench: Bench, counts: Counter[str]) -> list[str]:
     """Count what a kill left, now and after another run; what is wrong with it."""
-    case, wrong = bench.case, []
+    case, error = bench.case, []
     found, kept, litter = case.state()
     counts["litter at once"] += litter > 0
     states = {"old" if found[file] == case.old[file] else "new" if found[file] == case.new[file] else "broken" for file in found}
     if "broken" in states or not kept:
-        wrong.append(f"files {states}, mode and link kept: {kept}")
+        error.append(f"files {states}, mode and link kept: {kept}")
     counts["half a run" if len(states) > 1 else states.pop()] += 1
     undisturbed(case, bench.way)
     found, kept, litter = case.state()
     counts["litter later"] += litter > 0
     if not kept or (litter and bench.way != "unlocked"):
-        wrong.append(f"after the next run: mode and link kept: {kept}, litter: {litter}")
+        error.append(f"after the next run: mode and link kept: {kept}, litter: {litter}")
     if found != case.new:
-        wrong.append("after the next run: not the new text")
-    counts["wrong"] += bool(wrong)
-    return wrong
+        error.append("after the next run: not the new text")
+    counts["wrong"] += bool(error)
+    return error
 
 
 def program() -> int:
@@ -307,7 +307,7 @@ def program() -> int:
         counts = table.setdefault((how, signal.Signals(sent).name, bench.way), Counter())
         counts["kills"] += 1
         counts["ended first"] += bench.kill(how, sent, rest) == 0
-        wrongs += [f"kill {number}: {bench.case.name}, {how}, {sent}, {bench.way}: {wrong}" for wrong in judge(bench, counts)]
+        wrongs += [f"kill {number}: {bench.case.name}, {how}, {sent}, {bench.way}: {error}" for error in judge(bench, counts)]
     show(table)
     for bench in benches:
         print(f"{bench.case.name}, {bench.way}: a write runs {bench.lines} lines, {bench.write * 1e3:.1f} ms to the end of its process")

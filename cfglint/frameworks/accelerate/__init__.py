@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Batch, Config, Facts
-    from cfglint.frameworks.summary import Account
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
-    from cfglint.source.loaders import Reader
+    from cfglint.source.loaders import Loader
 
 KIND = "accelerate"
 NEWEST = "1.15.0"
@@ -43,16 +43,16 @@ class Accelerate(Framework):
     title = "accelerate"
     package = "accelerate"
     newest = NEWEST
-    launches = True
+    is_launcher = True
 
-    def recognise(self, document: Document) -> int:
+    def detect(self, document: Document) -> int:
         """By `compute_environment`, or by `distributed_type` with the keys that stand beside it."""
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         companions = len(names & COMPANIONS)
         if "compute_environment" in names or "distributed_type" in names:
-            return SURE if companions else UNCLEAR
-        return UNCLEAR if companions > 2 else STRANGER
+            return CERTAIN if companions else MAYBE
+        return MAYBE if companions > 2 else NO_MATCH
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that the DeepSpeed block names."""
@@ -61,14 +61,14 @@ class Accelerate(Framework):
         raw = node.resolved().raw if node is not None else ""
         return [(path, raw, "deepspeed")] if raw and raw not in ("none", "null", "~") else []
 
-    def launched_gpus(self, document: Document, facts: Facts) -> tuple[int, str] | None:
+    def launched_gpus(self, document: Document, facts: LaunchFacts) -> tuple[int, str] | None:
         """The processes that the launcher starts, and where the file says so."""
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 
         config = AccelerateConfig([document], facts)
         return (config.started, config.setting("num_processes").place) if config.started else None
 
-    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The launch that the first document of this kind describes."""
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 
@@ -80,7 +80,7 @@ class Accelerate(Framework):
 
         return resolve(config)
 
-    def account(self, config: AccelerateConfig) -> Account:
+    def account(self, config: AccelerateConfig) -> Summary:
         """Machines, processes and precision."""
         from cfglint.frameworks.accelerate.summary import account
 
@@ -90,7 +90,7 @@ class Accelerate(Framework):
         """Register accelerate's rules."""
         from cfglint.frameworks.accelerate import rules  # noqa: F401
 
-    def reader(self, document: Document, facts: Facts) -> Reader:
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, or Python's json."""
         from cfglint.source.loaders import STRICT_JSON, YAML11
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import LaunchFacts
     from cfglint.source.document import Document
 
 DEVICES = ("MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON")
@@ -28,11 +28,13 @@ class AccelerateConfig(Config):
     framework = FRAMEWORK
     batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
 
-    def __init__(self, documents: list[Document], facts: Facts, kinds: list[str] | None = None, trainer: Config | None = None) -> None:
+    def __init__(
+        self, documents: list[Document], facts: LaunchFacts, kinds: list[str] | None = None, trainer: Config | None = None
+    ) -> None:
         super().__init__(documents, facts)
         self.trainer = trainer
         self.others_given = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
-        reading = FRAMEWORK.reader(documents[0], facts).read(documents[0])
+        reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
         self.load_problems = [(documents[0], problem) for problem in reading.problems]
         self.root: Any = reading.value
         if isinstance(self.root, dict):

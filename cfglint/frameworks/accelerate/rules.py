@@ -216,7 +216,7 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
     bad="distributed_type: MULTI_GPU\nmixed_precision: bf16\n",
     good=GPUS + "mixed_precision: bf16\n",
@@ -619,7 +619,7 @@ def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="AssertionError: When using multiple machines, you need to specify the main process IP.",
     bad="distributed_type: 'NO'\nnum_machines: 2\n",
     good="distributed_type: 'NO'\nnum_machines: 2\nmain_process_ip: 10.0.0.1\nmain_process_port: 29500\n",
@@ -702,9 +702,9 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if None in sizes.values():
         return
-    wrong = exclusive(config) or unsharded(config) or unmatched(config)
-    if wrong:
-        yield Finding(config.setting("parallelism_config"), wrong[0], exception=wrong[1])
+    error = exclusive(config) or unsharded(config) or unmatched(config)
+    if error:
+        yield Finding(config.setting("parallelism_config"), error[0], exception=error[1])
 
 
 def exclusive(config: AccelerateConfig) -> tuple[str, str] | None:

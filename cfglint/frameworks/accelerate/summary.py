@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.summary import LAUNCH, PRECISION, Account
+from cfglint.frameworks.summary import LAUNCH, PRECISION, Summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 
-def account(config: AccelerateConfig) -> Account:
+def account(config: AccelerateConfig) -> Summary:
     """The launcher's lines."""
-    told = Account(config.release)
+    told = Summary(config.release)
     told.add(LAUNCH, "launched as", config.setting("distributed_type"))
     told.add(LAUNCH, "machines", config.setting("num_machines", value=1))
     if config.per_machine is not None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.source.document import MAPPING, SCALAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.summary import Account
+    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node
-    from cfglint.source.loaders import Reader
+    from cfglint.source.loaders import Loader
 
 NEWEST = "0.19.8"
 RULE_MODULES = "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step no_effect"
@@ -90,31 +90,31 @@ class DeepSpeed(Framework):
     title = "DeepSpeed"
     package = "deepspeed"
     newest = NEWEST
-    referable = True
+    can_be_referenced = True
 
-    def recognise(self, document: Document) -> int:
+    def detect(self, document: Document) -> int:
         """SURE with a key or a section that only DeepSpeed has; UNCLEAR with shared keys, or with a telling name alone."""
         if document.syntax != "json":
-            return STRANGER
+            return NO_MATCH
         named = looks_like_its_name(document.path)
         if document.root is None or document.root.kind != MAPPING:
             return recognise_broken(document, named)
         keys = {key.raw: value for key, value in document.root.children}
         if not OTHERS.isdisjoint(keys):
-            return STRANGER
+            return NO_MATCH
         if not SIGNS.isdisjoint(keys):
-            return SURE
+            return CERTAIN
         sections = sum(1 for key, inner in SECTIONS.items() if key in keys and holds(keys[key], inner))
         shared = len(SHARED.intersection(keys))
         if sections > 1 or (sections and (named or shared)) or (named and shared):
-            return SURE
-        return UNCLEAR if sections or shared > 1 or (named and not keys) else STRANGER
+            return CERTAIN
+        return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
     def syntax(self, path: str) -> str:
         """DeepSpeed reads every file with hjson, whatever its name."""
         return "json"
 
-    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config in the first document."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
@@ -126,7 +126,7 @@ class DeepSpeed(Framework):
 
         return resolve(config)
 
-    def account(self, config: DeepSpeedConfig) -> Account:
+    def account(self, config: DeepSpeedConfig) -> Summary:
         """Optimizer, schedule, precision and ZeRO."""
         from cfglint.frameworks.deepspeed.summary import account
 
@@ -137,7 +137,7 @@ class DeepSpeed(Framework):
         for name in RULE_MODULES.split():
             __import__(f"cfglint.frameworks.deepspeed.rules.{name}")
 
-    def reader(self, document: Document, facts: Facts) -> Reader:
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """hjson, which takes comments, missing quotes and a missing last brace, and refuses duplicate keys."""
         from cfglint.source.loaders import HJSON
 
@@ -158,11 +158,11 @@ def holds(node: Node, keys: tuple[str, ...]) -> bool:
 def recognise_broken(document: Document, named: bool) -> int:
     """A text without a mapping: by the keys that stand in it, in quotes or at the start of a line."""
     if document.root is not None and document.root.kind == SCALAR and not document.problems:
-        return STRANGER
+        return NO_MATCH
     text = document.text
     if any(f'"{key}"' in text or text.startswith(key) or f"\n{key}:" in text for key in SIGNS):
-        return SURE
-    return UNCLEAR if named and text.strip() else STRANGER
+        return CERTAIN
+    return MAYBE if named and text.strip() else NO_MATCH
 
 
 FRAMEWORK = DeepSpeed()

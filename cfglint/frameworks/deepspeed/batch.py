@@ -259,8 +259,8 @@ def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setti
     """The written key to point at: the one that is wrong, or the first that the wrong one came from."""
     if triple.at in written and (triple.reason == "mismatch" or not positive(triple.values[triple.at])):
         return config.setting(triple.at)
-    wrong = [key for key in written if not positive(triple.values[key])]
-    return config.setting((wrong or written)[0])
+    error = [key for key in written if not positive(triple.values[key])]
+    return config.setting((error or written)[0])
 
 
 def positive(value: Any) -> bool:

@@ -95,7 +95,7 @@ class Field:
         self.older = older
         self.model = model
 
-    def reader(self, version: Version) -> Callable[[Any], Any]:
+    def loader(self, version: Version) -> Callable[[Any], Any]:
         """How a release reads the value."""
         return self.older[1] if self.older is not None and version < self.older[0] else self.read
 
@@ -203,7 +203,7 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     if field.model is not None:
         return read_nested(section, field, key, value)
     try:
-        found = field.reader(section.version)(value)
+        found = field.loader(section.version)(value)
     except Refused as refusal:
         message = str(refusal)
         kind = CHOICE if message.startswith(("Input should be 0", "Input should be '")) else TYPE

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from cfglint.frameworks.base import Facts, Version
+    from cfglint.frameworks.base import LaunchFacts, Version
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Problem
 
@@ -39,15 +39,15 @@ class DeepSpeedSections(Config):
     def __init__(
         self,
         documents: list[Document],
-        facts: Facts,
+        facts: LaunchFacts,
         *,
         values: dict[Any, Any] | None = None,
         trainer: Config | None = None,
         world_size: int | None = None,
-        disputed: Collection[str] = (),
+        mismatched_keys: Collection[str] = (),
     ) -> None:
         super().__init__(documents, facts)
-        self.disputed = disputed
+        self.mismatched_keys = mismatched_keys
         self.trainer = trainer
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: Any = values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.frameworks.deepspeed import schedulers
-from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Account
+from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 CLIPPING_SINCE = (0, 19, 3)  # a file without gradient_clipping clips at 1.0
 
 
-def account(config: DeepSpeedConfig) -> Account:
+def account(config: DeepSpeedConfig) -> Summary:
     """The engine's lines."""
-    told = Account(config.release)
+    told = Summary(config.release)
     if isinstance(config.root, dict):
         rate(config, told)
         schedule(config, told)
@@ -26,7 +26,7 @@ def account(config: DeepSpeedConfig) -> Account:
     return told
 
 
-def rate(config: DeepSpeedConfig, told: Account) -> None:
+def rate(config: DeepSpeedConfig, told: Summary) -> None:
     """The optimizer of the file, and its clipping."""
     optimizer = config.optimizer
     if optimizer is not None:
@@ -41,7 +41,7 @@ def rate(config: DeepSpeedConfig, told: Account) -> None:
     told.add(RATE, "gradient clipping", config.setting("gradient_clipping", value=unwritten))
 
 
-def schedule(config: DeepSpeedConfig, told: Account) -> None:
+def schedule(config: DeepSpeedConfig, told: Summary) -> None:
     """The schedule of the file with the steps that it takes for warm-up and decay."""
     chosen = schedulers.chosen(config)
     if chosen is None:
@@ -57,7 +57,7 @@ def schedule(config: DeepSpeedConfig, told: Account) -> None:
         told.derive(LENGTH, "schedule's warm-up", "scheduler_warmup", used, setting.place if used == warmup else f"at least 2; {setting}")
 
 
-def precision(config: DeepSpeedConfig, told: Account) -> None:
+def precision(config: DeepSpeedConfig, told: Summary) -> None:
     """Data type, ZeRO stage and what is moved off the GPU."""
     name = config.precision
     section = config.at(name, "enabled") if name != "fp32" else None

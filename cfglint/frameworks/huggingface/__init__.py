@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.summary import Account
+    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
-    from cfglint.source.loaders import Reader
+    from cfglint.source.loaders import Loader
 
 KIND = "huggingface"
 PACKAGE = "transformers"
@@ -131,18 +131,18 @@ class Trainer(Framework):
     package = PACKAGE
     newest = NEWEST
 
-    def recognise(self, document: Document) -> int:
+    def detect(self, document: Document) -> int:
         """By the names at the top; a relative's file is a stranger here."""
         names = top_keys(document)
         own = len(names & OWN)
         shared = len(names & SHARED)
         if not own + shared or names & FOREIGN or relative_of(names):
-            return STRANGER
+            return NO_MATCH
         if own and own + shared > 1:
-            return SURE
-        return UNCLEAR if own or shared > 2 else STRANGER
+            return CERTAIN
+        return MAYBE if own or shared > 2 else NO_MATCH
 
-    def relative(self, document: Document) -> str | None:
+    def related_tool(self, document: Document) -> str | None:
         """LLaMA-Factory or axolotl, where a file is theirs."""
         return relative_of(top_keys(document))
 
@@ -155,7 +155,7 @@ class Trainer(Framework):
                 found.append(((key,), node.resolved().raw, kind))
         return found
 
-    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The trainer's arguments, of the first document; the others are files that it names."""
         from cfglint.frameworks.huggingface.config import TrainerConfig
 
@@ -173,7 +173,7 @@ class Trainer(Framework):
 
         return steps(config).numbers()
 
-    def account(self, config: TrainerConfig) -> Account:
+    def account(self, config: TrainerConfig) -> Summary:
         """Length, learning rate, precision, and what the trainer fills in."""
         from cfglint.frameworks.huggingface.summary import account
 
@@ -183,7 +183,7 @@ class Trainer(Framework):
         """Register the rules."""
         from cfglint.frameworks.huggingface import rules  # noqa: F401
 
-    def reader(self, document: Document, facts: Facts) -> Reader:
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, or Python's json."""
         from cfglint.source.loaders import STRICT_JSON, YAML11
 

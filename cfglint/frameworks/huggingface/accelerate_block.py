@@ -7,7 +7,7 @@ arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, DeepSpeedLaunch
+from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.setting import DEFAULT, Setting
 from cfglint.source.limits import LONGEST_NUMBER
 
@@ -33,7 +33,7 @@ NAMES = {
 DEFAULT_STAGE = 2
 
 
-class BlockLaunch(DeepSpeedLaunch):
+class BlockLaunch(HfDeepSpeedConfig):
     """The configuration that a launch file's block comes to, under a trainer."""
 
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:

@@ -6,7 +6,7 @@ another one says so by giving None.
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.fields import defaults, has_field
+from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,16 +34,32 @@ class Arguments:
 
     `given` holds what the release takes; unknown keys are left out. Inline JSON is expanded. Where an old
     name stands for a new one in this release, `source` tells the name that a file uses.
+    `undecided` are fields whose value is not known.
     """
+
+    dict_fields: tuple[str, ...] = DICT_FIELDS
+    undecided: frozenset[str] = frozenset()
 
     def __init__(self, values: dict[Any, Any], version: Version) -> None:
         self.version = version
-        self.defaults = defaults(version)
-        self.given = {name: value for name, value in values.items() if has_field(name, version)}
+        self.defaults = self.release_defaults(version)
+        self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
         self.source: dict[str, str] = {}
         self.unparsed: dict[str, Exception] = {}
         self._expand()
         self._rename()
+
+    def release_defaults(self, version: Version) -> dict[str, Any]:
+        """The fields that the release takes, with their defaults."""
+        return defaults(version)
+
+    def kind_of(self, name: str) -> str:
+        """The type of a field in the words of `FIELDS`."""
+        return FIELDS[name][0]
+
+    def known(self, *names: str) -> bool:
+        """Whether the values of all of these fields are known."""
+        return self.undecided.isdisjoint(names)
 
     def __getitem__(self, name: str) -> Any:
         """The value of a field; None for one that the release does not have."""
@@ -64,15 +80,15 @@ class Arguments:
         return value if isinstance(value, (int, float)) else None
 
     def _expand(self) -> None:
-        for name in DICT_FIELDS:
+        for name in self.dict_fields:
             value = self.given.get(name)
             if isinstance(value, str) and value.startswith("{"):
                 import json
 
                 try:
                     self.given[name] = converted(json.loads(value))
-                except (ValueError, RecursionError) as wrong:
-                    self.unparsed[name] = wrong
+                except (ValueError, RecursionError) as error:
+                    self.unparsed[name] = error
 
     def _rename(self) -> None:
         """Put values under the names that the release's own code goes on with."""

@@ -56,7 +56,9 @@ def micro_batch(config: TrainerConfig) -> Setting:
 
 
 def of(config: TrainerConfig, name: str) -> Setting:
-    """A field as a setting, under the key that the file uses for it."""
+    """A field as a setting, under the key that the file uses for it; null where its value is not known."""
+    if not config.arguments.known(name):
+        return config.unknown(name)
     return config.setting(config.arguments.written(name), value=config.arguments[name])
 
 
@@ -133,6 +135,8 @@ def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> 
 
 def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
     value = micro.value
+    if not config.arguments.known(MICRO):
+        return None
     early = "config" if config.uses_deepspeed else "init"
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
@@ -149,6 +153,8 @@ def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
 def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> BatchProblem | None:
     value = accumulation.value
     name = accumulation.name
+    if not config.arguments.known(ACCUMULATION):
+        return None
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
         early = "config" if config.uses_deepspeed else "init"
@@ -255,10 +261,9 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
     """Batches that one process takes in an epoch; None without the number of samples or processes."""
     from cfglint.batch.steps import batches_per_rank, rebalanced_batches
 
-    examples, world = config.facts.num_examples, config.world_size
+    (examples, micro), world = config.loaded(), config.world_size
     if examples is None or not world:
         return None
-    micro = config.batch.micro_batch.value
     drop = bool(config.arguments["dataloader_drop_last"])
     if config.arguments["train_sampling_strategy"] == "batch_rebalance" and config.version >= REBALANCE:
         return rebalanced_batches(examples, micro, config.batch.accumulation.value, world, drop_last=drop)

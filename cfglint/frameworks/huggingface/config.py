@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.huggingface.deepspeed_integration import DeepSpeedLaunch
+    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
 
 
 class TrainerConfig(TrainerFiles):
     """What a `Trainer` makes of its files."""
 
-    _deepspeed: DeepSpeedLaunch | None = None
+    _deepspeed: HfDeepSpeedConfig | None = None
 
     @property
-    def deepspeed(self) -> DeepSpeedLaunch | None:
+    def deepspeed(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed file or section as the trainer fills it in; None without one, or where it cannot be seen."""
         if self._deepspeed is None and self.uses_deepspeed and self.whole:
             self._deepspeed = self._launch()
@@ -24,7 +27,7 @@ class TrainerConfig(TrainerFiles):
                 self._deepspeed.run()
         return self._deepspeed
 
-    def _launch(self) -> DeepSpeedLaunch | None:
+    def _launch(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
         values = self.section("deepspeed")
         if values is None and self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
@@ -33,11 +36,20 @@ class TrainerConfig(TrainerFiles):
             return BlockLaunch(self, self.launcher)
         if values is None:
             return None
-        from cfglint.frameworks.huggingface.deepspeed_integration import DeepSpeedLaunch
+        from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
 
         named = self.files.get("deepspeed")
         document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
-        return DeepSpeedLaunch(self, values, document, prefix)
+        return HfDeepSpeedConfig(self, values, document, prefix)
+
+    def loaded(self) -> tuple[int | None, Any]:
+        """(samples of an epoch, samples that one process takes from the loader at a time); None where they are not known."""
+        return self.facts.num_examples, self.batch.micro_batch.value
+
+    def unknown(self, name: str) -> Setting:
+        """A field whose value is not known, with the place of its key where the file has it."""
+        key, node = self.documents[0].find((name,))
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, "not known")
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""

@@ -81,7 +81,7 @@ class LeftOver(Exception):
         self.path = path
 
 
-class DeepSpeedLaunch:
+class HfDeepSpeedConfig:
     """A DeepSpeed configuration under a trainer.
 
     `values` is what the engine gets; `filled` maps a dotted key that said `"auto"` to its value;
@@ -151,6 +151,9 @@ class DeepSpeedLaunch:
 
     def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
         """Fill an `"auto"`, or note that a written value is another one."""
+        if not self.trainer.arguments.known(*fields):
+            self.fill(path, value, "a value that is not known here")
+            return
         if self.fill(path, value, ", ".join(fields)):
             return
         section, key = self.find(path)
@@ -182,10 +185,10 @@ class DeepSpeedLaunch:
     def _attempt(self, stage: str, step: Callable[[], None]) -> bool:
         try:
             step()
-        except LeftOver as wrong:
-            self.refusal = Refusal(wrong.path, f"ValueError: {wrong}", stage)
-        except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as wrong:
-            self.refusal = Refusal(self._at, f"{type(wrong).__name__}: {wrong}", stage)
+        except LeftOver as error:
+            self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
+        except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as error:
+            self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
         return self.refusal is None
 
     def _read(self) -> None:
@@ -363,7 +366,7 @@ class DeepSpeedLaunch:
             values=self.values,
             trainer=self.trainer,
             world_size=self.trainer.world_size,
-            disputed={each.path for each in self.mismatches},
+            mismatched_keys={each.path for each in self.mismatches},
         )
 
 

@@ -374,7 +374,7 @@ def stumbles(config: TrainerConfig) -> list[Stumble]:
             continue
         try:
             use.act(given[use.field], config)
-        except Exception as wrong:
+        except Exception as error:
             if use.fails_at != STEP or takes_steps(config):
-                found[use.field] = Stumble(use.field, use.fails_at, wrong)
+                found[use.field] = Stumble(use.field, use.fails_at, error)
     return list(found.values())

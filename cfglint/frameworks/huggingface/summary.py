@@ -7,7 +7,7 @@ from math import inf, isfinite
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.setting import AUTO, Setting
-from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Account
+from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ STEPS = "steps"
 EPOCH = "epoch"
 
 
-def account(config: TrainerConfig) -> Account:
+def account(config: TrainerConfig) -> Summary:
     """The trainer's lines."""
-    told = Account(config.release)
+    told = Summary(config.release)
     if config.whole:
         run = steps(config)
         length(config, told, run)
@@ -35,7 +35,7 @@ def account(config: TrainerConfig) -> Account:
     return told
 
 
-def length(config: TrainerConfig, told: Account, run: Steps) -> None:
+def length(config: TrainerConfig, told: Summary, run: Steps) -> None:
     """From samples to steps."""
     args = config.arguments
     limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
@@ -102,7 +102,7 @@ def warmup_because(config: TrainerConfig, run: Steps) -> str:
     return f"{setting.name} {value} of {total}, rounded up ({setting.place})" if share else str(setting)
 
 
-def occasions(config: TrainerConfig, told: Account, run: Steps) -> None:
+def occasions(config: TrainerConfig, told: Summary, run: Steps) -> None:
     """How often it evaluates and saves."""
     args = config.arguments
     for label, name, strategy, key, every in (
@@ -122,7 +122,7 @@ def occasions(config: TrainerConfig, told: Account, run: Steps) -> None:
             told.derive(LENGTH, label, name, 0 if strategy in ("no", STEPS) else None, f"{key} is {strategy} ({setting.place})")
 
 
-def occasions_by_steps(config: TrainerConfig, told: Account, name: str, every: float, run: Steps) -> int | None:
+def occasions_by_steps(config: TrainerConfig, told: Summary, name: str, every: float, run: Steps) -> int | None:
     """Evaluations or checkpoints at an interval, with their steps; None where the length is not known."""
     if not run.total:
         return None
@@ -144,7 +144,7 @@ def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:
     return -int(-epochs // 1) if isinstance(epochs, (int, float)) and isfinite(epochs) else None
 
 
-def rate(config: TrainerConfig, told: Account) -> None:
+def rate(config: TrainerConfig, told: Summary) -> None:
     """Optimizer and schedule, unless DeepSpeed's file has its own."""
     engine = config.deepspeed.values if config.deepspeed is not None else {}
     if "optimizer" not in engine:
@@ -157,7 +157,7 @@ def rate(config: TrainerConfig, told: Account) -> None:
         told.add(RATE, "gradient clipping", of(config, "max_grad_norm"))
 
 
-def precision(config: TrainerConfig, told: Account) -> None:
+def precision(config: TrainerConfig, told: Summary) -> None:
     """Data type, sharding, recomputation."""
     args = config.arguments
     if config.deepspeed is None:
@@ -172,7 +172,7 @@ def precision(config: TrainerConfig, told: Account) -> None:
     told.add(PRECISION, "recompute", config.setting(config.arguments.checkpointing_key, value=bool(args.checkpointing)))
 
 
-def filled(config: TrainerConfig, told: Account) -> None:
+def filled(config: TrainerConfig, told: Summary) -> None:
     """The `"auto"` values of DeepSpeed's file, each with what filled it."""
     launch = config.deepspeed
     if launch is None:
@@ -188,7 +188,7 @@ def known(value: Any, because: str) -> Any:
     return None if "not known" in because else value
 
 
-def assumed(config: TrainerConfig, told: Account) -> None:
+def assumed(config: TrainerConfig, told: Summary) -> None:
     """What the contract of cfglint takes for granted of a launch."""
     world = config.world_size
     if world == 1 and not config.uses_deepspeed:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Facts, Version
+    from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
@@ -23,28 +23,32 @@ class TrainerFiles(Config):
     `files` maps a key that names a file to that file.
     """
 
-    framework = FRAMEWORK
+    framework: Framework = FRAMEWORK
     batch_keys = {
         "micro_batch": "per_device_train_batch_size",
         "accumulation": "gradient_accumulation_steps",
     }
 
-    def __init__(self, documents: list[Document], kinds: list[str], facts: Facts) -> None:
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
         self._version = facts.version(PACKAGE, NEWEST)
-        self.files = attach(documents, kinds)
+        self.files = attach(documents, kinds, self.framework)
         self.root: Any = self._read(documents[0])
         self.readable = not self.load_problems
         self.whole = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
-        self.arguments = Arguments(self.values, self.version)
+        self.arguments = self.parsed_arguments()
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
         self._sections: dict[str, Any] = {}
         for name in self.files:
             self.section(name)
+
+    def parsed_arguments(self) -> Arguments:
+        """The arguments that the values come to."""
+        return Arguments(self.values, self.version)
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The file's values with the launch line's over them; `${...}` counts where the file may have a reader that knows it."""
@@ -70,8 +74,8 @@ class TrainerFiles(Config):
     def _read(self, document: Document) -> Any:
         from cfglint.source.loaders import STRICT_JSON
 
-        reader = FRAMEWORK.reader(document, self.facts) if document is self.documents[0] else STRICT_JSON
-        reading = reader.read(document)
+        loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
+        reading = loader.read(document)
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value
 
@@ -130,7 +134,7 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
     )
 
 
-def attach(documents: list[Document], kinds: list[str]) -> dict[str, Document]:
+def attach(documents: list[Document], kinds: list[str], framework: Framework) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
     A DeepSpeed file that the trainer's does not name is taken as given on the launch line.
@@ -138,7 +142,7 @@ def attach(documents: list[Document], kinds: list[str]) -> dict[str, Document]:
     from os.path import basename
 
     files: dict[str, Document] = {}
-    names = {str(path[0]): name for path, name, _ in FRAMEWORK.references(documents[0])}
+    names = {str(path[0]): name for path, name, _ in framework.references(documents[0])}
     for document, kind in zip(documents[1:], kinds[1:], strict=False):
         named = [key for key, name in names.items() if basename(name) == basename(document.path)]
         if not named and kind == "deepspeed":

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR, Framework
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.source.document import MAPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Batch, Config, Facts
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.summary import Account
+    from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
-    from cfglint.source.loaders import Reader
+    from cfglint.source.loaders import Loader
 
 KIND = "neox"
 NEWEST = "2026-05"
@@ -58,23 +58,23 @@ class NeoX(Framework):
     package = "gpt-neox"
     newest = NEWEST
 
-    def recognise(self, document: Document) -> int:
+    def detect(self, document: Document) -> int:
         root = document.root
         if root is None or root.kind != MAPPING:
-            return STRANGER
+            return NO_MATCH
         keys = [key.raw.replace("-", "_") for key, _ in root.children]
         marked = sum(key in MARKERS for key in keys)
         if marked <= FAINT * len(keys) or not STRANGERS.isdisjoint(keys):
-            return STRANGER
+            return NO_MATCH
         if marked >= LEAST:
-            return SURE if marked >= SHARE * len(keys) else UNCLEAR
-        return UNCLEAR if root.style == "flow" and document.syntax == "yaml" else STRANGER
+            return CERTAIN if marked >= SHARE * len(keys) else MAYBE
+        return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
     def syntax(self, path: str) -> str:
         """`yaml` for every name: the loader hands `.json` files to the YAML reader too (arguments.py:242)."""
         return "yaml"
 
-    def config(self, documents: list[Document], kinds: list[str], facts: Facts) -> Config:
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         from cfglint.frameworks.neox.config import NeoXConfig
 
         return NeoXConfig(documents, facts)
@@ -91,7 +91,7 @@ class NeoX(Framework):
 
         return numbers(config)
 
-    def account(self, config: NeoXConfig) -> Account:
+    def account(self, config: NeoXConfig) -> Summary:
         """Model, length, learning rate, optimizer and precision."""
         from cfglint.frameworks.neox.summary import account
 
@@ -100,7 +100,7 @@ class NeoX(Framework):
     def load_rules(self) -> None:
         from cfglint.frameworks.neox.rules import deepspeed_engine, fields, loading, model, neox_args, no_effect, schedule, training  # noqa: F401
 
-    def reader(self, document: Document, facts: Facts) -> Reader:
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         from cfglint.source.loaders import YAML11_FULL
 
         return YAML11_FULL

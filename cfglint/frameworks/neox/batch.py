@@ -81,17 +81,17 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
     sizes = []
     for name in ("pipe_parallel_size", "model_parallel_size"):
         value = config.argument(name)
-        wrong = raised(lambda value=value: value >= 1)  # type: ignore[misc]
-        if wrong:
+        error = raised(lambda value=value: value >= 1)  # type: ignore[misc]
+        if error:
             text = f"{name} is {describe(value)}, and it is compared with 1"
-            return Layout(None), BatchProblem("type", config.setting(name), text, wrong)
+            return Layout(None), BatchProblem("type", config.setting(name), text, error)
         sizes.append(value if value >= 1 else 1)
     pipe, tensor = sizes
     count = gpus(config)
-    wrong = raised(lambda: hollow(count) / 1) if count is not None else None
-    if wrong:
+    error = raised(lambda: hollow(count) / 1) if count is not None else None
+    if error:
         text = f"global_num_gpus is {describe(count)}, and the batch is computed with it"
-        return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, wrong)
+        return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, error)
     layout = Layout(count, rounded(tensor), rounded(pipe))
     if count is None or ways(layout) is not None or not certain(config):
         return layout, None
@@ -117,8 +117,8 @@ def ways(layout: Layout) -> float | int | None:
 
 def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms) -> tuple[Terms, BatchProblem | None]:
     """(global, micro, accumulation) after the framework's derivation, and what it would refuse about them."""
-    wrong = next((value for value in written if value is not None and not number(value)), None)
-    if wrong is not None:
+    error = next((value for value in written if value is not None and not number(value)), None)
+    if error is not None:
         return written, wrong_type(config, data_parallel, written)
     total, micro, _ = written
     if total is None and micro is None:

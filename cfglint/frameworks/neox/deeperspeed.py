@@ -193,12 +193,12 @@ def _value(path: Path, spec: str, value: Any) -> Iterator[Refusal]:
         else:
             yield Refusal(path, f"Input should be a valid dictionary or instance of {kind}", f"`{path[-1]}` is no mapping")
         return
-    text = wrong(kind, value) or outside(bounds, value)
+    text = error(kind, value) or outside(bounds, value)
     if text:
         yield Refusal(path, text, f"`{'.'.join(map(str, path))}` {value!r}: {text.lower()}")
 
 
-def wrong(kind: str, value: Any) -> str | None:
+def error(kind: str, value: Any) -> str | None:
     """pydantic's words for a value that it does not take for a type; it converts what loses nothing."""
     if kind == "bool":
         known = value in (0, 1) if isinstance(value, (int, float)) else isinstance(value, str) and value.lower() in TRUTHS

@@ -151,8 +151,8 @@ class Derived:
             layers = self.config.argument("num_layers")
             try:
                 self._attention = expand([[["global"], layers]] if written is None else written, layers)
-            except Exception as wrong:
-                self._attention = f"{type(wrong).__name__}: {wrong}"
+            except Exception as error:
+                self._attention = f"{type(error).__name__}: {error}"
         return self._attention
 
     def held(self, name: str) -> Any:

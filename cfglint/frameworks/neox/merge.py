@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Facts
+    from cfglint.frameworks.base import LaunchFacts
     from cfglint.source.document import Document, Path
 
 
@@ -32,7 +32,7 @@ class MergedFiles(Config):
         "global_batch": "train_batch_size",
     }
 
-    def __init__(self, documents: list[Document], facts: Facts) -> None:
+    def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []

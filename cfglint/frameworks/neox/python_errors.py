@@ -12,8 +12,8 @@ def raised(operation: Callable[[], Any]) -> str | None:
     """`Type: text` of what an operation raises, None when it works."""
     try:
         operation()
-    except Exception as wrong:
-        return f"{type(wrong).__name__}: {wrong}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     return None
 
 

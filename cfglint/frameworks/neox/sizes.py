@@ -43,8 +43,8 @@ def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
 def _vocabulary(config: NeoXConfig) -> Iterator[Unbuildable]:
     multiple, ranks = config.argument("make_vocab_size_divisible_by"), config.derived.tensor
     if multiple is None or (number(multiple) and multiple == 0):
-        wrong = raised(lambda: 1 % (multiple * (ranks or 1)))
-        yield "make_vocab_size_divisible_by", "the vocabulary cannot be padded to a multiple of it", wrong or ""
+        error = raised(lambda: 1 % (multiple * (ranks or 1)))
+        yield "make_vocab_size_divisible_by", "the vocabulary cannot be padded to a multiple of it", error or ""
 
 
 def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
@@ -55,16 +55,16 @@ def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
         share = 2 if method == "scaled_normal" else 1
         if std is None:
             yield "init_method_std", "initial weights need it", "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
-        elif wrong := raised(lambda: 1.0 / math.sqrt(share * layers)):
-            yield "num_layers", f"no initial weights for {layers} layers", wrong
-    wrong = None
+        elif error := raised(lambda: 1.0 / math.sqrt(share * layers)):
+            yield "num_layers", f"no initial weights for {layers} layers", error
+    error = None
     if method == "small_init" and number(hidden):
-        wrong = raised(lambda: math.sqrt(2 / (5 * hidden)))
+        error = raised(lambda: math.sqrt(2 / (5 * hidden)))
     elif method == "wang_init" and number(hidden) and number(layers):
-        wrong = raised(lambda: 2 / layers / math.sqrt(hidden))
-    if wrong:
+        error = raised(lambda: 2 / layers / math.sqrt(hidden))
+    if error:
         layerless = method == "wang_init" and not layers
-        yield ("num_layers" if layerless else "hidden_size"), f"`{name}` {method} gives no weights for these sizes", wrong
+        yield ("num_layers" if layerless else "hidden_size"), f"`{name}` {method} gives no weights for these sizes", error
     normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
     if normal and number(std) and -1e308 < std < 0:
         text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
@@ -82,8 +82,8 @@ def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:
 def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
     """Which layers have experts is computed for every transformer layer, experts or not."""
     interval = config.argument("moe_expert_interval")
-    if (interval is None or number(interval)) and (wrong := raised(lambda: 1 % interval)):
-        yield "moe_expert_interval", "layers cannot be counted by it", wrong
+    if (interval is None or number(interval)) and (error := raised(lambda: 1 % interval)):
+        yield "moe_expert_interval", "layers cannot be counted by it", error
 
 
 def _attention(config: NeoXConfig) -> Iterator[Unbuildable]:

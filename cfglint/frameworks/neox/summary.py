@@ -7,7 +7,7 @@ from math import inf, log
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.neox import steps
 from cfglint.frameworks.neox.python_errors import number, whole
-from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Account
+from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ LONGEST = 10**18  # steps of a run
 MOST_POINTS = 1_000_000  # checkpoints
 
 
-def account(config: NeoXConfig) -> Account:
+def account(config: NeoXConfig) -> Summary:
     """The launcher's and the workers' lines."""
-    told = Account(config.release)
+    told = Summary(config.release)
     for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
         told.add(LAUNCH, label, of(config, name))
     length(config, told)
@@ -37,7 +37,7 @@ def of(config: NeoXConfig, name: str) -> Setting:
     return config.setting(name, value=config.argument(name))
 
 
-def length(config: NeoXConfig, told: Account) -> None:
+def length(config: NeoXConfig, told: Summary) -> None:
     """From samples or iterations to steps."""
     total = steps.total_steps(config)
     if config.argument("train_iters") is not None:
@@ -62,7 +62,7 @@ def length(config: NeoXConfig, told: Account) -> None:
     occasions(config, told, total)
 
 
-def epoch(config: NeoXConfig, told: Account, samples: int) -> None:
+def epoch(config: NeoXConfig, told: Summary, samples: int) -> None:
     """One pass over the data: steps and tokens."""
     size, tokens = config.batch.global_batch.value, config.argument("seq_length")
     exact = f" = {samples / size:,.2f}" if whole(size) and size > 0 else ""
@@ -86,7 +86,7 @@ def decay_because(config: NeoXConfig) -> str:
     return "as long as the run"
 
 
-def occasions(config: NeoXConfig, told: Account, total: int | None) -> None:
+def occasions(config: NeoXConfig, told: Summary, total: int | None) -> None:
     """How often it evaluates and saves."""
     every = of(config, "eval_interval")
     if whole(every.value) and every.value > 0 and total is not None:
@@ -113,7 +113,7 @@ def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
     return factor < inf and total <= MOST_POINTS * max(factor, 1)
 
 
-def rate(config: NeoXConfig, told: Account) -> None:
+def rate(config: NeoXConfig, told: Summary) -> None:
     """Optimizer and schedule."""
     derived = config.derived
     for label, path, value in (
@@ -126,7 +126,7 @@ def rate(config: NeoXConfig, told: Account) -> None:
     told.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
 
 
-def precision(config: NeoXConfig, told: Account) -> None:
+def precision(config: NeoXConfig, told: Summary) -> None:
     """Data type, ZeRO stage and recomputation."""
     derived = config.derived
     written = config.setting("precision")

@@ -10,7 +10,7 @@ from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
-from cfglint.report.html.page import fragment, page
+from cfglint.report.html.page import page, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
 from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
 
@@ -264,14 +264,14 @@ def notebook(outcomes: list[Outcome]) -> str:
     """The pictures and findings of runs as a part of another page."""
     shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
     findings = [each for run in shown for each in run.findings]
-    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
+    return when_partial(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
 
 
 def notebook_plan(told: dict[str, Any]) -> str:
     """The chart of plans as a part of another page."""
     plans = told["plans"]
     drawn = chart.draw(plans, plan_headline(plans))
-    return fragment(
+    return when_partial(
         headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
     )
 
@@ -281,4 +281,4 @@ def notebook_changes(comparisons: list[Comparison]) -> str:
     altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each["sentences"]]
     sides = [side for each in altered for side in (each["before"], each["after"]) if side]
-    return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)
+    return when_partial(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

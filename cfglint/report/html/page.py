@@ -41,7 +41,7 @@ def page(template: str, findings: list[Finding], anchors: list[str], **values: A
     return environment().get_template(template).render({**given, **values})
 
 
-def fragment(**values: Any) -> str:
+def when_partial(**values: Any) -> str:
     """A part of a page, for notebooks: pictures and findings with their style, without a script."""
     return environment().get_template("fragment.html").render(style=part("style.css"), **values)
 

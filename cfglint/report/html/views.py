@@ -149,7 +149,7 @@ def verdict(outcome: Outcome) -> str:
     """Whether the framework would start, in a sentence."""
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
-        return f"Would not start: it stops {moment}" if moment else "Would not start"
+        return f"Would not start: it fails {moment}" if moment else "Would not start"
     return "Would start" if outcome.context is None or outcome.context.whole else "Nothing in these files keeps it from starting"
 
 
@@ -161,7 +161,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     seen = excerpt.around(place, [other for other, _ in diagnostic.related], lines)
     stops = ""
     if diagnostic.exception and diagnostic.severity == ERROR:
-        stops = f"{framework_of(diagnostic, outcome)} stops {MOMENTS.get(diagnostic.fails_at or '', '')}:"
+        stops = f"{framework_of(diagnostic, outcome)} fails {MOMENTS.get(diagnostic.fails_at or '', '')}:"
     return Finding(
         anchor,
         home,
@@ -177,7 +177,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
         stops,
         diagnostic.exception or "",
-        mend(diagnostic.fix, texts) if diagnostic.fix else None,
+        apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None,
     )
 
 
@@ -194,7 +194,7 @@ def related(place: Place, words: str, anchors: dict[str, str], seen: list[Marked
     return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
-def mend(fix: Fix, texts: dict[str, str]) -> Mend:
+def apply_fixes(fix: Fix, texts: dict[str, str]) -> Mend:
     """A fix with its diff."""
     return Mend(fix.title, "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes", excerpt.diff(fix, texts))
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks import recognise
+from cfglint.frameworks import detect
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.base import SURE, Facts
-from cfglint.run.discovery import Gathering
+from cfglint.frameworks.base import CERTAIN, LaunchFacts
+from cfglint.run.discovery import Discovery
 from cfglint.source.parse import parse
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n"
 
 
 def launch(text: str) -> AccelerateConfig:
-    return AccelerateConfig([parse("launch.yaml", text, "yaml")], Facts())
+    return AccelerateConfig([parse("launch.yaml", text, "yaml")], LaunchFacts())
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def run(tmp_path):
             **{f"{key}.json": text for key, text in others.items()},
         }.items():
             (tmp_path / name).write_text(text, encoding="utf-8")
-        return Gathering(facts or Facts(whole=True)).one([str(tmp_path / name) for name in order])
+        return Discovery(facts or LaunchFacts(whole=True)).one([str(tmp_path / name) for name in order])
 
     return make
 
@@ -46,12 +46,12 @@ def codes(found, severity="error"):
     ],
 )
 def test_recognised(text):
-    assert recognise(parse("config.yaml", text, "yaml")) == ("accelerate", SURE)
+    assert detect(parse("config.yaml", text, "yaml")) == ("accelerate", CERTAIN)
 
 
 @pytest.mark.parametrize("text", ["num_processes: 8\n", "seed: 1\nuse_cpu: true\noutput_dir: x\n", "services: {}\n", ""])
 def test_not_recognised(text):
-    assert recognise(parse("config.yaml", text, "yaml"))[0] != "accelerate"
+    assert detect(parse("config.yaml", text, "yaml"))[0] != "accelerate"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_the_trainer_consumes_the_run_in_either_order(run, order):
     assert found.kinds == ["huggingface", "accelerate"]
     assert found.resolved["global_batch"] == 256
     assert found.facts.gpus == 8
-    assert found.facts.gpus_from.endswith("launch.yaml:2")
+    assert found.facts.gpus_source.endswith("launch.yaml:2")
     assert codes(found, "warning") == ["ACC007"]
 
 
 def test_the_flag_wins_over_the_file_and_the_difference_is_said(run):
-    found = run("distributed_type: MULTI_GPU\nnum_processes: 8\n", facts=Facts(gpus=4, whole=True))
+    found = run("distributed_type: MULTI_GPU\nnum_processes: 8\n", facts=LaunchFacts(gpus=4, whole=True))
     assert found.resolved["global_batch"] == 128
     assert codes(found, "warning") == ["ACC015"]
 
@@ -146,13 +146,13 @@ def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra
 def test_axes_divide_the_batch(run, sizes, version, parallel, refused):
     block = "".join(f"  parallelism_config_{name}_size: {size}\n" for name, size in sizes.items())
     text = f"distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\nparallelism_config:\n{block}"
-    found = run(text, facts=Facts(whole=True, target={"transformers": version, "accelerate": "1.15.0"}))
+    found = run(text, facts=LaunchFacts(whole=True, target={"transformers": version, "accelerate": "1.15.0"}))
     assert (found.resolved["data_parallel"], codes(found)) == (parallel, refused)
 
 
 def test_ulysses_divides_the_batch_and_multiplies_the_batches_of_a_rank(run):
     text = "distributed_type: DEEPSPEED\nnum_processes: 4\nparallelism_config:\n  parallelism_config_sp_size: 2\n"
-    found = run(text, facts=Facts(whole=True, num_examples=1000))
+    found = run(text, facts=LaunchFacts(whole=True, num_examples=1000))
     assert found.resolved["sequence_parallel"] == 2
     assert found.resolved["global_batch"] == 64
     assert found.resolved["steps_per_epoch"] == 16  # 63 batches a rank, twice, 8 a step
@@ -161,15 +161,15 @@ def test_ulysses_divides_the_batch_and_multiplies_the_batches_of_a_rank(run):
 def test_an_unknown_key_that_a_release_had_is_a_warning_without_a_target(run):
     text = "distributed_type: MULTI_GPU\nnum_processes: 8\nipex_config: {}\n"
     assert codes(run(text)) == []
-    assert codes(run(text, facts=Facts(whole=True, target={"accelerate": "1.15.0"}))) == ["ACC002"]
-    assert codes(run(text, facts=Facts(whole=True, target={"accelerate": "1.12.0"})), "warning") == []
+    assert codes(run(text, facts=LaunchFacts(whole=True, target={"accelerate": "1.15.0"}))) == ["ACC002"]
+    assert codes(run(text, facts=LaunchFacts(whole=True, target={"accelerate": "1.12.0"})), "warning") == []
 
 
 def test_what_may_come_on_the_command_line_is_no_error_in_a_file_of_its_own(tmp_path):
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n", encoding="utf-8")
-    assert codes(Gathering(Facts()).one([str(path)])) == []
-    assert codes(Gathering(Facts(whole=True)).one([str(path)])) == ["ACC005"]
+    assert codes(Discovery(LaunchFacts()).one([str(path)])) == []
+    assert codes(Discovery(LaunchFacts(whole=True)).one([str(path)])) == ["ACC005"]
 
 
 def test_fix_follows_in_the_launch_file(tmp_path, capsys):
@@ -190,15 +190,15 @@ def test_the_launch_line_wins_over_the_launch_file(tmp_path):
 
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n", encoding="utf-8")
-    found = Gathering(Facts(overrides=(Override("num_processes", ["4"]),))).one([str(path)])
-    assert (found.facts.gpus, found.facts.gpus_from) == (4, "--set num_processes 4")
+    found = Discovery(LaunchFacts(overrides=(Override("num_processes", ["4"]),))).one([str(path)])
+    assert (found.facts.gpus, found.facts.gpus_source) == (4, "--set num_processes 4")
 
 
 def test_a_deepspeed_file_is_judged_in_the_run_of_the_launch_file_that_names_it(tmp_path):
     (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "zero_optimization": {"stage": 7}}', encoding="utf-8")
     launch_text = "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
     (tmp_path / "launch.yaml").write_text(launch_text, encoding="utf-8")
-    ((_, found),) = Gathering(Facts()).each([str(tmp_path)])
+    ((_, found),) = Discovery(LaunchFacts()).each([str(tmp_path)])
     assert found.kinds == ["accelerate", "deepspeed"]
     (error,) = [each for each in found.diagnostics if each.severity == "error"]
     assert (error.key, error.place.file) == ("/zero_optimization/stage", str(tmp_path / "ds.json"))

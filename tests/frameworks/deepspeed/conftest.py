@@ -7,8 +7,8 @@ import json
 import pytest
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.frameworks.base import Facts
-from cfglint.run.checked import Run
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
 
@@ -19,8 +19,8 @@ class DeepSpeedRuns:
         return self.text(json.dumps(values), gpus, target, whole)
 
     def text(self, text, gpus=8, target=None, whole=True):
-        facts = Facts(gpus=gpus, target={"deepspeed": target} if target else {}, whole=whole, declared=whole)
-        return Run([parse("ds_config.json", text, "json")], ["deepspeed"], facts)
+        facts = LaunchFacts(gpus=gpus, target={"deepspeed": target} if target else {}, whole=whole, declared=whole)
+        return CheckedRun([parse("ds_config.json", text, "json")], ["deepspeed"], facts)
 
     def codes(self, values, severity=None, **facts):
         """Codes of the findings for a mapping that has a batch."""

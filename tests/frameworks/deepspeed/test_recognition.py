@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.source.parse import parse
 
 
 def recognised(name, text, syntax="json"):
-    return FRAMEWORK.recognise(parse(name, text, syntax))
+    return FRAMEWORK.detect(parse(name, text, syntax))
 
 
 @pytest.mark.parametrize(
@@ -25,25 +25,25 @@ def recognised(name, text, syntax="json"):
     ],
 )
 def test_keys_that_only_deepspeed_has(text):
-    assert recognised("settings.json", text) == SURE
+    assert recognised("settings.json", text) == CERTAIN
 
 
 @pytest.mark.parametrize("name", ["ds_config.json", "configs/ds_zero3.json", "deepspeed.json", "zero2.json"])
 def test_a_telling_name_settles_shared_keys(name):
-    assert recognised(name, '{"train_batch_size": 8}') == SURE
+    assert recognised(name, '{"train_batch_size": 8}') == CERTAIN
 
 
 def test_shared_keys_alone_are_unclear():
-    assert recognised("config.json", '{"train_batch_size": 8, "gradient_accumulation_steps": 2}') == UNCLEAR
+    assert recognised("config.json", '{"train_batch_size": 8, "gradient_accumulation_steps": 2}') == MAYBE
 
 
 def test_a_name_alone_is_unclear():
-    assert recognised("ds_config.json", "{}") == UNCLEAR
+    assert recognised("ds_config.json", "{}") == MAYBE
 
 
 def test_a_broken_file_is_known_by_its_keys():
-    assert recognised("x.json", '{"zero_optimization": {"stage": 2') == SURE
-    assert recognised("x.json", '{"name": {"a": 2') == STRANGER
+    assert recognised("x.json", '{"zero_optimization": {"stage": 2') == CERTAIN
+    assert recognised("x.json", '{"name": {"a": 2') == NO_MATCH
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_broken_file_is_known_by_its_keys():
     ],
 )
 def test_strangers(name, text):
-    assert recognised(name, text) == STRANGER
+    assert recognised(name, text) == NO_MATCH
 
 
 def test_yaml_is_not_deepspeeds():
-    assert recognised("zero.yaml", "zero_optimization: {stage: 1}\n", "yaml") == STRANGER
+    assert recognised("zero.yaml", "zero_optimization: {stage: 1}\n", "yaml") == NO_MATCH

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import Facts
-from cfglint.run.checked import Run
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
 
@@ -13,10 +13,10 @@ from cfglint.source.parse import parse
 def trainer():
     """Make a run of a trainer's text and the texts of files that it names."""
 
-    def make(text: str, gpus: int | None = 1, examples: int | None = None, version: str = "5.23.0", **options: object) -> Run:
+    def make(text: str, gpus: int | None = 1, examples: int | None = None, version: str = "5.23.0", **options: object) -> CheckedRun:
         files = options.pop("files", {})
         target = {"transformers": version, **options.pop("target", {})}
-        facts = Facts(
+        facts = LaunchFacts(
             gpus=gpus,
             num_examples=examples,
             target=target,
@@ -30,7 +30,7 @@ def trainer():
         for path, content in files.items():
             documents.append(parse(path, content, "json"))
             kinds.append("deepspeed" if path.startswith("ds") else "huggingface")
-        return Run(documents, kinds, facts)
+        return CheckedRun(documents, kinds, facts)
 
     return make
 
@@ -39,7 +39,7 @@ def trainer():
 def codes():
     """The codes that a run reports, with the severities asked for."""
 
-    def of(run: Run, *severities: str) -> list[str]:
+    def of(run: CheckedRun, *severities: str) -> list[str]:
         return [each.code for each in run.diagnostics if each.severity in (severities or ("error", "warning", "info"))]
 
     return of

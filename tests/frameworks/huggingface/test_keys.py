@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.rewrite.apply_fixes import mend
+from cfglint.rewrite.apply_fixes import apply_fixes
 
 
 def test_unknown_keys_count_only_where_they_cannot_be_the_scripts_own(trainer, codes):
@@ -47,14 +47,14 @@ MIGRATIONS = [
 @pytest.mark.parametrize(("before", "after"), MIGRATIONS)
 def test_safe_migrations(trainer, before, after):
     run = trainer("seed: 1\n" + before + "output_dir: out\n", strict=True)
-    texts = mend(run, unsafe=False).texts
+    texts = apply_fixes(run, unsafe=False).texts
     result = next(iter(texts.values())) if texts else "seed: 1\n" + before + "output_dir: out\n"
     assert sorted(result.splitlines()) == sorted(("seed: 1\n" + after + "output_dir: out\n").splitlines())
 
 
 def test_a_moved_field_gets_its_section(trainer):
     run = trainer("output_dir: out\nsplit_batches: true\n", strict=True)
-    (text,) = mend(run, unsafe=False).texts.values()
+    (text,) = apply_fixes(run, unsafe=False).texts.values()
     assert trainer(text).configs[0].accelerator == {"split_batches": True}
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.source.parse import parse
 
@@ -14,32 +14,32 @@ def yaml(text):
 @pytest.mark.parametrize(
     ("text", "clarity"),
     [
-        ("per_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n", SURE),
-        ("model_name_or_path: x\nnum_train_epochs: 3\noutput_dir: out\n", SURE),
-        ("learning_rate: 1.0e-5\nseed: 1\noutput_dir: out\n", UNCLEAR),
-        ("lr_scheduler_type: cosine\n", UNCLEAR),
-        ("seed: 1\n", STRANGER),
-        ("services: {web: {image: x}}\n", STRANGER),
-        ("name: ci\non: push\njobs: {test: {}}\n", STRANGER),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", STRANGER),
-        ("site_name: docs\nnav: []\n", STRANGER),
-        ("name: env\nchannels: [conda-forge]\ndependencies: [python]\n", STRANGER),
-        ("- a\n- b\n", STRANGER),
-        ("", STRANGER),
+        ("per_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n", CERTAIN),
+        ("model_name_or_path: x\nnum_train_epochs: 3\noutput_dir: out\n", CERTAIN),
+        ("learning_rate: 1.0e-5\nseed: 1\noutput_dir: out\n", MAYBE),
+        ("lr_scheduler_type: cosine\n", MAYBE),
+        ("seed: 1\n", NO_MATCH),
+        ("services: {web: {image: x}}\n", NO_MATCH),
+        ("name: ci\non: push\njobs: {test: {}}\n", NO_MATCH),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", NO_MATCH),
+        ("site_name: docs\nnav: []\n", NO_MATCH),
+        ("name: env\nchannels: [conda-forge]\ndependencies: [python]\n", NO_MATCH),
+        ("- a\n- b\n", NO_MATCH),
+        ("", NO_MATCH),
     ],
 )
 def test_clarity(text, clarity):
-    assert FRAMEWORK.recognise(yaml(text)) == clarity
+    assert FRAMEWORK.detect(yaml(text)) == clarity
 
 
 def test_a_state_dump_is_a_stranger():
     state = '{"log_history": [], "num_train_epochs": 3, "max_steps": 10, "logging_steps": 5, "save_steps": 5}'
-    assert FRAMEWORK.recognise(parse("trainer_state.json", state, "json")) == STRANGER
+    assert FRAMEWORK.detect(parse("trainer_state.json", state, "json")) == NO_MATCH
 
 
 def test_a_deepspeed_file_is_a_stranger():
     text = '{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "bf16": {"enabled": true}, "seed": 1}'
-    assert FRAMEWORK.recognise(parse("ds.json", text, "json")) == STRANGER
+    assert FRAMEWORK.detect(parse("ds.json", text, "json")) == NO_MATCH
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_deepspeed_file_is_a_stranger():
 )
 def test_relatives_are_named_and_strangers(text, name):
     document = yaml(text)
-    assert FRAMEWORK.relative(document) == name
+    assert FRAMEWORK.related_tool(document) == name
     if name:
-        assert FRAMEWORK.recognise(document) == STRANGER
+        assert FRAMEWORK.detect(document) == NO_MATCH
 
 
 def test_references():

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from cfglint.frameworks.base import Facts
-from cfglint.run.checked import Run
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
 SOUND = {
@@ -36,7 +36,9 @@ class NeoXRuns:
 
     def files(self, texts, gpus=8, num_examples=None, whole=True):
         documents = [parse(name, text, "yaml") for name, text in texts.items()]
-        return Run(documents, ["neox"] * len(documents), Facts(gpus=gpus, num_examples=num_examples, whole=whole, declared=True))
+        return CheckedRun(
+            documents, ["neox"] * len(documents), LaunchFacts(gpus=gpus, num_examples=num_examples, whole=whole, declared=True)
+        )
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import STRANGER, SURE, UNCLEAR
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.source.parse import parse
 
@@ -12,7 +12,7 @@ MODEL = '{"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 12, "
 
 
 def recognised(text, name="config.yml"):
-    return FRAMEWORK.recognise(parse(name, text, FRAMEWORK.syntax(name)))
+    return FRAMEWORK.detect(parse(name, text, FRAMEWORK.syntax(name)))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def recognised(text, name="config.yml"):
     ],
 )
 def test_sure(text):
-    assert recognised(text) == SURE
+    assert recognised(text) == CERTAIN
 
 
 @pytest.mark.parametrize("name", ["tune.json", "model.yml", "model.yaml"])
@@ -36,8 +36,8 @@ def test_every_name_is_yaml(name):
 
 
 def test_one_key_in_flow_style_is_unclear():
-    assert recognised('{"seed": 1, "data_path": "d", "save": "c"}') == UNCLEAR
-    assert recognised("seed: 1\ndata_path: d\nsave: c\n") == STRANGER
+    assert recognised('{"seed": 1, "data_path": "d", "save": "c"}') == MAYBE
+    assert recognised("seed: 1\ndata_path: d\nsave: c\n") == NO_MATCH
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_one_key_in_flow_style_is_unclear():
     ],
 )
 def test_strangers(text):
-    assert recognised(text) == STRANGER
+    assert recognised(text) == NO_MATCH

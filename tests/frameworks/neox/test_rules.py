@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.neox.fields import FIELDS
-from cfglint.run.checked import Run
+from cfglint.run.checked import CheckedRun
 
 PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"
@@ -15,8 +15,8 @@ def modulo_by_zero():
     """What this release of Python says of it."""
     try:
         return 1 % 0
-    except ZeroDivisionError as wrong:
-        return wrong
+    except ZeroDivisionError as error:
+        return error
 
 
 def errors(run):
@@ -233,7 +233,7 @@ def test_values_of_any_type_break_no_rule(runs, part, value):
 def test_stages_to_try_are_for_the_autotuner_in_a_file_that_nobody_declared(runs):
     run = runs.of(zero_optimization={"stage": [1, 2]}, autotuning={"enabled": True})
     assert list(errors(run)) == ["NEO090"]
-    undeclared = Run(run.documents, run.kinds, run.facts.but(whole=False, declared=False))
+    undeclared = CheckedRun(run.documents, run.kinds, run.facts.but(whole=False, declared=False))
     assert "NEO090" in warnings(undeclared)
 
 

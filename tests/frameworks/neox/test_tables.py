@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.neox import MARKERS
-from cfglint.frameworks.neox.deeperspeed import refusals, wrong
+from cfglint.frameworks.neox.deeperspeed import error, refusals
 from cfglint.frameworks.neox.fields import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
 from cfglint.frameworks.neox.rules import model, no_effect, schedule
@@ -47,8 +47,8 @@ def test_former_names_are_none():
     ],
 )
 def test_conversions(kind, taken, refused):
-    assert [value for value in taken if wrong(kind, value)] == []
-    assert [value for value in refused if not wrong(kind, value)] == []
+    assert [value for value in taken if error(kind, value)] == []
+    assert [value for value in refused if not error(kind, value)] == []
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="first-step",
-    fragment=WARN,
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "zenflow": {}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
     ),

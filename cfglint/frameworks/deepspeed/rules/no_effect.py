@@ -413,7 +413,7 @@ def zenflow_sets_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     "fp16-without-optimizer",
     WARNING,
     kinds=DEEPSPEED,
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/fp16/enabled"},

@@ -91,7 +91,7 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "none", "super_offload": true}},'
         ' "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'

@@ -204,7 +204,7 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',
     good='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast", "data_parallel": "replica"}}}\n',
     example={"gpus": 8, "at": "/checkpoint/writer"},

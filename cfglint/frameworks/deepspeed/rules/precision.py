@@ -99,7 +99,7 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
         ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
@@ -156,7 +156,7 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    fragment=WARN,
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
     example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},

@@ -292,7 +292,7 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     "scheduler-without-optimizer",
     WARNING,
     kinds=DEEPSPEED,
-    fragment=SKIP,
+    when_partial=SKIP,
     bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     example={"gpus": 8, "at": "/scheduler"},

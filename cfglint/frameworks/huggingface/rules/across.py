@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.huggingface.deepspeed_integration import DeepSpeedLaunch, Refusal
+    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig, Refusal
 
 DEFAULT_CLIPPING = 1.0  # of DeepSpeed, when the file has no gradient_clipping
 CLIPS_BY_DEFAULT = (0, 19, 3)
@@ -210,7 +210,7 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),))
 
 
-def _type(launch: DeepSpeedLaunch, section: str) -> object:
+def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     value = launch.written[section]
     return value.get("type") if isinstance(value, dict) else value
 

@@ -48,7 +48,7 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad="seed: 1\n",
     good="output_dir: out\nseed: 1\n",
     example=OLD,
@@ -105,10 +105,10 @@ def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
         return
     if name == "debug":
         words = value.split() if isinstance(value, str) else ()
-        wrong = next((word for word in words if word not in allowed), None)
-        if wrong is None:
+        error = next((word for word in words if word not in allowed), None)
+        if error is None:
             return
-        value = wrong
+        value = error
     elif isinstance(value, str) and value in allowed:
         return
     setting = config.setting(name)
@@ -395,7 +395,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
-    fragment="warn",
+    when_partial="warn",
     bad="output_dir: out\naccelerator_config: {use_configured_state: true}\n",
     good="output_dir: out\naccelerator_config: {use_configured_state: false}\n",
     example={"at": "/accelerator_config/use_configured_state"},
@@ -463,6 +463,6 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1525-1531.
     """
-    for name, wrong in config.arguments.unparsed.items():
-        text = f"{type(wrong).__name__}: {wrong}"
-        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {wrong}", exception=text)
+    for name, error in config.arguments.unparsed.items():
+        text = f"{type(error).__name__}: {error}"
+        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {error}", exception=text)

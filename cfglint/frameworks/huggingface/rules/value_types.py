@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.field_operations import stumbles
-from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
 
 TYPE_CHECKING = False
@@ -62,7 +61,7 @@ def wrong_type(config: TrainerConfig) -> Iterator[Finding]:
                 f"{setting.name} is {described(setting.value)}: {stumble.exception}{casts}",
                 exception=stumble.text,
                 fails_at=stumble.fails_at,
-                fix=spelled_as_number(setting, FIELDS[setting.name][0]),
+                fix=spelled_as_number(setting, config.arguments.kind_of(setting.name)),
                 consumer_only=True,
             )
 
@@ -122,7 +121,7 @@ def text_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for name, value in config.arguments.given.items():
-        if isinstance(value, str) and FIELDS[name][0] == "bool" and has_field(name, config.version):
+        if isinstance(value, str) and config.arguments.kind_of(name) == "bool":
             meant = value.strip().lower()
             if name == "dataloader_drop_last" or meant in ("", "auto"):
                 continue
@@ -151,5 +150,5 @@ def truth_for_number(config: TrainerConfig) -> Iterator[Finding]:
     Source: Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on as they are.
     """
     for name, value in config.arguments.given.items():
-        if isinstance(value, bool) and FIELDS[name][0] in NUMERIC:
+        if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC:
             yield Finding(config.setting(name), f"{name} is the boolean {shown(value)}, which counts as {int(value)}")

@@ -168,11 +168,11 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
         if fields.expected(name) != "literal":
             continue
         setting = config.setting(*path)
-        wrong = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
+        error = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
         yield Finding(
             setting,
             f"`{setting.name}` is {describe(value)}, not one of {', '.join(map(str, fields.choices(name)))}",
-            exception=wrong,
+            exception=error,
         )
 
 

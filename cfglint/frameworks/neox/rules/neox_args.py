@@ -82,7 +82,7 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     "bfloat16-needs-zero-section",
     ERROR,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="TypeError: 'NoneType' object is not subscriptable",
     bad="{precision: bfloat16}\n",
     good="{precision: bfloat16, zero_optimization: {stage: 0}}\n",
@@ -159,16 +159,16 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
         if "params" not in section:
             yield Finding(config.setting(name), f"`{name}` has no `params`", exception="KeyError: 'params'" if used_before else CANNOT)
         elif not isinstance(section["params"], dict):
-            wrong = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
+            error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
-            yield Finding(config.setting(name, "params"), message, exception=wrong if used_before else CANNOT)
+            yield Finding(config.setting(name, "params"), message, exception=error if used_before else CANNOT)
         if "type" not in section:
             yield Finding(config.setting(name), f"`{name}` has no `type`", exception=CANNOT)
         elif name == "scheduler" and not isinstance(section["type"], str):
             yield Finding(config.setting(name, "type"), f"`scheduler.type` is {describe(section['type'])}, not text", exception=CANNOT)
         elif section["type"] is None:
-            wrong = "AttributeError: 'NoneType' object has no attribute 'lower'"
-            yield Finding(config.setting(name, "type"), f"`{name}.type` is null", exception=wrong)
+            error = "AttributeError: 'NoneType' object has no attribute 'lower'"
+            yield Finding(config.setting(name, "type"), f"`{name}.type` is null", exception=error)
 
 
 @neox_rule(
@@ -247,7 +247,7 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     "onebitadam-needs-iterations",
     ERROR,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="AssertionError: OneBitAdam requires train_iters to be specified",
     bad="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}}\n",
     good="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}, train_iters: 10}\n",
@@ -326,8 +326,8 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     setting = config.setting("attention_config")
     if attention is None:
         if layers is not None or config.facts.whole:
-            wrong = config.derived.attention_refusal or ""
-            yield Finding(setting, f"`attention_config` cannot be expanded: {wrong.partition(': ')[2]}", exception=wrong)
+            error = config.derived.attention_refusal or ""
+            yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error)
         return
     if layers is not None and attention.layers != layers:
         yield Finding(
@@ -417,9 +417,9 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
             text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
             yield Finding(setting, f"{describe(heads)} heads cannot be divided by {describe(shared)} key/value heads", exception=text)
         return
-    wrong = raised(lambda: heads % shared)
-    if wrong or heads % shared:
-        text = wrong or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
+    error = raised(lambda: heads % shared)
+    if error or heads % shared:
+        text = error or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
         message = f"{shared} key/value heads do not divide {heads} attention heads"
         yield Finding(setting, message, related=(config.setting("num_attention_heads"),), exception=text)
     elif shared < heads:
@@ -470,12 +470,12 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
     hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
     attention = config.derived.attention
     if number(hidden) and number(heads):
-        wrong = raised(lambda: hidden % heads)
+        error = raised(lambda: hidden % heads)
         mamba = attention is not None and attention.any("mamba")
-        if wrong or (hidden % heads and not mamba):
+        if error or (hidden % heads and not mamba):
             yield _misfit(
                 config, ("hidden_size", "num_attention_heads"), f"{hidden} is not a multiple of {heads} attention heads",
-                wrong or "hidden_size must be divisible by num_attention_heads",
+                error or "hidden_size must be divisible by num_attention_heads",
             )  # fmt: skip
     length, positions = config.argument("seq_length"), config.argument("max_position_embeddings")
     if number(length) and number(positions) and not positions >= length:
@@ -489,8 +489,8 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
     names = ("num_unique_layers", "num_layers")
     if not unique <= layers:
         yield _misfit(config, names, f"{unique} unique layers in {layers}", "num-unique-layers must be smaller or equal num_layers")
-    elif (wrong := raised(lambda: layers % unique)) or layers % unique:
-        text = wrong or "num-layers should be divisible by num-unique-layers"
+    elif (error := raised(lambda: layers % unique)) or layers % unique:
+        text = error or "num-layers should be divisible by num-unique-layers"
         yield _misfit(config, names, f"{unique} unique layers do not divide {layers}", text)
 
 
@@ -504,7 +504,7 @@ def _misfit(config: NeoXConfig, names: tuple[str, str], message: str, text: str)
     "missing-size",
     ERROR,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
 )
@@ -566,7 +566,7 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     "save-without-schedule",
     ERROR,
     fails_at="config",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
     bad="{save: checkpoints}\n",
     good="{save: checkpoints, checkpoint_factor: 1000}\n",

@@ -46,7 +46,7 @@ CLASSES = {
     "tokenizer-files",
     ERROR,
     fails_at="init",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="AssertionError",
     bad="{tokenizer_type: HFTokenizer}\n",
     good="{tokenizer_type: HFTokenizer, vocab_file: tokenizer.json}\n",
@@ -151,8 +151,8 @@ def _uncountable(config: NeoXConfig) -> Iterator[Finding]:
         ("dataset_impl", config.argument("dataset_impl") != "gpt2",
          "non gpt2 datasets are not currently unsupported with train_epochs"),
     )  # fmt: skip
-    for name, wrong, text in unsupported:
-        if wrong:
+    for name, error, text in unsupported:
+        if error:
             setting = config.setting(name)
             message = f"`train_epochs` does not go with `{name}` {describe(config.argument(name))}"
             yield Finding(setting, message, related=(config.setting("train_epochs"),), exception=f"ValueError: {text}")
@@ -163,7 +163,7 @@ def _uncountable(config: NeoXConfig) -> Iterator[Finding]:
     "optimizer-missing",
     ERROR,
     fails_at="init",
-    fragment=SKIP,
+    when_partial=SKIP,
     raises="SystemExit: ERROR: Optimizer is None. Either set the optimizer dict in your config (if training) or set no_load_optim "
     "in your config (if inference)",
     bad="{num_layers: 2}\n",

@@ -1,0 +1,37 @@
+"""How messages write values: as a config file spells them, short enough for one line."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+LONGEST_VALUE = 60  # characters of a value in a message
+
+
+def spelled(value: Any) -> str:
+    """A value as JSON and YAML spell it: `null`, `true`, `"auto"`, `[1, 2]`, never `None`, `True` or `'auto'`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + shortened(value) + '"'
+    if isinstance(value, (list, tuple)):
+        return shortened("[" + ", ".join(spelled(each) for each in value[:LONGEST_VALUE]) + "]")
+    if isinstance(value, dict):
+        pairs = [f"{spelled(key)}: {spelled(each)}" for key, each in list(value.items())[:LONGEST_VALUE]]
+        return shortened("{" + ", ".join(pairs) + "}")
+    return shortened(str(value))
+
+
+def shortened(text: str) -> str:
+    """A text without what is too long for a message."""
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
+
+
+def listed(values: Iterable[str], conjunction: str = "or") -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *first, last = values
+    return f"{', '.join(first)} {conjunction} {last}" if first else last

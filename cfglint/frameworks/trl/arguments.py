@@ -1,0 +1,43 @@
+"""The arguments of a TRL trainer once `__post_init__` has run: those of `TrainingArguments`, its own class and the script's."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.trl.fields import Fields
+
+# Fields that take inline JSON in addition to those of TrainingArguments (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
+INLINE_JSON: dict[str, tuple[str, ...]] = {
+    "0.17.0": ("model_init_kwargs",),
+    "1.16.0": ("model_init_kwargs", "dataset_kwargs", "chat_template_kwargs", "generation_kwargs", "teacher_model_init_kwargs"),
+}
+PRECISION_BY_DEFAULT = "1.16.0"  # bf16 is on there unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
+
+
+class TrlArguments(Arguments):
+    """The values of a trainer's fields: `given` by the file, or the defaults of its class.
+
+    `undecided` are fields of which the value is not known: the trainer is not, or the parser refused the string.
+    """
+
+    def __init__(self, values: dict[Any, Any], version: Version, fields: Fields, release: str, refused: set[str]) -> None:
+        self.fields = fields
+        self.dict_fields = (*DICT_FIELDS, *(name for name in INLINE_JSON[release] if name in fields.types))
+        super().__init__(values, version)
+        self.undecided = frozenset((fields.undecided - self.given.keys()) | refused)
+        if release == PRECISION_BY_DEFAULT and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
+            self.defaults = {**self.defaults, "bf16": not self["fp16"]}
+            self.given.pop("bf16", None)
+
+    def release_defaults(self, version: Version) -> dict[str, Any]:
+        """The fields of the trainer's class with their defaults."""
+        return self.fields.defaults
+
+    def kind_of(self, name: str) -> str:
+        """The type of a field in the words of `huggingface.fields`."""
+        return self.fields.types[name] if name in self.fields.own else super().kind_of(name)

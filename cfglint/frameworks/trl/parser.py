@@ -1,0 +1,87 @@
+"""What TRL's parser makes of the values of a file: strings are cast by the type of their field, everything else is kept.
+
+`TrlParser` puts the values of the file in the place of argparse's defaults, and argparse converts a default only when it
+is a string (CPython argparse.py, `parse_known_args`). Source: trl 1.16.0 scripts/utils.py:307-385,
+scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with transformers 4.51.3 hf_argparser.py:39-55.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.limits import MOST_DIGITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TRUE = ("yes", "true", "t", "y", "1")
+FALSE = ("no", "false", "f", "n", "0")
+NULL_WORDS = ("none", "null")
+NULL_WORDS_READ = (1,)  # releases of TRL whose own parser reads `none` as null
+
+
+class Refused:
+    """A string that the parser cannot cast to the type of its field."""
+
+    __slots__ = ("kind", "name", "value")
+
+    def __init__(self, name: str, value: str, kind: str) -> None:
+        self.name = name
+        self.value = value
+        self.kind = kind
+
+    @property
+    def text(self) -> str:
+        """What argparse prints before the process exits with status 2."""
+        dashed = self.name.replace("_", "-")
+        option = f"--{self.name}" + (f"/--{dashed}" if dashed != self.name else "")
+        if self.kind == "bool":
+            choices = "yes/no, true/false, t/f, y/n, 1/0 (case insensitive)"
+            return f"argument {option}: Truthy value expected: got {self.value} but expected one of {choices}."
+        return f"argument {option}: invalid {self.kind} value: {self.value!r}"
+
+
+def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool) -> tuple[dict[Any, Any], list[Refused]]:
+    """The values as the parser hands them to the dataclasses, and the strings that it refuses, which are left out.
+
+    `types` maps a field to the type of its strings; a key that is not in it is left as it is. `null_words`: the words
+    "none" and "null" mean null for a field that is not a string.
+    """
+    found: dict[Any, Any] = {}
+    refused: list[Refused] = []
+    for name, value in values.items():
+        kind = types.get(name, "str") if isinstance(name, str) else "str"
+        if isinstance(value, str) and kind not in ("str", "list:str", "enum"):
+            try:
+                found[name] = converted(value, kind, null_words)
+            except (ValueError, TypeError):
+                refused.append(Refused(name, value, kind.removeprefix("list:")))
+        else:
+            found[name] = value
+    return found, refused
+
+
+def converted(text: str, kind: str, null_words: bool) -> Any:
+    """A string as one of the parser's types; ValueError where argparse refuses it."""
+    if kind == "bool":
+        return truth(text)
+    if null_words and text.lower() in NULL_WORDS and not kind.startswith("list:"):
+        return None
+    if kind in ("int", "list:int"):
+        if len(text) > MOST_DIGITS:
+            raise ValueError(text)
+        return int(text)
+    if kind in ("float", "list:float"):
+        return float(text)
+    if kind == "dict" and not text:
+        return {}  # dict("") is a mapping, dict of any other string is refused
+    raise ValueError(text)
+
+
+def truth(text: str) -> bool:
+    """The boolean that a word stands for."""
+    word = text.lower()
+    if word in TRUE:
+        return True
+    if word in FALSE:
+        return False
+    raise ValueError(text)
