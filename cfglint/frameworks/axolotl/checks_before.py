@@ -460,7 +460,7 @@ def loader_defaults(data: Data) -> None:
     """config.py:2155, completes."""
     names = ("dataloader_num_workers", "dataloader_pin_memory", "dataloader_prefetch_factor")
     if all(data.get(name) is None for name in names):
-        data["dataloader_num_workers"] = data.get("capabilities").get("n_gpu", 1)
+        data["dataloader_num_workers"] = data["capabilities"]["n_gpu"] or 1
         data["dataloader_pin_memory"] = True
         data["dataloader_prefetch_factor"] = 256
 
@@ -859,8 +859,10 @@ def grpo_batch(data: Data) -> None:
             f"GRPO requires `trl.num_generations` of 2 or more, and it is {generations}",
             f"GRPO requires `trl.num_generations >= 2` (got {generations}).",
         )
-    world = int((data.get("capabilities") or {}).get("n_gpu") or data.get("world_size") or 1)
-    explicit = given.get("generation_batch_size")
+    gpus, explicit = data["capabilities"]["n_gpu"], given.get("generation_batch_size")
+    if gpus is None and explicit is None:  # the launch is not known
+        return
+    world = int(gpus or data.get("world_size") or 1)
     if explicit is not None:
         size, source = int(explicit), "trl.generation_batch_size"
     else:
@@ -932,8 +934,7 @@ def rl_checkpointing(data: Data) -> None:
         and data.get("gradient_checkpointing_kwargs").get("use_reentrant")
         and data.get("load_in_4bit")
         and data.get("adapter") == "qlora"
-        and data.get("capabilities")
-        and data.get("capabilities").get("n_gpu", 1) > 1
+        and (data["capabilities"]["n_gpu"] or 1) > 1
     ):
         raise Refusal(
             RL,
@@ -1276,10 +1277,11 @@ def two_memory_limits(data: Data) -> None:
 
 
 def tensor_parallel_json(data: Data) -> None:
-    """:1582: the file is opened here, by its name."""
+    """:1582, completes the DeepSpeed file; a mapping cannot be opened."""
     size = data.get("tensor_parallel_size")
     if size is not None and size > 1 and data.get("deepspeed"):
-        data.deepspeed_json("tensor_parallel_size")
+        named_file(data)
+        data.additions.update({"tensor_parallel": {"autotp_size": size}, "zero_optimization.gather_16bit_weights_on_model_save": True})
 
 
 def deepcompile(data: Data) -> None:
@@ -1288,7 +1290,14 @@ def deepcompile(data: Data) -> None:
         return
     if not data.get("deepspeed"):
         raise Refusal(COMPILE, ("deepcompile",), "`deepcompile` requires `deepspeed`", "DeepCompile is only supported with DeepSpeed")
-    data.deepspeed_json("deepcompile")
+    named_file(data)
+    data.additions["compile"] = {"deepcompile": True}
+
+
+def named_file(data: Data) -> None:
+    """A DeepSpeed configuration that is opened as a file has to be one."""
+    if not isinstance(data.get("deepspeed"), str):
+        raise TypeError(f"expected str, bytes or os.PathLike object, not {type(data['deepspeed']).__name__}")
 
 
 def shown(value: object) -> str:

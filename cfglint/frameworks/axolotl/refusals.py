@@ -59,9 +59,18 @@ class Refusal(Exception):
 
 
 class Data(dict):  # type: ignore[type-arg]
-    """The file's values as the checks see them; remembers the key that was asked for last, for exceptions of Python's own."""
+    """The file's values as the checks see them.
 
-    asked = ""
+    `asked` is the key that was looked up last, for exceptions of Python's own. `plugins` are the folders of bundled plugins that the
+    file lists, `foreign_plugins` whether it lists others. `additions` are what a check writes into the DeepSpeed file.
+    """
+
+    def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool) -> None:
+        super().__init__(values)
+        self.asked: Any = ""
+        self.plugins = plugins
+        self.foreign_plugins = foreign_plugins
+        self.additions: dict[str, Any] = {}
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key."""
