@@ -137,10 +137,7 @@ def warmup_steps(config: AxolotlConfig) -> int | float | None:
     ratio = WARMUP_SHARE if model.warmup_ratio is None else model.warmup_ratio
     if not total:
         return float(ratio) if ratio > 0 else 0
-    if model.warmup_ratio is not None:
-        steps = max(int(ratio * total), 0)
-    else:
-        steps = min(int(ratio * total), MOST_WARMUP)
+    steps = max(int(ratio * total), 0) if model.warmup_ratio is not None else min(int(ratio * total), MOST_WARMUP)
     return 2 if steps == 1 else steps
 
 

@@ -13,7 +13,6 @@ from cfglint.frameworks.axolotl.refusals import (
     COMPILE,
     FSDP,
     MODEL_TYPE,
-    OPTIMIZER,
     PARALLEL,
     PRECISION,
     QUANTIZATION,
@@ -44,13 +43,35 @@ LORA = ("lora", "qlora")
 BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 KERNEL_MODULES = {  # what a fused kernel covers (validation.py:30-66)
     "lora_mlp_kernel": (
-        "gate_proj up_proj down_proj mlp mixer shared_experts shared_expert feedforward experts gate_projs up_projs down_projs"
-    ).split(),
-    "lora_qkv_kernel": "q_proj k_proj v_proj in_proj_qkv in_proj_z in_proj_b in_proj_a self_attn linear_attn mixer".split(),
-    "lora_o_kernel": "o_proj out_proj self_attn linear_attn mixer".split(),
-    "flash_attn_fuse_mlp": "gate_proj up_proj down_proj mlp".split(),
+        "gate_proj",
+        "up_proj",
+        "down_proj",
+        "mlp",
+        "mixer",
+        "shared_experts",
+        "shared_expert",
+        "feedforward",
+        "experts",
+        "gate_projs",
+        "up_projs",
+        "down_projs",
+    ),
+    "lora_qkv_kernel": (
+        "q_proj",
+        "k_proj",
+        "v_proj",
+        "in_proj_qkv",
+        "in_proj_z",
+        "in_proj_b",
+        "in_proj_a",
+        "self_attn",
+        "linear_attn",
+        "mixer",
+    ),
+    "lora_o_kernel": ("o_proj", "out_proj", "self_attn", "linear_attn", "mixer"),
+    "flash_attn_fuse_mlp": ("gate_proj", "up_proj", "down_proj", "mlp"),
 }
-CONTAINERS = "model language_model text_model decoder transformer backbone layers layer h blocks block".split()
+CONTAINERS = ("model", "language_model", "text_model", "decoder", "transformer", "backbone", "layers", "layer", "h", "blocks", "block")
 MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
 
 
@@ -97,9 +118,9 @@ def colocated_vllm(model: Model) -> None:
 
 def ebft_reentrant(model: Model) -> None:
     """:2433, completes."""
-    if model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided" and model.attn_implementation == "flex_attention":
-        if model.gradient_checkpointing and not (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
-            model.gradient_checkpointing_kwargs = {**(model.gradient_checkpointing_kwargs or {}), "use_reentrant": True}
+    strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
+    if strided and model.attn_implementation == "flex_attention" and model.gradient_checkpointing:
+        model.gradient_checkpointing_kwargs = {**(model.gradient_checkpointing_kwargs or {}), "use_reentrant": True}
 
 
 def ebft_offloading(model: Model) -> None:
@@ -166,9 +187,7 @@ def relora(model: Model) -> None:
     if not model.relora:
         return
     if not model.jagged_restart_steps:
-        raise Refusal(
-            ADAPTER, ("relora",), "`relora` requires `jagged_restart_steps`", "jagged_restart_steps must be set to use ReLoRA"
-        )
+        raise Refusal(ADAPTER, ("relora",), "`relora` requires `jagged_restart_steps`", "jagged_restart_steps must be set to use ReLoRA")
     if model.adapter not in LORA and not (model.adapter == "mora" or (model.adapter and model.foreign_plugins)):
         raise Refusal(
             ADAPTER,
@@ -265,7 +284,9 @@ def context_parallel_deepspeed(model: Model) -> None:
         )
     given = model.context_parallel
     if given and (
-        given["backend"] not in ("auto", "ulysses") or given["ring_size"] not in (None, 1) or given["ulysses_size"] not in (None, given["size"])
+        given["backend"] not in ("auto", "ulysses")
+        or given["ring_size"] not in (None, 1)
+        or given["ulysses_size"] not in (None, given["size"])
     ):
         raise Refusal(
             PARALLEL,
@@ -279,7 +300,9 @@ def context_parallel_deepspeed(model: Model) -> None:
 def falcon(model: Model) -> None:
     """:1960."""
     if model.base_model and "falcon" in model.base_model.lower() and model.fsdp_config:
-        raise Refusal(MODEL_TYPE, ("fsdp_config", "base_model"), "FSDP does not support falcon models", "FSDP is not supported for falcon models")
+        raise Refusal(
+            MODEL_TYPE, ("fsdp_config", "base_model"), "FSDP does not support falcon models", "FSDP is not supported for falcon models"
+        )
 
 
 def mpt(model: Model) -> None:
@@ -377,7 +400,7 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
             last = entry.strip().rsplit(".", 1)[-1]
             wild = any(char in last for char in "*?[")
             covered = any(fnmatchcase(name, last) if wild else name == last for name in modules)
-            names = [*CONTAINERS, *map(str, range(100))]
+            names = (*CONTAINERS, *map(str, range(100)))
             container = any(fnmatchcase(name, last) for name in names) if wild else last.isdigit() or last in CONTAINERS
             if covered or (flag.startswith("lora_") and container):
                 raise Refusal(
@@ -385,7 +408,11 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
                     ("selective_checkpointing.save_modules", flag),
                     f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces: set `{flag}: false`",
                     f"selective_checkpointing.save_modules entry {entry!r} "
-                    + (f"names a module whose forward is replaced by {flag}: true" if covered else "scopes a decoder layer or model container"),
+                    + (
+                        f"names a module whose forward is replaced by {flag}: true"
+                        if covered
+                        else "scopes a decoder layer or model container"
+                    ),
                 )
 
 
@@ -455,7 +482,10 @@ def better_transformers(model: Model) -> None:
     half = next((key for key in ("fp16", "bf16") if getattr(model, key)), "")
     if model.flash_optimum is True and half:
         raise Refusal(
-            PRECISION, (half, "flash_optimum"), f"`{half}` is incompatible with `flash_optimum`", "AMP is not supported with BetterTransformer"
+            PRECISION,
+            (half, "flash_optimum"),
+            f"`{half}` is incompatible with `flash_optimum`",
+            "AMP is not supported with BetterTransformer",
         )
 
 
@@ -641,7 +671,12 @@ def qlora(model: Model) -> None:
     if model.gptq:
         raise Refusal(ADAPTER, ("gptq", "adapter"), "`gptq` is incompatible with `adapter: qlora`", f"Can't {verb} qlora if gptq")
     if model.merge_lora and model.load_in_4bit:
-        raise Refusal(ADAPTER, ("load_in_4bit", "merge_lora"), "`merge_lora` is incompatible with `load_in_4bit`", "Can't merge qlora if loaded in 4bit")
+        raise Refusal(
+            ADAPTER,
+            ("load_in_4bit", "merge_lora"),
+            "`merge_lora` is incompatible with `load_in_4bit`",
+            "Can't merge qlora if loaded in 4bit",
+        )
     if not model.merge_lora and not model.load_in_4bit:
         raise Refusal(
             ADAPTER,
@@ -676,7 +711,9 @@ def mixlora_sizes(model: Model) -> None:
     """peft.py:299."""
     for key in ("lora_r", "lora_alpha") if model.adapter == "mixlora" else ():
         if not getattr(model, key):
-            raise Refusal(ADAPTER, (key, "adapter"), f"`adapter: mixlora` requires `{key}`", f"{key} is required when using the mixlora adapter")
+            raise Refusal(
+                ADAPTER, (key, "adapter"), f"`adapter: mixlora` requires `{key}`", f"{key} is required when using the mixlora adapter"
+            )
 
 
 def balanced_labels(model: Model) -> None:
@@ -697,7 +734,9 @@ def balanced_labels(model: Model) -> None:
     if model.label_balance_window_optim_steps > 1 and not model.balance_labels:
         raise Refusal(SCHEDULE, (window,), f"`{window}` requires `{key}`", f"{window} requires {key}")
     if model.label_balance_window_optim_steps > 1 and (model.streaming or model.pretraining_dataset):
-        raise Refusal(SCHEDULE, (window,), f"`{window}` above 1 is incompatible with streaming", f"{window} > 1 requires non-streaming training")
+        raise Refusal(
+            SCHEDULE, (window,), f"`{window}` above 1 is incompatible with streaming", f"{window} > 1 requires non-streaming training"
+        )
     if model.balance_labels and (model.accelerator_config or {}).get("split_batches"):
         raise Refusal(
             SCHEDULE,
@@ -723,7 +762,10 @@ def fp32_norms(model: Model) -> None:
     """config.py:1801."""
     if model.fp32_norms and model.fsdp_config is None:
         raise Refusal(
-            PRECISION, ("fp32_norms",), "`fp32_norms` requires `fsdp_config`", "fp32_norms requires FSDP to be enabled (fsdp_config block must be set)."
+            PRECISION,
+            ("fp32_norms",),
+            "`fp32_norms` requires `fsdp_config`",
+            "fp32_norms requires FSDP to be enabled (fsdp_config block must be set).",
         )
 
 

@@ -17,9 +17,7 @@ from cfglint.frameworks.axolotl.refusals import (
     EVALUATION,
     FSDP,
     LOSS,
-    MODEL_TYPE,
     OPTIMIZER,
-    PARALLEL,
     PRECISION,
     QUANTIZATION,
     REMOVED,
@@ -179,7 +177,8 @@ def streamed_evaluation(data: Data) -> None:
             STREAMING,
             ("val_set_size", "streaming"),
             "`val_set_size` is incompatible with `streaming`; use `test_datasets`",
-            "val_set_size is not supported with streaming datasets. Use test_datasets to specify evaluation datasets when streaming is enabled.",
+            "val_set_size is not supported with streaming datasets. Use test_datasets to specify evaluation datasets when streaming is "
+            "enabled.",
         )
 
 
@@ -494,7 +493,8 @@ def attention(data: Data) -> None:
                 ATTENTION,
                 ("attn_implementation", "gemma4_hybrid_attn_impl"),
                 f"`gemma4_hybrid_attn_impl` requires `attn_implementation: flash_attention_2`, and it is {shown(chosen)}",
-                f"gemma4_hybrid_attn_impl requires attn_implementation=flash_attention_2 (sliding-window layers run under FA2); got {chosen!r}.",
+                "gemma4_hybrid_attn_impl requires attn_implementation=flash_attention_2 (sliding-window layers run under FA2); "
+                f"got {chosen!r}.",
             )
     if chosen and flags:
         raise Refusal(
@@ -530,7 +530,9 @@ def mistral_options(data: Data) -> None:
         ("processor_kwargs", "processor_kwargs is not supported with mistral-common tokenizer"),
     ):
         if data.get(key):
-            raise Refusal(TOKENIZER, (key, "tokenizer_use_mistral_common"), f"`{key}` is incompatible with the mistral-common tokenizer", says)
+            raise Refusal(
+                TOKENIZER, (key, "tokenizer_use_mistral_common"), f"`{key}` is incompatible with the mistral-common tokenizer", says
+            )
 
 
 def chat_template(data: Data) -> None:
@@ -567,7 +569,8 @@ def adapter(data: Data) -> None:
             ADAPTER,
             ("adapter",),
             f"`adapter` {shown(name)} is not known: use lora, qlora or llama-adapter, or add the plugin that provides it to `plugins`",
-            f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to `plugins:`.",
+            f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to "
+            "`plugins:`.",
         )
 
 
@@ -587,18 +590,10 @@ def dropout(data: Data) -> None:
 
 def target_patterns(data: Data) -> None:
     """config.py:1917."""
-    import re
-
     modules = data.get("lora_target_modules")
     if not isinstance(modules, list):
         return
-    invalid = []
-    for pattern in modules:
-        try:
-            if isinstance(pattern, str):
-                re.compile(pattern)
-        except re.error:
-            invalid.append(pattern)
+    invalid = [pattern for pattern in modules if isinstance(pattern, str) and not is_pattern(pattern)]
     if invalid:
         raise Refusal(
             ADAPTER,
@@ -607,6 +602,19 @@ def target_patterns(data: Data) -> None:
             f"lora_target_modules contains invalid regex pattern(s): {invalid}. Please provide valid Python regex patterns or plain "
             "module name strings.",
         )
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text is a regular expression; a plain name is one."""
+    if text.replace("_", "").isalnum():
+        return True
+    import re
+
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 def kernels_by_themselves(data: Data) -> None:
@@ -624,7 +632,12 @@ def kernels_by_themselves(data: Data) -> None:
 def lora_gradients(data: Data) -> None:
     """config.py:2075."""
     if data.get("lora_fp32_gradients") and data.get("adapter") not in ("lora", "qlora", "multilora"):
-        raise Refusal(ADAPTER, ("lora_fp32_gradients",), "`lora_fp32_gradients` requires a LoRA adapter", "lora_fp32_gradients requires a LoRA adapter")
+        raise Refusal(
+            ADAPTER,
+            ("lora_fp32_gradients",),
+            "`lora_fp32_gradients` requires a LoRA adapter",
+            "lora_fp32_gradients requires a LoRA adapter",
+        )
 
 
 def quantized_experts(data: Data) -> None:
@@ -642,7 +655,9 @@ def quantized_experts(data: Data) -> None:
     if data.get("adapter") not in ("lora", "qlora"):
         raise Refusal(QUANTIZATION, (key,), f"`{key}` requires `adapter: lora` or `qlora`", f"{key} requires adapter: lora or qlora")
     if not (data.get("load_in_4bit") or data.get("load_in_8bit")):
-        raise Refusal(QUANTIZATION, (key,), f"`{key}` requires `load_in_4bit` or `load_in_8bit`", f"{key} requires load_in_4bit or load_in_8bit")
+        raise Refusal(
+            QUANTIZATION, (key,), f"`{key}` requires `load_in_4bit` or `load_in_8bit`", f"{key} requires load_in_4bit or load_in_8bit"
+        )
 
 
 def offloaded_embeddings(data: Data) -> None:
@@ -653,7 +668,9 @@ def offloaded_embeddings(data: Data) -> None:
     if data.get("fsdp_config") is not None:
         raise Refusal(CHECKPOINTING, (key, "fsdp_config"), f"`{key}` is incompatible with FSDP", f"{key} is not compatible with FSDP")
     if data.get("deepspeed"):
-        raise Refusal(CHECKPOINTING, (key, "deepspeed"), f"`{key}` is incompatible with DeepSpeed", f"{key} is not compatible with DeepSpeed")
+        raise Refusal(
+            CHECKPOINTING, (key, "deepspeed"), f"`{key}` is incompatible with DeepSpeed", f"{key} is not compatible with DeepSpeed"
+        )
     name = data.get("adapter")
     if not ((name == "qlora" and data.get("load_in_4bit")) or (name == "lora" and data.get("load_in_8bit"))):
         raise Refusal(
@@ -799,7 +816,10 @@ def fp8(data: Data) -> None:
     gather = data.get("fp8_enable_fsdp_float8_all_gather")
     if given is not None and not data.get("fp8"):
         raise Refusal(
-            PRECISION, ("fp8_config",), "`fp8_config` requires `fp8: true`", "`fp8_config` requires `fp8: true`; set `fp8: true` or remove `fp8_config`."
+            PRECISION,
+            ("fp8_config",),
+            "`fp8_config` requires `fp8: true`",
+            "`fp8_config` requires `fp8: true`; set `fp8: true` or remove `fp8_config`.",
         )
     if gather and recipe != "tensorwise":
         raise Refusal(
@@ -893,15 +913,17 @@ def dpo_losses(data: Data) -> None:
     if rl == "dpo":
         if weights is not None and losses is None:
             raise Refusal(
-                RL, ("dpo_loss_weights",), "`dpo_loss_weights` requires `dpo_loss_type`", "`dpo_loss_weights` requires `dpo_loss_type` to be set"
+                RL,
+                ("dpo_loss_weights",),
+                "`dpo_loss_weights` requires `dpo_loss_type`",
+                "`dpo_loss_weights` requires `dpo_loss_type` to be set",
             )
         if losses is not None and weights is not None and len(losses) != len(weights):
             raise Refusal(
                 RL,
                 ("dpo_loss_weights", "dpo_loss_type"),
                 f"`dpo_loss_weights` has {len(weights)} entries, `dpo_loss_type` has {len(losses)}",
-                "`dpo_loss_type` and `dpo_loss_weights` must be the same length, "
-                f"but got {len(losses)} losses and {len(weights)} weights",
+                f"`dpo_loss_type` and `dpo_loss_weights` must be the same length, but got {len(losses)} losses and {len(weights)} weights",
             )
     elif losses is not None or weights is not None:
         key = "dpo_loss_type" if losses is not None else "dpo_loss_weights"
@@ -981,7 +1003,10 @@ def packed_rl(data: Data) -> None:
     """:922."""
     if data.get("sample_packing") and data.get("rl"):
         raise Refusal(
-            RL, ("sample_packing", "rl"), "`sample_packing` is incompatible with `rl`", "`sample_packing: true` does not work with RLHF training"
+            RL,
+            ("sample_packing", "rl"),
+            "`sample_packing` is incompatible with `rl`",
+            "`sample_packing: true` does not work with RLHF training",
         )
 
 
@@ -1057,8 +1082,20 @@ def custom_losses(data: Data) -> None:
     if not found:
         return
     if len(found) > 1:
-        raise Refusal(LOSS, ("use_eaft", "use_dft"), "`use_eaft` is incompatible with `use_dft`", "`use_dft` and `use_eaft` cannot be enabled together.")
-    rivals = ("rl", "reward_model", "process_reward_model", "cut_cross_entropy", "liger_fused_linear_cross_entropy", "chunked_cross_entropy")
+        raise Refusal(
+            LOSS,
+            ("use_eaft", "use_dft"),
+            "`use_eaft` is incompatible with `use_dft`",
+            "`use_dft` and `use_eaft` cannot be enabled together.",
+        )
+    rivals = (
+        "rl",
+        "reward_model",
+        "process_reward_model",
+        "cut_cross_entropy",
+        "liger_fused_linear_cross_entropy",
+        "chunked_cross_entropy",
+    )
     conflicts = [key for key in rivals if data.get(key)]
     if (data.get("context_parallel_size") or data.get("sequence_parallel_degree") or 1) > 1:
         conflicts.append("context_parallel_size > 1")
@@ -1261,7 +1298,10 @@ def fsdp_and_deepspeed(data: Data) -> None:
     """:1650."""
     if data.get("deepspeed") and data.get("fsdp_config"):
         raise Refusal(
-            FSDP, ("fsdp_config", "deepspeed"), "`fsdp_config` is incompatible with `deepspeed`", "deepspeed and fsdp cannot be used together."
+            FSDP,
+            ("fsdp_config", "deepspeed"),
+            "`fsdp_config` is incompatible with `deepspeed`",
+            "deepspeed and fsdp cannot be used together.",
         )
 
 

@@ -40,9 +40,39 @@ EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": 
 QUANTIZED = ("int4", "int8", "float8_e4m3fn", "fp8", "float8", "nvfp4", "mxfp4", "ternary")
 # The formats of llama.cpp (utils/schemas/export.py:11-20).
 GGUF = (
-    "F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_0 Q4_K_M Q4_K_S Q4_0 Q4_1 Q3_K_L Q3_K_M Q3_K_S Q2_K Q2_K_S IQ4_XS IQ4_NL IQ3_M IQ3_S "
-    "IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ1_0 TQ2_0 MXFP4_MOE"
-).split()
+    "F32",
+    "F16",
+    "BF16",
+    "Q8_0",
+    "Q6_K",
+    "Q5_K_M",
+    "Q5_K_S",
+    "Q5_0",
+    "Q4_K_M",
+    "Q4_K_S",
+    "Q4_0",
+    "Q4_1",
+    "Q3_K_L",
+    "Q3_K_M",
+    "Q3_K_S",
+    "Q2_K",
+    "Q2_K_S",
+    "IQ4_XS",
+    "IQ4_NL",
+    "IQ3_M",
+    "IQ3_S",
+    "IQ3_XS",
+    "IQ3_XXS",
+    "IQ2_M",
+    "IQ2_S",
+    "IQ2_XS",
+    "IQ2_XXS",
+    "IQ1_M",
+    "IQ1_S",
+    "TQ1_0",
+    "TQ2_0",
+    "MXFP4_MOE",
+)
 
 
 class Fault:
@@ -67,8 +97,7 @@ class Reading:
         """The fields of the top level, with those that plugins add."""
         found = dict(FIELDS)
         for plugin in plugins:
-            for name, field in PLUGINS.get(plugin, {}).items():
-                found[name] = field  # a plugin's class comes later among the bases, yet no plugin repeats a field of the top level
+            found.update(PLUGINS.get(plugin, {}))
         return found
 
     def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
@@ -154,7 +183,9 @@ class Reading:
         found = pydantic.items(value)
         if form == "tuple":
             if len(found) != len(parts):
-                raise Refused("Field required" if len(found) < len(parts) else f"Tuple should have at most {len(parts)} items after validation")
+                raise Refused(
+                    "Field required" if len(found) < len(parts) else f"Tuple should have at most {len(parts)} items after validation"
+                )
             return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(parts, found, strict=True))]
         return [self.inner(parts[0], item, (*path, index)) for index, item in enumerate(found)]
 
@@ -272,7 +303,9 @@ def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
             mappings.setdefault(name, name)
             continue
         if name in mappings and mappings[name] != found[old]:
-            raise Refused(f"Value error, Conflicting message {name} fields: {old}='{found[old]}' conflicts with message_property_mappings.{name}")
+            raise Refused(
+                f"Value error, Conflicting message {name} fields: {old}='{found[old]}' conflicts with message_property_mappings.{name}"
+            )
         mappings[name] = found.pop(old) or name
     found["message_property_mappings"] = mappings
     return found

@@ -33,9 +33,8 @@ def batch(model: Model) -> Refusal | None:
         model.batch_size = size or micro * model.gradient_accumulation_steps
     except (TypeError, ZeroDivisionError) as error:
         key = MICRO if not micro and accumulation else ACCUMULATION
-        message = (
-            f"`{key}` is {'null' if getattr(model, key) is None else getattr(model, key)}, and "
-            + ("`micro_batch_size` is not a divisor" if isinstance(error, ZeroDivisionError) else "nothing else gives the batch size")
+        message = f"`{key}` is {'null' if getattr(model, key) is None else getattr(model, key)}, and " + (
+            "`micro_batch_size` is not a divisor" if isinstance(error, ZeroDivisionError) else "nothing else gives the batch size"
         )
         return Refusal(BATCH, (key, "batch_size"), message, str(error), type(error).__name__)
     return None

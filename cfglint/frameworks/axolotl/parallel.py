@@ -16,7 +16,9 @@ CONTEXT = "context_parallel_size"
 SHARD = "dp_shard_size"
 REPLICATE = "dp_replicate_size"
 EXPERT = "expert_parallel_size"
-PURE = "Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism (dp_replicate_size > 1 and dp_shard_size == 1)."
+PURE = (
+    "Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism (dp_replicate_size > 1 and dp_shard_size == 1)."
+)
 
 
 class SizeProblem:
@@ -76,7 +78,8 @@ def _built(model: Model, world: int) -> SizeProblem | None:
             return SizeProblem(
                 (SHARD,),
                 f"`{SHARD}` requires `fsdp_config`",
-                "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config.",
+                "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using "
+                "fsdp_config.",
             )
         given["dp_shard_size"], rest = shard, rest // shard
         if rest > 1 and "dp_replicate_size" not in given:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import FSDP, LOSS, MODEL_TYPE, PARALLEL, PLUGIN, PRECISION, Data, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import FSDP, LOSS, PARALLEL, PLUGIN, PRECISION, Data, Model, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,12 @@ CLASSES = {
     "spectrum": ("SpectrumPlugin", ("",)),
     "swanlab": ("SwanLabPlugin", ("", "plugins")),
 }
-EXPERTS = {"deep_ep_scattermoe": "use_scattermoe", "deep_ep_sonicmoe": "use_sonicmoe", "torch_ep_scattermoe": "use_scattermoe", "torch_ep_sonicmoe": "use_sonicmoe"}  # fmt: skip
+EXPERTS = {
+    "deep_ep_scattermoe": "use_scattermoe",
+    "deep_ep_sonicmoe": "use_sonicmoe",
+    "torch_ep_scattermoe": "use_scattermoe",
+    "torch_ep_sonicmoe": "use_sonicmoe",
+}
 BACKENDS = ("scattermoe", "sonicmoe", "eager", "builtin")
 GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
 NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
@@ -211,9 +216,7 @@ def expert_implementation(data: Data) -> None:
     expert_backend(data)
     chosen = data.get("experts_implementation")
     if chosen is None:
-        data["experts_implementation"] = (
-            "scattermoe" if data.get("use_scattermoe") else "sonicmoe" if data.get("use_sonicmoe") else "eager"
-        )
+        data["experts_implementation"] = "scattermoe" if data.get("use_scattermoe") else "sonicmoe" if data.get("use_sonicmoe") else "eager"
     elif chosen == "deepgemm":
         raise Refusal(
             PLUGIN,
@@ -440,7 +443,9 @@ def gradient_chunk(model: Model) -> None:
     if chunk is None or chunk == 0:
         return
     if chunk != "auto" and (chunk < 0 or chunk % 128):
-        raise Refusal(LOSS, (key,), f"`{key}` must be auto or a positive multiple of 128", f"`{key}` must be 'auto' or a positive multiple of 128.")
+        raise Refusal(
+            LOSS, (key,), f"`{key}` must be auto or a positive multiple of 128", f"`{key}` must be 'auto' or a positive multiple of 128."
+        )
     if not model.cut_cross_entropy_accum_c_fp32:
         raise Refusal(
             LOSS,
@@ -454,7 +459,10 @@ def swanlab(model: Model) -> None:
     """integrations/swanlab/args.py:93-138."""
     if model.swanlab_mode is not None and model.swanlab_mode not in ("cloud", "local", "offline", "disabled"):
         raise Refusal(
-            PLUGIN, ("swanlab_mode",), "`swanlab_mode` is not one of cloud, local, offline, disabled", f"Invalid swanlab_mode: '{model.swanlab_mode}'."
+            PLUGIN,
+            ("swanlab_mode",),
+            "`swanlab_mode` is not one of cloud, local, offline, disabled",
+            f"Invalid swanlab_mode: '{model.swanlab_mode}'.",
         )
     if model.swanlab_project is not None and not model.swanlab_project.strip():
         raise Refusal(PLUGIN, ("swanlab_project",), "`swanlab_project` is empty", "swanlab_project cannot be an empty string.")

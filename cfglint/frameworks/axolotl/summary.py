@@ -70,7 +70,11 @@ def rate(config: AxolotlConfig, told: Summary) -> None:
     if "optimizer" not in engine:
         for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
             found = config.setting(key, value=getattr(model, key))
-            told.add(RATE, label, Setting(found.path, getattr(model, key), found.origin, found.document, found.node, found.key_node, found.because))
+            told.add(
+                RATE,
+                label,
+                Setting(found.path, getattr(model, key), found.origin, found.document, found.node, found.key_node, found.because),
+            )
     if "scheduler" not in engine:
         told.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
     if config.deepspeed is None:

@@ -59,9 +59,26 @@ RENAMED = {
 }
 # Optimizers of axolotl's own, which the Trainer's field does not get (utils/schemas/enums.py:90-112).
 OWN_OPTIMIZERS = (
-    "optimi_adamw ao_adamw_4bit ao_adamw_8bit ao_adamw_fp8 adopt_adamw adamc came_pytorch muon muon_8bit dion sinkgd polora flash_adamw "
-    "flash_adam flash_sgd flash_sgdw flash_lion scao q_galore_adamw8bit"
-).split()
+    "optimi_adamw",
+    "ao_adamw_4bit",
+    "ao_adamw_8bit",
+    "ao_adamw_fp8",
+    "adopt_adamw",
+    "adamc",
+    "came_pytorch",
+    "muon",
+    "muon_8bit",
+    "dion",
+    "sinkgd",
+    "polora",
+    "flash_adamw",
+    "flash_adam",
+    "flash_sgd",
+    "flash_sgdw",
+    "flash_lion",
+    "scao",
+    "q_galore_adamw8bit",
+)
 UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the builder (core/builders/base.py:522)
 OPTIMIZER = "optimizer"  # the one key that has to be a name: null gets to the Trainer
 OWN_SCHEDULES = ("one_cycle", "rex")

@@ -130,9 +130,7 @@ class Validation:
             for index, item in enumerate(given):
                 self._dataset(kind, item, ("datasets", index))
         except (TypeError, ValueError, AttributeError) as error:
-            self.refusals.append(
-                Refusal(DATA, ("datasets",), "`datasets` is not a list of mappings", str(error), type(error).__name__)
-            )
+            self.refusals.append(Refusal(DATA, ("datasets",), "`datasets` is not a list of mappings", str(error), type(error).__name__))
 
     def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):

@@ -1,8 +1,8 @@
-"""What a trainer does with its values, done to them: a wrong type stumbles here where and as it does there.
+"""The operations that the Trainer applies to its fields, applied here, so that an unsuitable type fails here in the same way.
 
-`HfArgumentParser` coerces nothing, so a string, null or list goes on until the first operation that cannot
-take it. Each use below is that operation; Python's own exception is the prediction. The line numbers are
-those of transformers 5.23.0, and of 4.42.4 where a use belongs to 4.x.
+`HfArgumentParser` converts nothing, so a string, null or list is passed on until the first operation that does not
+support it. Each operation below is such an operation, and Python's own exception is the prediction. The line numbers are
+those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ STEP = "first-step"
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
-RATIO_REPLACES = (5,)  # warmup_ratio took the place of warmup_steps from here
+RATIO_REPLACES = (5,)  # warmup_ratio overrides warmup_steps from here
 RATIO_GONE = (5, 15)  # to here
+PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 
 
-class Use:
-    """One field's use: when it comes and what it does; `act` raises what the trainer would raise."""
+class Operation:
+    """One operation on a field and its stage; `act` raises the exception that the Trainer would raise."""
 
     __slots__ = ("act", "fails_at", "field")
 
@@ -39,7 +40,7 @@ class Use:
 
 
 def path(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1549; a folder that is null reaches os.makedirs on 4.x."""
+    """training_args.py:1549; a null folder is passed to os.makedirs on 4.x."""
     from os import fspath
 
     if value is not None:
@@ -79,7 +80,7 @@ def save_interval(value: Any, config: TrainerConfig) -> None:
 
 
 def absolute_interval(value: Any, config: TrainerConfig) -> None:
-    """trainer_callback.py:165: a share of the run is made a number of steps, whatever the strategy."""
+    """trainer_callback.py:165: a ratio is converted to a number of steps, whatever the strategy."""
     if value is not None:
         _ = value < 1
 
@@ -91,7 +92,7 @@ def workers(value: Any, config: TrainerConfig) -> None:
 
 
 def loader_workers(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 utils/data/dataloader.py: the loader compares, and its loop counts."""
+    """torch 2.13 utils/data/dataloader.py: the loader compares the number, and later passes it to range()."""
     _ = value < 0
 
 
@@ -116,7 +117,7 @@ def debug_options(value: Any, config: TrainerConfig) -> None:
 
 
 def seed(value: Any, config: TrainerConfig) -> None:
-    """trainer_utils.py:190-194: random takes anything, numpy and torch do not."""
+    """trainer_utils.py:190-194: random accepts any type, numpy and torch do not."""
     if isinstance(value, str):
         raise TypeError(f"Cannot cast scalar from dtype('<U{max(len(value), 1)}') to dtype('int64') according to the rule 'safe'")
     if isinstance(value, (list, dict)):
@@ -128,7 +129,7 @@ def seed(value: Any, config: TrainerConfig) -> None:
 
 
 def log_level(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:2080: a look-up in a table."""
+    """training_args.py:2080: a dictionary look-up."""
     if value not in LOG_LEVELS:
         raise KeyError(value)
 
@@ -142,7 +143,7 @@ def limit(value: Any, config: TrainerConfig) -> None:
 
 
 def looped_limit(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1658: epochs come from the limit, and range() takes no float."""
+    """trainer.py:1658: the epochs are computed from the limit, and range() does not accept a float."""
     if isinstance(value, float) and value > 0:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
@@ -159,7 +160,7 @@ def epochs(value: Any, config: TrainerConfig) -> None:
 
 
 def learning_rate(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py:58, optim/sgd.py; the order of the operands shows in the exception."""
+    """torch 2.13 optim/adam.py:58, optim/sgd.py; the exception shows the order of the operands."""
     if makes_optimizer(config):
         _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
@@ -177,7 +178,7 @@ def epsilon(value: Any, config: TrainerConfig) -> None:
 
 
 def cache(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:646: the model's configuration checks the type of what it is given."""
+    """trainer.py:646: the model's configuration checks the type."""
     if not isinstance(value, bool):
         raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
 
@@ -189,7 +190,7 @@ def environment(value: Any, config: TrainerConfig) -> None:
 
 
 def decay(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py: the first step multiplies; the fused kernel takes no other type."""
+    """torch 2.13 optim/adam.py: the first step multiplies; the fused kernel accepts only numbers."""
     if not makes_optimizer(config) or config.arguments.optimizer not in TORCH_ADAMS:
         return
     if config.arguments.optimizer == "adamw_torch_fused" and not isinstance(value, (int, float)):
@@ -229,7 +230,7 @@ def data_seed(value: Any, config: TrainerConfig) -> None:
 
 
 def drop_last(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 utils/data/sampler.py; a sampler of whole batches takes any truth value."""
+    """torch 2.13 utils/data/sampler.py; a batch sampler accepts any value."""
     if not isinstance(value, bool) and config.arguments["train_sampling_strategy"] != "batch_rebalance":
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
 
@@ -250,7 +251,7 @@ def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
         value.replace(" ", "")
 
 
-def share(value: Any, config: TrainerConfig) -> None:
+def warmup_ratio(value: Any, config: TrainerConfig) -> None:
     """4.42.4 training_args.py:1774, 5.0.0 training_args.py:1645-1649."""
     if config.version < RATIO_REPLACES:
         _ = value < 0 or value > 1
@@ -259,15 +260,23 @@ def share(value: Any, config: TrainerConfig) -> None:
 
 
 def warmup(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1800; 4.x refuses a value of another type by name, which STP001 reports."""
+    """training_args.py:1800; 4.x raises its own exception for another type, which STP001 reports."""
     if config.version >= RATIO_REPLACES:
         _ = value < 0
 
 
 def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:815, 4.42.4 trainer.py:4556: compared where accelerate is given its own."""
+    """trainer.py:815, 4.42.4 trainer.py:4556: compared only where accelerate's own number is set."""
     if "num_steps" in config.accumulation_kwargs:
         _ = value > 1
+
+
+def counted_accumulation(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1657 (5.6.0 trainer.py:1650): the updates of an epoch are counted by range()."""
+    most = config.arguments["max_steps"]
+    counted = config.version >= PER_EPOCH_LOOP or (isinstance(most, (int, float)) and most > 0)
+    if isinstance(value, float) and value != 0 and counted and not ("num_steps" in config.accumulation_kwargs and value <= 1):
+        raise TypeError("'float' object cannot be interpreted as an integer")
 
 
 def checkpointing(value: Any, config: TrainerConfig) -> None:
@@ -277,78 +286,79 @@ def checkpointing(value: Any, config: TrainerConfig) -> None:
 
 
 def former_checkpointing(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 modeling_utils.py:2258: the same without a copy, where the old name is not just another name for the new one."""
+    """4.42.4 modeling_utils.py:2258: the same without a copy, in releases where the old name is not an alias of the new one."""
     arguments = config.arguments
     if arguments.checkpointing and value is not None and arguments.checkpointing_arguments == "gradient_checkpointing_kwargs":
         unpacked(value)
 
 
 def unpacked(arguments: Any) -> None:
-    """Keyword arguments that wait for their call."""
+    """Unpack keyword arguments as functools.partial does."""
     from functools import partial
 
     partial(print, **arguments)
 
 
 def makes_optimizer(config: TrainerConfig) -> bool:
-    """Whether the trainer builds the optimizer itself: a DeepSpeed file may bring its own."""
+    """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
     launch = config.deepspeed
     return launch is None or "optimizer" not in launch.written
 
 
 TORCH_ADAMS = ("adamw_torch", "adamw_torch_fused")
 ADAMS = (*TORCH_ADAMS, "adamw_hf")
-REVERSED = ("sgd", "adamw_hf")  # they ask for lr < 0, not for 0 <= lr
+REVERSED = ("sgd", "adamw_hf")  # they test lr < 0 instead of 0 <= lr
 
-USES = (
-    Use("output_dir", CONFIG, path),
-    Use("logging_dir", CONFIG, logging_folder),
-    Use("metric_for_best_model", CONFIG, metric_name),
-    Use("logging_steps", CONFIG, logging_interval),
-    Use("eval_steps", CONFIG, eval_interval),
-    Use("save_steps", CONFIG, save_interval),
-    Use("warmup_steps", CONFIG, warmup),
-    Use("warmup_ratio", CONFIG, share),
-    Use("dataloader_num_workers", CONFIG, workers),
-    Use("ddp_timeout", CONFIG, timeout),
-    Use("fsdp_min_num_params", CONFIG, wrapped_size),
-    Use("torchdynamo", CONFIG, environment),
-    Use("torch_compile_backend", CONFIG, environment),
-    Use("torch_compile_mode", CONFIG, environment),
-    Use("seed", INIT, seed),
-    Use("log_level", INIT, log_level),
-    Use("log_level_replica", INIT, log_level),
-    Use("gradient_accumulation_steps", INIT, doubled_accumulation),
-    Use("max_steps", INIT, limit),
-    Use("debug", INIT, debug_options),
-    Use("dataloader_num_workers", INIT, loader_workers),
-    Use("dataloader_drop_last", INIT, drop_last),
-    Use("use_cache", INIT, cache),
-    Use("label_names", INIT, labels),
-    Use("num_train_epochs", INIT, epochs),
-    Use("optim_args", INIT, optimizer_arguments),
-    Use("learning_rate", INIT, learning_rate),
-    Use("adam_beta1", INIT, beta),
-    Use("adam_beta2", INIT, beta),
-    Use("adam_epsilon", INIT, epsilon),
-    Use("logging_steps", INIT, absolute_interval),
-    Use("eval_steps", INIT, absolute_interval),
-    Use("save_steps", INIT, absolute_interval),
-    Use("data_seed", STEP, data_seed),
-    Use("dataloader_num_workers", STEP, started_workers),
-    Use("max_steps", STEP, looped_limit),
-    Use("past_index", STEP, past),
-    Use("label_smoothing_factor", STEP, smoothing),
-    Use("activation_checkpointing_kwargs", STEP, checkpointing),
-    Use("gradient_checkpointing_kwargs", STEP, former_checkpointing),
-    Use("neftune_noise_alpha", STEP, noise),
-    Use("max_grad_norm", STEP, clipping),
-    Use("weight_decay", STEP, decay),
+OPERATIONS = (
+    Operation("output_dir", CONFIG, path),
+    Operation("logging_dir", CONFIG, logging_folder),
+    Operation("metric_for_best_model", CONFIG, metric_name),
+    Operation("logging_steps", CONFIG, logging_interval),
+    Operation("eval_steps", CONFIG, eval_interval),
+    Operation("save_steps", CONFIG, save_interval),
+    Operation("warmup_steps", CONFIG, warmup),
+    Operation("warmup_ratio", CONFIG, warmup_ratio),
+    Operation("dataloader_num_workers", CONFIG, workers),
+    Operation("ddp_timeout", CONFIG, timeout),
+    Operation("fsdp_min_num_params", CONFIG, wrapped_size),
+    Operation("torchdynamo", CONFIG, environment),
+    Operation("torch_compile_backend", CONFIG, environment),
+    Operation("torch_compile_mode", CONFIG, environment),
+    Operation("seed", INIT, seed),
+    Operation("log_level", INIT, log_level),
+    Operation("log_level_replica", INIT, log_level),
+    Operation("gradient_accumulation_steps", INIT, doubled_accumulation),
+    Operation("max_steps", INIT, limit),
+    Operation("debug", INIT, debug_options),
+    Operation("dataloader_num_workers", INIT, loader_workers),
+    Operation("dataloader_drop_last", INIT, drop_last),
+    Operation("use_cache", INIT, cache),
+    Operation("label_names", INIT, labels),
+    Operation("num_train_epochs", INIT, epochs),
+    Operation("optim_args", INIT, optimizer_arguments),
+    Operation("learning_rate", INIT, learning_rate),
+    Operation("adam_beta1", INIT, beta),
+    Operation("adam_beta2", INIT, beta),
+    Operation("adam_epsilon", INIT, epsilon),
+    Operation("logging_steps", INIT, absolute_interval),
+    Operation("eval_steps", INIT, absolute_interval),
+    Operation("save_steps", INIT, absolute_interval),
+    Operation("data_seed", STEP, data_seed),
+    Operation("dataloader_num_workers", STEP, started_workers),
+    Operation("max_steps", STEP, looped_limit),
+    Operation("gradient_accumulation_steps", STEP, counted_accumulation),
+    Operation("past_index", STEP, past),
+    Operation("label_smoothing_factor", STEP, smoothing),
+    Operation("activation_checkpointing_kwargs", STEP, checkpointing),
+    Operation("gradient_checkpointing_kwargs", STEP, former_checkpointing),
+    Operation("neftune_noise_alpha", STEP, noise),
+    Operation("max_grad_norm", STEP, clipping),
+    Operation("weight_decay", STEP, decay),
 )
 
 
-class Stumble:
-    """A use that cannot take its value."""
+class TypeFailure:
+    """An operation that fails on the value of its field."""
 
     __slots__ = ("exception", "fails_at", "field")
 
@@ -363,18 +373,18 @@ class Stumble:
         return f"{type(self.exception).__name__}: {self.exception}"
 
 
-def stumbles(config: TrainerConfig) -> list[Stumble]:
-    """The first use of each written field that cannot take its value, in the trainer's order."""
+def type_failures(config: TrainerConfig) -> list[TypeFailure]:
+    """The first operation that fails on each written field, in the Trainer's order."""
     from cfglint.frameworks.huggingface.batch import takes_steps
 
-    found: dict[str, Stumble] = {}
+    found: dict[str, TypeFailure] = {}
     given = config.arguments.given
-    for use in USES:
-        if use.field not in given or use.field in found:
+    for operation in OPERATIONS:
+        if operation.field not in given or operation.field in found or operation.field in config.unused_fields:
             continue
         try:
-            use.act(given[use.field], config)
+            operation.act(given[operation.field], config)
         except Exception as error:
-            if use.fails_at != STEP or takes_steps(config):
-                found[use.field] = Stumble(use.field, use.fails_at, error)
+            if operation.fails_at != STEP or takes_steps(config):
+                found[operation.field] = TypeFailure(operation.field, operation.fails_at, error)
     return list(found.values())

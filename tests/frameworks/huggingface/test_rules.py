@@ -158,11 +158,11 @@ def test_a_sound_file_gets_nothing(trainer, codes):
 def test_a_schedule_s_number_that_yaml_reads_as_text(trainer):
     text = "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n"
     (found,) = trainer(text).diagnostics
-    assert (found.code, found.message) == ("STP003", "min_lr is the text '1e-6', no number")
+    assert (found.code, found.message) == ("STP003", '`lr_scheduler_kwargs.min_lr` is the string "1e-6", not a number')
     assert [edit.text for edit in found.fix.edits] == ["1.0e-6"]
 
 
 def test_the_cause_is_named_where_the_evaluation_strategy_has_its_old_name(trainer):
     text = "output_dir: out\nload_best_model_at_end: true\nsave_strategy: steps\nevaluation_strategy: steps\n"
     messages = {each.code: each.message for each in trainer(text).diagnostics}
-    assert messages["HFT006"].endswith("evaluations by 'no', for evaluation_strategy is not read any more")
+    assert messages["HFT006"].endswith('`eval_strategy` is "no" (`evaluation_strategy` was removed)')

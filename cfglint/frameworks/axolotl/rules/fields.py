@@ -7,6 +7,7 @@ from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl._tables import FIELDS, MODELS, PLUGINS
 from cfglint.frameworks.axolotl.fields import MISSING
+from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 
 TYPE_CHECKING = False
@@ -57,7 +58,9 @@ def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     """
     if config.readable and not isinstance(config.root, dict | None):
         yield Finding(
-            config.place(()), "the file is not a mapping of keys to values", exception="ValueError: not enough values to unpack (expected 2, got 1)"
+            config.place(()),
+            "the file is not a mapping of keys to values",
+            exception="ValueError: not enough values to unpack (expected 2, got 1)",
         )
 
 
@@ -105,7 +108,7 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     when_partial=WARN,
-    bad="base_model: org/model\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nlearning_rate: 1.0e-5\nlr_groups:\n  - {name: a, modules: [b]}\n",
+    bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
     good=BASE,
     example={"kind": KIND, "at": "/lr_groups/0/lr"},
 )
@@ -125,7 +128,9 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             name = ".".join(map(str, fault.path))
             yield Finding(
-                config.place(fault.path), f"`{name}` is required", exception=f"ValidationError: 1 validation error for {MODEL}: {name}: Field required"
+                config.place(fault.path),
+                f"`{name}` is required",
+                exception=f"ValidationError: 1 validation error for {MODEL}: {name}: Field required",
             )
 
 
@@ -189,10 +194,9 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         plugin = next((name for name, fields in PLUGINS.items() if key in fields), "") if len(path) == 1 else ""
         near = OTHERS.get(key) or closest(config, path)
         where = f" in `{'.'.join(map(str, path[:-1]))}`" if len(path) > 1 else ""
+        help_text = f"did you mean `{near}`?" if near else None
         if plugin:
-            help_text = f"add the plugin axolotl.integrations.{plugin} to `plugins`"
-        else:
-            help_text = f"did you mean `{near}`?" if near else None
+            help_text = f"add the plugin axolotl.integrations.{plugin}.{CLASSES[plugin][0]} to `plugins`"
         yield Finding(setting, f"unknown key `{key}`{where} is ignored by axolotl", on_key=True, help=help_text)
 
 
@@ -204,10 +208,7 @@ def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     from cfglint.frameworks.axolotl.validation import GONE
 
     key = str(path[-1])
-    if len(path) == 1:
-        known = list(FIELDS)
-    else:
-        known = sorted({name for fields in MODELS.values() for name in fields})
-    known = [name for name in known if name != key and name not in GONE and name not in RENAMED]
+    fields = FIELDS if len(path) == 1 else {name for model in MODELS.values() for name in model}
+    known = [name for name in sorted(fields) if name != key and name not in GONE and name not in RENAMED]
     found = get_close_matches(key, known, 1, 0.85)
     return found[0] if found and found[0] not in (config.values if len(path) == 1 else ()) else ""

@@ -111,7 +111,10 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
         return
     count = model.evals_per_epoch
     if count and not evaluates(model):
-        yield Finding(config.place(("evals_per_epoch",)), "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)")
+        yield Finding(
+            config.place(("evals_per_epoch",)),
+            "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
+        )
     elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:
         yield Finding(
             config.place(("evals_per_epoch",)),

@@ -143,5 +143,7 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
     if config.whole and config.model is not None and config.model.optimizer in UNHANDLED:
         name = config.model.optimizer
         yield Finding(
-            config.place(("optimizer",)), f"`optimizer: {name}` is not built by axolotl", exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue."
+            config.place(("optimizer",)),
+            f"`optimizer: {name}` is not built by axolotl",
+            exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
         )

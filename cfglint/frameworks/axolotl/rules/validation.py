@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
 KINDS = (KIND,)
+BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # what the launch line may give, where the file is not the whole run
 
 
@@ -91,8 +92,8 @@ def data(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nstreaming: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nstreaming: true\nmax_steps: 1000\n",
+    bad=BASE + "streaming: true\n",
+    good=BASE + "streaming: true\nmax_steps: 1000\n",
     example={"kind": KIND, "at": "/max_steps"},
 )
 def streaming(config: AxolotlConfig) -> Iterator[Finding]:
@@ -115,8 +116,8 @@ def streaming(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nbatch_size: 32\ngradient_accumulation_steps: 4\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nmicro_batch_size: 8\ngradient_accumulation_steps: 4\n",
+    bad=BASE + "batch_size: 32\ngradient_accumulation_steps: 4\n",
+    good=BASE + "micro_batch_size: 8\ngradient_accumulation_steps: 4\n",
     example={"kind": KIND, "at": "/batch_size"},
 )
 def batch_keys(config: AxolotlConfig) -> Iterator[Finding]:
@@ -140,8 +141,8 @@ def batch_keys(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nwarmup_steps: 10\nwarmup_ratio: 0.1\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nwarmup_ratio: 0.1\n",
+    bad=BASE + "warmup_steps: 10\nwarmup_ratio: 0.1\n",
+    good=BASE + "warmup_ratio: 0.1\n",
     example={"kind": KIND, "at": "/warmup_ratio"},
 )
 def schedule(config: AxolotlConfig) -> Iterator[Finding]:
@@ -165,8 +166,8 @@ def schedule(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nval_set_size: 0\neval_steps: 100\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nval_set_size: 0.1\neval_steps: 100\n",
+    bad=BASE + "val_set_size: 0\neval_steps: 100\n",
+    good=BASE + "val_set_size: 0.1\neval_steps: 100\n",
     example={"kind": KIND, "at": "/eval_steps"},
 )
 def evaluation(config: AxolotlConfig) -> Iterator[Finding]:
@@ -190,8 +191,8 @@ def evaluation(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nattn_implementation: sdpa\nflash_attention: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nattn_implementation: flash_attention_2\n",
+    bad=BASE + "attn_implementation: sdpa\nflash_attention: true\n",
+    good=BASE + "attn_implementation: flash_attention_2\n",
     example={"kind": KIND, "at": "/flash_attention"},
 )
 def attention(config: AxolotlConfig) -> Iterator[Finding]:
@@ -215,8 +216,8 @@ def attention(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nadapter: qlora\nload_in_4bit: false\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nadapter: qlora\nload_in_4bit: true\n",
+    bad=BASE + "adapter: qlora\nload_in_4bit: false\n",
+    good=BASE + "adapter: qlora\nload_in_4bit: true\n",
     example={"kind": KIND, "at": "/adapter"},
 )
 def adapter(config: AxolotlConfig) -> Iterator[Finding]:
@@ -239,8 +240,8 @@ def adapter(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nquantize_moe_experts: true\nadapter: lora\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nquantize_moe_experts: true\nadapter: qlora\nload_in_4bit: true\n",
+    bad=BASE + "quantize_moe_experts: true\nadapter: lora\n",
+    good=BASE + "quantize_moe_experts: true\nadapter: qlora\nload_in_4bit: true\n",
     example={"kind": KIND, "at": "/quantize_moe_experts"},
 )
 def quantization(config: AxolotlConfig) -> Iterator[Finding]:
@@ -263,8 +264,8 @@ def quantization(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nfsdp:\n  - full_shard\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nfsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
+    bad=BASE + "fsdp:\n  - full_shard\n",
+    good=BASE + "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
     example={"kind": KIND, "at": "/fsdp"},
 )
 def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
@@ -288,8 +289,8 @@ def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ntensor_parallel_size: 2\noptimizer: adamw_8bit\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ntensor_parallel_size: 2\noptimizer: adamw_torch\n",
+    bad=BASE + "tensor_parallel_size: 2\noptimizer: adamw_8bit\n",
+    good=BASE + "tensor_parallel_size: 2\noptimizer: adamw_torch\n",
     example={"kind": KIND, "at": "/optimizer"},
 )
 def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
@@ -312,8 +313,8 @@ def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nrl: dpo\nsample_packing: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nrl: dpo\n",
+    bad=BASE + "rl: dpo\nsample_packing: true\n",
+    good=BASE + "rl: dpo\n",
     example={"kind": KIND, "at": "/sample_packing"},
 )
 def preference_training(config: AxolotlConfig) -> Iterator[Finding]:
@@ -337,8 +338,8 @@ def preference_training(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\noptimizer: muon\ndeepspeed: {zero_optimization: {stage: 2}}\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\noptimizer: adamw_torch\ndeepspeed: {zero_optimization: {stage: 2}}\n",
+    bad=BASE + "optimizer: muon\ndeepspeed: {zero_optimization: {stage: 2}}\n",
+    good=BASE + "optimizer: adamw_torch\ndeepspeed: {zero_optimization: {stage: 2}}\n",
     example={"kind": KIND, "at": "/optimizer"},
 )
 def optimizer(config: AxolotlConfig) -> Iterator[Finding]:
@@ -361,8 +362,8 @@ def optimizer(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nuse_dft: true\nchunked_cross_entropy: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nuse_dft: true\n",
+    bad=BASE + "use_dft: true\nchunked_cross_entropy: true\n",
+    good=BASE + "use_dft: true\n",
     example={"kind": KIND, "at": "/use_dft"},
 )
 def loss(config: AxolotlConfig) -> Iterator[Finding]:
@@ -385,8 +386,8 @@ def loss(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nactivation_offloading: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nactivation_offloading: true\ngradient_checkpointing: true\n",
+    bad=BASE + "activation_offloading: true\n",
+    good=BASE + "activation_offloading: true\ngradient_checkpointing: true\n",
     example={"kind": KIND, "at": "/activation_offloading"},
 )
 def activation_memory(config: AxolotlConfig) -> Iterator[Finding]:
@@ -409,8 +410,8 @@ def activation_memory(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nmax_packed_sequence_len: 2048\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nsequence_len: 2048\nsample_packing: true\n",
+    bad=BASE + "max_packed_sequence_len: 2048\n",
+    good=BASE + "sequence_len: 2048\nsample_packing: true\n",
     example={"kind": KIND, "at": "/max_packed_sequence_len"},
 )
 def removed_key(config: AxolotlConfig) -> Iterator[Finding]:
@@ -433,8 +434,9 @@ def removed_key(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nplugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_use_token_scaling: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nplugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\nliger_use_token_scaling: true\n",
+    bad=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_use_token_scaling: true\n",
+    good=BASE
+    + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\nliger_use_token_scaling: true\n",
     example={"kind": KIND, "at": "/liger_use_token_scaling"},
 )
 def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
@@ -457,8 +459,8 @@ def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: mosaicml/mpt-7b\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ngradient_checkpointing: true\n",
-    good="base_model: mosaicml/mpt-7b\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n",
+    bad=BASE.replace("org/model", "mosaicml/mpt-7b") + "gradient_checkpointing: true\n",
+    good=BASE.replace("org/model", "mosaicml/mpt-7b"),
     example={"kind": KIND, "at": "/gradient_checkpointing"},
 )
 def model_type(config: AxolotlConfig) -> Iterator[Finding]:
@@ -481,8 +483,8 @@ def model_type(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nfp8_config: {recipe: rowwise}\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nfp8: true\nfp8_config: {recipe: rowwise}\n",
+    bad=BASE + "fp8_config: {recipe: rowwise}\n",
+    good=BASE + "fp8: true\nfp8_config: {recipe: rowwise}\n",
     example={"kind": KIND, "at": "/fp8_config"},
 )
 def precision(config: AxolotlConfig) -> Iterator[Finding]:
@@ -505,11 +507,11 @@ def precision(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ndeepcompile: true\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ntorch_compile: true\n",
+    bad=BASE + "deepcompile: true\n",
+    good=BASE + "torch_compile: true\n",
     example={"kind": KIND, "at": "/deepcompile"},
 )
-def compile(config: AxolotlConfig) -> Iterator[Finding]:
+def compilation(config: AxolotlConfig) -> Iterator[Finding]:
     """Keys for compilation do not go together.
 
     `torch_compile_options` needs `torch_compile` and allows a list of flags; `deepcompile` needs DeepSpeed.
@@ -529,8 +531,8 @@ def compile(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nchat_template: jinja\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\nchat_template: chatml\n",
+    bad=BASE + "chat_template: jinja\n",
+    good=BASE + "chat_template: chatml\n",
     example={"kind": KIND, "at": "/chat_template"},
 )
 def tokenizer(config: AxolotlConfig) -> Iterator[Finding]:
@@ -553,8 +555,8 @@ def tokenizer(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ntensor_parallel_size: \"2\"\n",
-    good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\ntensor_parallel_size: 2\n",
+    bad=BASE + 'tensor_parallel_size: "2"\n',
+    good=BASE + "tensor_parallel_size: 2\n",
     example={"kind": KIND, "at": "/tensor_parallel_size"},
 )
 def value_type(config: AxolotlConfig) -> Iterator[Finding]:

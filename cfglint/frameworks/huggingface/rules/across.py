@@ -1,4 +1,4 @@
-"""A trainer and its DeepSpeed file: what is compared and refused, and what wins in silence."""
+"""A Trainer config and its DeepSpeed config: conflicts that raise, and values that are silently overridden."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_CLIPPING = 1.0  # of DeepSpeed, when the file has no gradient_clipping
 CLIPS_BY_DEFAULT = (0, 19, 3)
 DEEPSPEED_NEWEST = "0.19.8"
-# What the trainer would have made of a name in the file.
+# The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
 SCHEDULES = {
     "WarmupDecayLR": ("linear",),
     "WarmupLR": ("constant_with_warmup",),
@@ -28,7 +28,7 @@ TWO_FILES = "output_dir: out\ndeepspeed: ds.json\n"
 
 
 def refusal(config: TrainerConfig) -> Refusal | None:
-    """What stops the trainer between the DeepSpeed file and the engine."""
+    """The exception that stops the Trainer between loading the DeepSpeed config and building the engine."""
     return config.deepspeed.refusal if config.deepspeed is not None else None
 
 
@@ -49,18 +49,18 @@ def refusal(config: TrainerConfig) -> Refusal | None:
     example={"gpus": 8, "at": "/train_micro_batch_size_per_gpu"},
 )
 def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed file says something else than the trainer.
+    """The DeepSpeed config contradicts the Trainer config.
 
-    Batch sizes, accumulation, clipping, learning rate, betas, eps, weight decay, warm-up, total steps and half
-    precision are compared, as plain values: 64.0 is 64, the text "64" is not. All differences are raised
-    together, once training begins. `train_batch_size` must be that of the number of processes, so that a written
-    one ties the file to one size of cluster.
+    Batch sizes, gradient accumulation, gradient clipping, learning rate, betas, eps, weight decay, warm-up, total steps and
+    half precision are compared as plain values: 64.0 equals 64, the string "64" does not. All differences are raised together,
+    when training begins. `train_batch_size` must match the number of processes, so a config that sets it works on one cluster
+    size only.
 
     Run-time error: `ValueError: Please correct the following DeepSpeed config values that mismatch
     TrainingArguments values: - ds train_micro_batch_size_per_gpu=8 vs hf per_device_train_batch_size=4. The easiest
     method is to set these DeepSpeed config values to 'auto'.`
 
-    Fix: `"auto"` in the DeepSpeed file.
+    Fix: set the key to `"auto"` in the DeepSpeed config.
 
     Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
     """
@@ -74,17 +74,18 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
             setting,
-            f"{each.path} is {shown(each.theirs)}, and the trainer's {each.label} is {shown(each.ours)}",
+            f"`{each.path}` is {shown(each.theirs)}, but the Trainer's {each.label} is {shown(each.ours)}",
             related=tuple(of(config, name) for name in each.fields),
             exception=text,
-            fix=replace(setting, "auto", 'write "auto"', safe=True),
+            fix=replace(setting, "auto", 'set it to "auto"', safe=True),
         )
 
 
 @rule(
     "RUN002",
-    "zero-section-missing",
+    "missing-zero-section",
     ERROR,
+    old_names=("zero-section-missing",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
@@ -93,24 +94,25 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization"},
 )
 def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
-    """Under a trainer a DeepSpeed file needs a `zero_optimization` section, stage 0 included.
+    """Under the Trainer a DeepSpeed config requires a `zero_optimization` section, even for stage 0.
 
     Run-time error: `ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.`
 
-    Fix: add the section.
+    Fix: add the section, for example `"zero_optimization": {"stage": 2}`.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1276.
     """
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")
-        yield Finding(setting, "the DeepSpeed file has no zero_optimization section, which a trainer wants", exception=found.exception)
+        yield Finding(setting, "`zero_optimization` is missing; the Trainer requires this section", exception=found.exception)
 
 
 @rule(
     "RUN003",
-    "auto-unfilled",
+    "unresolved-auto",
     ERROR,
+    old_names=("auto-unfilled",),
     kinds=KINDS,
     fails_at="init",
     bad={
@@ -124,18 +126,18 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/allgather_bucket_size"},
 )
 def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
-    """A key says "auto", and nothing fills it.
+    """A key is "auto", and neither the Trainer nor accelerate resolves it.
 
-    A trainer fills the batch keys, clipping, the optimizer's lr, betas, eps and weight decay, the scheduler's
+    The Trainer resolves the batch keys, gradient clipping, the optimizer's lr, betas, eps and weight decay, the scheduler's
     warm-up and total steps, `fp16.enabled`, `bf16.enabled`, and with the model's hidden size `reduce_bucket_size`,
     `stage3_prefetch_bucket_size` and `stage3_param_persistence_threshold`. accelerate adds the stage, the offload
-    devices and `stage3_gather_16bit_weights_on_model_save`. Everything else must be written.
+    devices and `stage3_gather_16bit_weights_on_model_save`. Every other key needs a value.
 
     Run-time error: ``ValueError: `zero_optimization.allgather_bucket_size` not found in kwargs. Please specify
     `zero_optimization.allgather_bucket_size` without `auto` (set to correct value) in the DeepSpeed config file or
     pass it in kwargs.``
 
-    Fix: a value, or leave the key out for DeepSpeed's default.
+    Fix: write a value, or remove the key to use DeepSpeed's default.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
     """
@@ -145,13 +147,14 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     if found is not None and launch is not None and "not found in kwargs" in found.exception:
         setting = launch.setting(found.path)
         fix = remove(setting, f"remove {found.path}", safe=True)
-        yield Finding(setting, f'nothing fills "auto" in {found.path}', exception=found.exception, fix=fix)
+        yield Finding(setting, f'`{found.path}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
 
 
 @rule(
     "RUN004",
-    "deepspeed-refused",
+    "incompatible-deepspeed-config",
     ERROR,
+    old_names=("deepspeed-refused",),
     kinds=KINDS,
     fails_at="config",
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
@@ -159,15 +162,16 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/fp16/enabled"},
 )
 def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
-    """The trainer, or accelerate, cannot work with what the DeepSpeed file holds.
+    """The DeepSpeed config holds a value that the Trainer or accelerate does not accept.
 
-    Half precision of the other kind in the file, a section that is no mapping, a batch size that is no number.
+    Typical cases: `fp16` enabled in the DeepSpeed config while the Trainer uses bf16, a section that is not a mapping, a batch
+    size that is not a number.
 
     Run-time error: ``ValueError: `--mixed_precision` arg cannot be set to `bf16` when `fp16` is set in the
     DeepSpeed config file.``, `AttributeError: 'bool' object has no attribute 'get'`, `TypeError: unsupported operand
     type(s) for //: 'str' and 'int'`.
 
-    Fix: what the message says; for half precision `"enabled": "auto"` in both sections.
+    Fix: correct the key in the message; for half precision use `"enabled": "auto"` in both sections.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234.
     """
@@ -177,13 +181,15 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
     if found.path == "zero_optimization" and "zero_optimization" not in launch.written:
         return
     _, _, reason = found.exception.partition(": ")
-    yield Finding(launch.setting(found.path), f"{found.path}: {reason}", exception=found.exception, fails_at=found.fails_at)
+    message = f"`{found.path}` is not accepted by the Trainer: {reason}"
+    yield Finding(launch.setting(found.path), message, exception=found.exception, fails_at=found.fails_at)
 
 
 @rule(
     "RUN005",
-    "deepspeed-schedule-wins",
+    "overridden-lr-scheduler",
     WARNING,
+    old_names=("deepspeed-schedule-wins",),
     kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
@@ -193,11 +199,12 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/lr_scheduler_type"},
 )
 def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed file has a scheduler, so the trainer's `lr_scheduler_type` has no effect.
+    """The scheduler of the DeepSpeed config overrides the Trainer's `lr_scheduler_type`.
 
-    Nothing compares the two: a run that asks for cosine keeps a flat rate under WarmupLR.
+    The two are never compared: with `WarmupLR` the learning rate stays constant after warm-up, even if the Trainer config asks
+    for cosine.
 
-    Fix: take the scheduler out of the DeepSpeed file, or name the matching type in the trainer's.
+    Fix: remove `scheduler` from the DeepSpeed config, or set `lr_scheduler_type` to the matching type.
 
     Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
     """
@@ -206,7 +213,7 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
         return
     theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if ours not in SCHEDULES.get(str(theirs), ()):
-        message = f"lr_scheduler_type has no effect: the DeepSpeed file's {theirs} is used"
+        message = f"`lr_scheduler_type` is overridden by the DeepSpeed config's scheduler {theirs}"
         yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),))
 
 
@@ -217,8 +224,9 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
 
 @rule(
     "RUN006",
-    "deepspeed-optimizer-wins",
+    "overridden-optimizer",
     WARNING,
+    old_names=("deepspeed-optimizer-wins",),
     kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "optim: adafactor\n",
@@ -228,9 +236,9 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     example={"gpus": 8, "at": "/optim"},
 )
 def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed file has an optimizer, so the trainer's `optim` has no effect.
+    """The optimizer of the DeepSpeed config overrides the Trainer's `optim`.
 
-    Fix: take the optimizer out of the DeepSpeed file, or `optim` out of the trainer's.
+    Fix: remove `optimizer` from the DeepSpeed config, or `optim` from the Trainer config.
 
     Source: transformers 5.23.0 integrations/deepspeed.py:566-585.
     """
@@ -240,13 +248,14 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
     theirs, ours = _type(launch, "optimizer"), config.arguments.optimizer
     if ours not in OPTIMIZERS.get(str(theirs).lower(), ()):
         related = (launch.setting("optimizer.type"),)
-        yield Finding(of(config, "optim"), f"optim has no effect: the DeepSpeed file's {theirs} is used", related=related)
+        yield Finding(of(config, "optim"), f"`optim` is overridden by the DeepSpeed config's optimizer {theirs}", related=related)
 
 
 @rule(
     "RUN007",
-    "clipping-replaced",
+    "ignored-max-grad-norm",
     WARNING,
+    old_names=("clipping-replaced",),
     kinds=KINDS,
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
     good={
@@ -256,11 +265,11 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/max_grad_norm"},
 )
 def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed file has no `gradient_clipping`, so `max_grad_norm` has no effect.
+    """`max_grad_norm` is ignored, because the DeepSpeed config does not set `gradient_clipping`.
 
-    The engine clips, and knows only its own key: at 1.0 by default from 0.19.3 on, not at all before.
+    The DeepSpeed engine clips gradients and uses its own key only. Its default is 1.0 from 0.19.3 on; before, it does not clip.
 
-    Fix: `"gradient_clipping": "auto"` in the DeepSpeed file.
+    Fix: set `"gradient_clipping": "auto"` in the DeepSpeed config.
 
     Source: accelerate 1.15.0 accelerator.py:3023-3027, deepspeed 0.19.8 runtime/constants.py.
     """
@@ -271,16 +280,17 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     version = config.facts.version("deepspeed", DEEPSPEED_NEWEST)
     actual = DEFAULT_CLIPPING if version >= CLIPS_BY_DEFAULT else 0
     if "max_grad_norm" in config.arguments and norm != actual:
-        clips = f"DeepSpeed clips at {actual}" if actual else "DeepSpeed does not clip"
+        clips = f"clips at {actual}" if actual else "does not clip"
         setting = of(config, "max_grad_norm")
-        message = f"max_grad_norm {norm} has no effect: the DeepSpeed file has no gradient_clipping, and {clips}"
+        message = f"`max_grad_norm` ({norm}) is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
         yield Finding(setting, message, related=(launch.setting("gradient_clipping"),))
 
 
 @rule(
     "RUN008",
-    "accumulation-replaced",
+    "ignored-gradient-accumulation",
     WARNING,
+    old_names=("accumulation-replaced",),
     kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
@@ -293,12 +303,12 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/gradient_accumulation_steps"},
 )
 def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed file has no `gradient_accumulation_steps`, and accelerate writes 1.
+    """The DeepSpeed config does not set `gradient_accumulation_steps`, so accelerate sets it to 1.
 
-    With a written or automatic `train_batch_size` DeepSpeed then refuses the batch. Without one it takes an
-    optimizer step for every micro batch, whatever the trainer counts.
+    If the DeepSpeed config sets `train_batch_size` (also as `"auto"`), DeepSpeed then rejects the batch sizes. Otherwise it takes
+    an optimizer step for every micro batch, while the Trainer counts one step per accumulation.
 
-    Fix: `"gradient_accumulation_steps": "auto"` in the DeepSpeed file.
+    Fix: set `"gradient_accumulation_steps": "auto"` in the DeepSpeed config.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1273.
     """
@@ -307,5 +317,5 @@ def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
     if launch is None or "gradient_accumulation_steps" in launch.written or "train_batch_size" in launch.written:
         return
     if number(own.value) and own.value > 1:
-        message = f"the DeepSpeed file has no gradient_accumulation_steps, so that the engine takes 1, not {own.value}"
+        message = f"`{own.name}` ({own.value}) is ignored: the DeepSpeed config has no `gradient_accumulation_steps`, so its engine uses 1"
         yield Finding(own, message, related=(launch.setting("gradient_accumulation_steps"),))

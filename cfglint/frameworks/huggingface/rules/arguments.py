@@ -1,11 +1,11 @@
-"""What `TrainingArguments` itself refuses, while it is built."""
+"""Values that `TrainingArguments` rejects while it is built."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, certainty, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,32 +19,33 @@ OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES = (4, 47)
 BEST_SAVES_NAMED = (5, 4)
-MILLION = 1_000_000  # ratios are compared as whole millionths
+MILLION = 1_000_000  # ratios are compared in millionths
 
 
 @rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
-    """The file holds no mapping of keys to values.
+    """The file does not hold a mapping of keys to values.
 
-    The parser takes the keys of what it read. An empty file is nothing, and a list has no keys.
+    The parser asks the loaded value for its keys, and an empty file or a list has none.
 
     Run-time error: `AttributeError: 'NoneType' object has no attribute 'keys'` (an empty file),
     `AttributeError: 'list' object has no attribute 'keys'`.
 
-    Fix: write `key: value` lines, or `{}` for a file that sets nothing.
+    Fix: write `key: value` lines, or `{}` for a file without settings.
 
     Source: transformers 5.23.0 hf_argparser.py:372.
     """
     if config.readable and not config.whole:
         what = type(config.root).__name__
-        said = "the file is empty" if config.root is None else f"the file holds a {what}, not keys and values"
-        yield Finding(config.setting(), said, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
+        message = "the file is empty" if config.root is None else f"the file holds {article(config.root)}, not a mapping"
+        yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
 
 
 @rule(
     "HFT002",
-    "output-dir-missing",
+    "missing-output-dir",
     ERROR,
+    old_names=("output-dir-missing",),
     kinds=KINDS,
     fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
@@ -58,12 +59,12 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'`.
 
-    Fix: name a folder. From 4.49.0 on it may be left out and is `trainer_output`.
+    Fix: set it to a folder. From 4.49.0 on it is optional and defaults to `trainer_output`.
 
     Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
     if config.whole and config.version < OUTPUT_OPTIONAL and "output_dir" not in config.arguments:
-        yield Finding(config.setting("output_dir"), "output_dir is missing, and this release has no default for it")
+        yield Finding(config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49")
 
 
 @rule(
@@ -78,17 +79,17 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/lr_scheduler_type"},
 )
 def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
-    """A value is none of those that the field allows in this release.
+    """A value is not a valid choice for the field in this release.
 
     `eval_strategy`, `logging_strategy`, `save_strategy`, `hub_strategy`, `lr_scheduler_type`, `optim` and
-    `debug` become Enums, and their values count letter by letter: `Cosine` and `EPOCH` are refused. In YAML
-    an unquoted `no` is the boolean false, which is refused too: write `"no"`. Other fields with a list of
+    `debug` are converted to enums, whose values are case-sensitive: `Cosine` and `EPOCH` are rejected. In YAML
+    an unquoted `no` is the boolean false, which is rejected too: write `"no"`. Other fields with a list of
     choices are not checked when they come from a file.
 
     Run-time error: `ValueError: Cosine is not a valid SchedulerType, please select one of [...]`,
     `ValueError: False is not a valid IntervalStrategy, please select one of ['no', 'steps', 'epoch']`.
 
-    Fix: one of the values that the message lists. Some exist only in some releases: `save_strategy: best`
+    Fix: use one of the values in the message. Some exist only in some releases: `save_strategy: best`
     from 4.47, `optim: adamw_hf` up to 4.49.
 
     Source: transformers 5.23.0 training_args.py:1558-1567, utils/generic.py:578.
@@ -114,32 +115,33 @@ def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
     setting = config.setting(name)
     if setting.written or config.arguments.written(name) == name:
         text = f"ValueError: {value} is not a valid {label}, please select one of {list(allowed)}"
-        yield Finding(setting, _said(name, value, allowed), exception=text, fix=_meant(setting, value, allowed))
+        yield Finding(setting, _message(name, value, allowed), exception=text, fix=_choice_fix(setting, value, allowed))
 
 
-def _said(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+def _message(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     listed = ", ".join(allowed) if len(allowed) < 15 else f"{', '.join(allowed[:8])}, ..."
     if isinstance(value, bool):
         word = "on" if value else "no"
-        return f"{name} is the boolean {shown(value)}: YAML reads an unquoted `{word}` so; quote it"
-    return f"{name} is {shown(value)}, none of {listed}"
+        return f'`{name}` is the boolean {shown(value)}, because YAML parses an unquoted {word} as a boolean; write "{word}"'
+    return f"`{name}` is {shown(value)}, which is not a valid choice (valid: {listed})"
 
 
-def _meant(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
+def _choice_fix(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
     from cfglint.findings.fix_builders import replace
 
     if value is False and "no" in allowed:
-        return replace(setting, "no", "quote it", safe=True)
+        return replace(setting, "no", "quote the value", safe=True)
     word = str(value).strip().lower()
     if isinstance(value, str) and word in allowed and setting.name != "debug":
-        return replace(setting, word, f"write {word}", safe=True)
+        return replace(setting, word, f"change to {word}", safe=True)
     return None
 
 
 @rule(
     "HFT004",
-    "steps-needed",
+    "missing-step-interval",
     ERROR,
+    old_names=("steps-needed",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlogging_steps: 0\n",
@@ -147,15 +149,15 @@ def _meant(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
     example={"at": "/logging_steps"},
 )
 def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
-    """A strategy of `steps` has no number of steps.
+    """A strategy is `steps`, but its number of steps is zero.
 
-    `logging_strategy: steps` (the default) wants `logging_steps` that are not 0. With `eval_strategy: steps`,
-    `eval_steps` of nothing or 0 are taken from `logging_steps`, which must then be above 0.
+    `logging_strategy: steps` (the default) requires `logging_steps` other than 0. With `eval_strategy: steps`,
+    an `eval_steps` that is unset or 0 defaults to `logging_steps`, which must then be positive.
 
     Run-time error: `ValueError: logging strategy IntervalStrategy.STEPS requires non-zero --logging_steps`,
     `ValueError: evaluation strategy IntervalStrategy.STEPS requires either non-zero --eval_steps or --logging_steps`.
 
-    Fix: give the steps, or set the strategy to "no".
+    Fix: set the number of steps, or set the strategy to "no".
 
     Source: transformers 5.23.0 training_args.py:1576-1583, 1732.
     """
@@ -163,17 +165,20 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
     every, strategy_ = args["logging_steps"], args.eval_strategy
     if strategy_ == "steps" and not args["eval_steps"] and number(args["eval_steps"] or 0) and number(every) and every <= 0:
         text = "ValueError: evaluation strategy IntervalStrategy.STEPS requires either non-zero --eval_steps or --logging_steps"
-        message = f"evaluation every so many steps, but eval_steps is not set and logging_steps is {every}"
+        message = f'`eval_strategy` "steps" requires positive `eval_steps` or `logging_steps`; `logging_steps` is {every}'
         yield Finding(of(config, "logging_steps"), message, related=(strategy(config),), exception=text)
     elif args["logging_strategy"] == "steps" and number(every) and every == 0:
         text = "ValueError: logging strategy IntervalStrategy.STEPS requires non-zero --logging_steps"
-        yield Finding(of(config, "logging_steps"), "logging every 0 steps", exception=text)
+        yield Finding(
+            of(config, "logging_steps"), '`logging_steps` is 0; `logging_strategy` "steps" requires a non-zero value', exception=text
+        )
 
 
 @rule(
     "HFT005",
-    "fractional-steps",
+    "non-integer-steps",
     ERROR,
+    old_names=("fractional-steps",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nsave_steps: 12.5\n",
@@ -181,13 +186,13 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/save_steps"},
 )
 def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """A number of steps above 1 is no whole number.
+    """A number of steps above 1 is not an integer.
 
-    `logging_steps`, `eval_steps` and `save_steps` below 1 are a share of the run; above 1 they count steps.
+    `logging_steps`, `eval_steps` and `save_steps` below 1 are a ratio of the total steps; above 1 they count steps.
 
     Run-time error: `ValueError: --save_steps must be an integer if bigger than 1: 12.5`.
 
-    Fix: a whole number, or a share below 1.
+    Fix: use an integer, or a ratio below 1.
 
     Source: transformers 5.23.0 training_args.py:1735-1746.
     """
@@ -197,13 +202,14 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
         value = args[name]
         if unit == "steps" and isinstance(value, float) and value > 1 and not value.is_integer():
             text = f"ValueError: --{name} must be an integer if bigger than 1: {value}"
-            yield Finding(of(config, name), f"{name} is {value}: above 1 it counts steps, and must be whole", exception=text)
+            yield Finding(of(config, name), f"`{name}` is {value}; a number of steps above 1 must be an integer", exception=text)
 
 
 @rule(
     "HFT006",
-    "best-model-strategies",
+    "mismatched-best-model-strategies",
     ERROR,
+    old_names=("best-model-strategies",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
@@ -211,14 +217,14 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/load_best_model_at_end"},
 )
 def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
-    """`load_best_model_at_end` needs a checkpoint for every evaluation.
+    """`load_best_model_at_end` requires matching save and evaluation strategies.
 
-    So `save_strategy` and `eval_strategy` must be the same; from 4.47.0 `save_strategy: best` will do too.
-    Left out, `save_strategy` is "steps" and `eval_strategy` is "no".
+    Every evaluation needs a checkpoint, so `save_strategy` and `eval_strategy` must be equal; from 4.47.0 on
+    `save_strategy: best` is accepted too. The defaults are "steps" for `save_strategy` and "no" for `eval_strategy`.
 
     Run-time error: `ValueError: --load_best_model_at_end requires the save and eval strategy to match`.
 
-    Fix: give both strategies the same value.
+    Fix: set both strategies to the same value.
 
     Source: transformers 5.23.0 training_args.py:1750-1755, 4.42.4 training_args.py:1554.
     """
@@ -232,12 +238,12 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
     except_ = ', except when --save_strategy="best"' if config.version >= BEST_SAVES_NAMED else ""
     text = f"ValueError: --load_best_model_at_end requires the save and eval strategy to match{except_}, but found"
     former = config.setting("evaluation_strategy")
-    unread = former.written and not has_field("evaluation_strategy", config.version)
+    removed = former.written and not has_field("evaluation_strategy", config.version)
     yield Finding(
         of(config, "load_best_model_at_end"),
-        f"the best model is to be loaded, but checkpoints come by {shown(save)} and evaluations by {shown(when)}"
-        + (", for evaluation_strategy is not read any more" if unread else ""),
-        related=(of(config, "save_strategy"), former if unread else strategy(config)),
+        f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)}"
+        f" and `{strategy(config).name}` is {shown(when)}" + (" (`evaluation_strategy` was removed)" if removed else ""),
+        related=(of(config, "save_strategy"), former if removed else strategy(config)),
         exception=text,
         severity=certainty(config, "save_strategy", config.arguments.strategy_key),
     )
@@ -245,8 +251,9 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT007",
-    "best-model-steps",
+    "mismatched-best-model-steps",
     ERROR,
+    old_names=("best-model-steps",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
@@ -254,16 +261,15 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/save_steps"},
 )
 def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """With `load_best_model_at_end`, `save_steps` must be a multiple of `eval_steps`.
+    """`load_best_model_at_end` requires `save_steps` to be a multiple of `eval_steps`.
 
-    Else there would be checkpoints without an evaluation. Shares of the run (below 1) and numbers of steps
-    do not mix. Up to 4.52 a share such as 0.3 for 0.1 is refused although it is a multiple, because floating
-    point leaves a remainder.
+    Otherwise there would be checkpoints without an evaluation. Ratios (below 1) and numbers of steps cannot be combined.
+    Up to 4.52 a ratio such as 0.3 is rejected for 0.1 although it is a multiple, because of floating-point rounding.
 
     Run-time error: `ValueError: --load_best_model_at_end requires the saving steps to be a round multiple of
     the evaluation steps, but found 300, which is not a round multiple of 200.`
 
-    Fix: a multiple; `eval_steps` left out is `logging_steps`.
+    Fix: use a multiple; `eval_steps` defaults to `logging_steps`.
 
     Source: transformers 5.23.0 training_args.py:1756-1773, 4.42.4 training_args.py:1559-1577.
     """
@@ -276,8 +282,8 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
     reason = _not_a_multiple(save, every, config.version)
     if reason:
         text = f"ValueError: --load_best_model_at_end requires the saving steps to be {reason}"
-        message = f"save_steps {save} is no multiple of eval_steps {every}, and the best model is to be loaded"
         source = "eval_steps" if args["eval_steps"] else "logging_steps"
+        message = f"`load_best_model_at_end` requires `save_steps` ({save}) to be a multiple of `{source}` ({every})"
         yield Finding(
             of(config, "save_steps"),
             message,
@@ -288,21 +294,22 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
-    """What the exception says, empty where the release takes the pair."""
-    whole = f"a round multiple of the evaluation steps, but found {save}, which is not a round multiple of {every}."
+    """The text of the exception, empty where the release accepts the pair."""
+    absolute = f"a round multiple of the evaluation steps, but found {save}, which is not a round multiple of {every}."
     if every >= 1 and save >= 1:
-        return whole
+        return absolute
     if not (every < 1 and save < 1):
         return "a multiple of the evaluation steps, which cannot get guaranteed when mixing ratio and absolute steps"
     if (save * MILLION) % (every * MILLION) != 0:
         return f"a multiple of the evaluation steps, but found {save}, which is not a multiple of {every}."
-    return "" if version >= RATIOS_COMPARED else whole
+    return "" if version >= RATIOS_COMPARED else absolute
 
 
 @rule(
     "HFT008",
-    "empty-cache-steps",
+    "invalid-empty-cache-steps",
     ERROR,
+    old_names=("empty-cache-steps",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 0\n",
@@ -310,25 +317,26 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     example={"at": "/torch_empty_cache_steps"},
 )
 def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """`torch_empty_cache_steps` is no whole number above 0.
+    """`torch_empty_cache_steps` is not a positive integer.
 
     Run-time error: ``ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got 0.``
 
-    Fix: a whole number, or leave the key out to keep the cache.
+    Fix: use a positive integer, or remove the key to never empty the cache.
 
     Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0).
     """
     value = config.arguments["torch_empty_cache_steps"]
     if value is not None and not (isinstance(value, int) and value > 0):
         text = f"ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got {value}."
-        message = f"torch_empty_cache_steps is {shown(value)}, no whole number above 0"
+        message = f"`torch_empty_cache_steps` is {shown(value)}; it must be a positive integer"
         yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text)
 
 
 @rule(
     "HFT009",
-    "scheduler-needs-evaluation",
+    "scheduler-without-evaluation",
     ERROR,
+    old_names=("scheduler-needs-evaluation",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
@@ -336,7 +344,7 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/lr_scheduler_type"},
 )
 def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
-    """`reduce_lr_on_plateau` and `greedy` act on evaluation results, and nothing is evaluated.
+    """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no".
 
     Run-time error: `ValueError: lr_scheduler_type reduce_lr_on_plateau requires an eval strategy`.
 
@@ -350,7 +358,7 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
         text = f"ValueError: lr_scheduler_type {kind} requires an eval strategy"
         yield Finding(
             of(config, "lr_scheduler_type"),
-            f"{kind} changes the rate by evaluation results, and eval_strategy is no",
+            f'`lr_scheduler_type` {kind} requires evaluations, but `{config.arguments.strategy_key}` is "no"',
             exception=text,
             severity=certainty(config, config.arguments.strategy_key),
         )
@@ -367,12 +375,12 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/dataloader_prefetch_factor"},
 )
 def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is for worker processes, and there are none.
+    """`dataloader_prefetch_factor` is set without data loader workers.
 
     Run-time error: `ValueError: --dataloader_prefetch_factor can only be set when data is loaded in a
     different process, i.e. when --dataloader_num_workers > 0.` (4.x says `> 1`)
 
-    Fix: set `dataloader_num_workers`, or leave the factor out.
+    Fix: set `dataloader_num_workers`, or remove the factor.
 
     Source: transformers 5.23.0 training_args.py:1804 (from 4.38.0).
     """
@@ -382,7 +390,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
         text = "ValueError: --dataloader_prefetch_factor can only be set when data is loaded in a different process"
         yield Finding(
             of(config, "dataloader_prefetch_factor"),
-            "dataloader_prefetch_factor is for worker processes, and dataloader_num_workers is 0",
+            "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0",
             exception=text,
             severity=certainty(config, "dataloader_num_workers"),
         )
@@ -390,8 +398,9 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT011",
-    "configured-state",
+    "missing-configured-state",
     ERROR,
+    old_names=("configured-state",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
@@ -401,18 +410,18 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/use_configured_state"},
 )
 def configured_state(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config.use_configured_state` asks for an accelerator that a script has already built.
+    """`accelerator_config.use_configured_state` requires an `Accelerator` that the script built earlier.
 
     Run-time error: `ValueError: Passing 'use_configured_state':True to the AcceleratorConfig requires a
     pre-configured AcceleratorState or PartialState to be defined before calling TrainingArguments.`
 
-    Fix: leave it out, unless the script builds an `Accelerator` first.
+    Fix: remove it, unless the script builds an `Accelerator` first.
 
     Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
     """
     if config.accelerator.get("use_configured_state") and config.version >= (4, 42):
         setting = config.setting("accelerator_config", "use_configured_state")
-        yield Finding(setting, "use_configured_state asks for an accelerator that is built before the arguments, and nothing builds one")
+        yield Finding(setting, "`use_configured_state` requires an `Accelerator` that is built before `TrainingArguments`")
 
 
 @rule(
@@ -427,25 +436,26 @@ def configured_state(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 1, "at": "/ddp_backend"},
 )
 def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
-    """`ddp_backend` is set for one process that no launcher started.
+    """`ddp_backend` is set for a single process without a launcher.
 
-    A single GPU is a plain `python train.py`. Asking for a backend makes accelerate look for a process group.
+    With a single GPU the run is a plain `python train.py`; a backend makes accelerate look for a process group.
 
     Run-time error: `ValueError: Default process group has not been initialized, please make sure to call
     init_process_group.`
 
-    Fix: leave `ddp_backend` out; with a launcher nccl is the default anyway.
+    Fix: remove `ddp_backend`; with a launcher nccl is the default.
 
     Source: accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890.
     """
     if config.arguments["ddp_backend"] is not None and config.launched is False:
-        yield Finding(of(config, "ddp_backend"), "ddp_backend needs a process group, and one GPU is started without a launcher")
+        yield Finding(of(config, "ddp_backend"), "`ddp_backend` requires a process group, but 1 GPU runs without a launcher")
 
 
 @rule(
     "HFT013",
-    "inline-json",
+    "invalid-inline-json",
     ERROR,
+    old_names=("inline-json",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",
@@ -453,9 +463,9 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/lr_scheduler_kwargs"},
 )
 def inline_json(config: TrainerConfig) -> Iterator[Finding]:
-    """A text that begins with `{` is parsed as JSON, and this one is none.
+    """A string that begins with `{` is parsed as JSON, and it is not valid JSON.
 
-    The fields that hold mappings also take text, for the command line's sake.
+    The fields that hold mappings accept JSON strings too, for use on the command line.
 
     Run-time error: `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
 
@@ -465,4 +475,4 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
     """
     for name, error in config.arguments.unparsed.items():
         text = f"{type(error).__name__}: {error}"
-        yield Finding(config.setting(name), f"{name} begins with a brace, and is no JSON: {error}", exception=text)
+        yield Finding(config.setting(name), f"`{name}` is parsed as JSON, and it is not valid JSON: {error}", exception=text)

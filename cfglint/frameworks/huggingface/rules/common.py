@@ -1,4 +1,4 @@
-"""What the trainer's rules share."""
+"""Helpers shared by the Trainer rules."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from cfglint.frameworks.setting import Setting
 
 KINDS = ("huggingface",)
-OLD: dict[str, object] = {"target": {"transformers": "4.42.4"}}  # for examples of what only 4.x does
+OLD: dict[str, object] = {"target": {"transformers": "4.42.4"}}  # for examples of behavior that only 4.x has
 
-__all__ = ["KINDS", "OLD", "certainty", "number", "of", "shown", "strategy"]
+__all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "strategy"]
 
 
 def certainty(config: TrainerConfig, *names: str) -> str:
-    """An error when the files are the whole run or say everything that it rests on, else a warning.
+    """An error when the files are the complete run or set all of these fields, otherwise a warning.
 
-    A file on its own may get the keys that it lacks on the command line.
+    For a single file, missing keys may be passed on the command line.
     """
     if config.facts.whole or all(name in config.arguments or config.arguments.written(name) in config.values for name in names):
         return ERROR
@@ -29,17 +29,23 @@ def certainty(config: TrainerConfig, *names: str) -> str:
 
 
 def number(value: Any) -> bool:
-    """Whether a value compares with numbers."""
+    """Whether a value can be compared with numbers."""
     return isinstance(value, (int, float))
 
 
 def strategy(config: TrainerConfig) -> Setting:
-    """When to evaluate, under the key that the file uses."""
+    """The evaluation strategy, under the key that the file uses."""
     return config.setting(config.arguments.strategy_key, value=config.arguments.eval_strategy)
 
 
 def shown(value: Any) -> str:
-    """A value as YAML and JSON write it."""
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+    """A value as YAML and JSON write it, for messages."""
+    from cfglint.findings.wording import spelled
+
+    return spelled(value)
+
+
+def article(value: Any) -> str:
+    """The type of a value with its article, in the terms of YAML and JSON: `a list`, `an integer`."""
+    names = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
+    return names.get(type(value), shown(value))

@@ -1,4 +1,4 @@
-"""Fully sharded data parallelism: its words, its section, and what excludes it."""
+"""Fully sharded data parallelism: the options of `fsdp`, the section `fsdp_config`, and incompatible settings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ KNOWN = frozenset(
 
 
 class Section:
-    """`fsdp_config` with its `fsdp_` prefixes taken off; `place` leads back to the key as written."""
+    """`fsdp_config` without its `fsdp_` prefixes; `place` returns the key as written."""
 
     def __init__(self, config: TrainerConfig) -> None:
         self.config = config
@@ -73,7 +73,7 @@ class Section:
 
     @property
     def version(self) -> int | None:
-        """FSDP 1 or 2; None where the value is no number."""
+        """FSDP 1 or 2; None where the value is not a number."""
         if self.config.version < SECTION_RULES:
             return 1
         try:
@@ -83,15 +83,16 @@ class Section:
 
 
 def words(config: TrainerConfig) -> list[Any]:
-    """The options of `fsdp`, where it is given as words."""
+    """The options of `fsdp`, where it is a string or a list."""
     value = config.arguments["fsdp"]
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
 
 
 @rule(
     "HFT020",
-    "fsdp-option",
+    "invalid-fsdp-option",
     ERROR,
+    old_names=("fsdp-option",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nfsdp: full-shard\n",
@@ -99,16 +100,16 @@ def words(config: TrainerConfig) -> list[Any]:
     example={"gpus": 8, "at": "/fsdp"},
 )
 def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` holds a word that is no option, or one that FSDP2 does not have.
+    """`fsdp` holds an unknown option, or one that FSDP2 does not support.
 
-    Options are full_shard, shard_grad_op, offload and auto_wrap; no_shard and hybrid_shard are for FSDP1, which
-    since 5.10 must be asked for with `fsdp_config: {version: 1}`. Up to 5.9 offload does not stand alone, and
-    full_shard excludes shard_grad_op.
+    Options are full_shard, shard_grad_op, offload and auto_wrap; no_shard and hybrid_shard require FSDP1, which
+    since 5.10 is selected with `fsdp_config: {version: 1}`. Up to 5.9 offload cannot be used alone, and full_shard is
+    incompatible with shard_grad_op.
 
     Run-time error: ``ValueError: Unknown `fsdp` option: full-shard``, ``ValueError: `fsdp=hybrid_shard` is only
     available with FSDP1``, ``ValueError: full-shard is not a valid FSDPOption``.
 
-    Fix: one of the options; from 5.10 on `fsdp: true` and the rest in `fsdp_config`.
+    Fix: use one of the options; from 5.10 on set `fsdp: true` and the rest in `fsdp_config`.
 
     Source: transformers 5.23.0 training_args.py:2896-2938, 4.42.4 training_args.py:1776-1796.
     """
@@ -117,34 +118,36 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["fsdp"]
     if not modern and (value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))) and "fsdp" in config.arguments:
         text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
-        yield Finding(setting, f"fsdp is {shown(value)}, neither options nor a boolean", exception=text)
+        yield Finding(setting, f"`fsdp` is {shown(value)}; it must be a string of options or a boolean", exception=text)
     given = words(config)
     for word in given:
         if not isinstance(word, str):
             text = f"AttributeError: '{type(word).__name__}' object has no attribute 'upper'"
-            yield Finding(setting, f"fsdp holds {shown(word)}, no option", exception=text)
+            yield Finding(setting, f"`fsdp` contains {shown(word)}, which is not a string", exception=text)
         elif word.lower() not in WORDS or (not modern and word not in WORDS):
             text = f"Unknown `fsdp` option: {word}" if modern else f"{word} is not a valid FSDPOption"
-            yield Finding(setting, f"fsdp has no option {word}", exception=f"ValueError: {text}")
+            yield Finding(setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}")
         elif modern and Section(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
             text = f"ValueError: `fsdp={word}` is only available with FSDP1."
-            yield Finding(setting, f"{word} needs FSDP1, and fsdp_config.version is 2", exception=text)
+            yield Finding(setting, f"`fsdp` option {word} requires FSDP1, but `fsdp_config.version` is 2", exception=text)
     if not modern:
         yield from _old_conflicts(given, setting)
 
 
 def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
     if given == ["offload"]:
-        yield Finding(setting, "offload does not stand alone", exception="ValueError: `--fsdp offload` can't work on its own.")
+        message = "`fsdp` option offload requires a sharding option (full_shard or shard_grad_op)"
+        yield Finding(setting, message, exception="ValueError: `--fsdp offload` can't work on its own.")
     elif "full_shard" in given and "shard_grad_op" in given:
         text = "ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`."
-        yield Finding(setting, "full_shard and shard_grad_op exclude each other", exception=text)
+        yield Finding(setting, "`fsdp` option full_shard is incompatible with shard_grad_op", exception=text)
 
 
 @rule(
     "HFT021",
-    "fsdp-config-value",
+    "invalid-fsdp-config-value",
     ERROR,
+    old_names=("fsdp-config-value",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
@@ -152,15 +155,15 @@ def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/fsdp_config/auto_wrap_policy"},
 )
 def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
-    """A value of `fsdp_config` is none that FSDP takes.
+    """A value of `fsdp_config` is not valid.
 
-    `auto_wrap_policy` counts letter by letter. Truth values are true, false, yes, no, on, off, 1 and 0, also as
-    text. With FSDP2 `reshard_after_forward` is one of them; with FSDP1 it names a strategy.
+    `auto_wrap_policy` is case-sensitive. Accepted booleans are true, false, yes, no, on, off, 1 and 0, also as
+    strings. With FSDP2 `reshard_after_forward` is a boolean; with FSDP1 it is the name of a sharding strategy.
 
     Run-time error: ``ValueError: `auto_wrap_policy` must be one of ['TRANSFORMER_BASED_WRAP', 'SIZE_BASED_WRAP',
     'NO_WRAP']``, `ValueError: invalid truth value full_shard`, `KeyError: 'FULL'` (state_dict_type).
 
-    Fix: one of the values that the message lists.
+    Fix: use one of the values in the message.
 
     Source: transformers 5.23.0 training_args.py:2775-2888 (from 5.10), 4.42.4 training_args.py:1798-1900,
     accelerate 1.15.0 utils/dataclasses.py:1846-2010.
@@ -170,7 +173,7 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
         attribute = "get" if config.version < SECTION_RULES else "keys"
         text = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
-        yield Finding(config.setting("fsdp_config"), f"fsdp_config is {shown(value)}, no mapping", exception=text)
+        yield Finding(config.setting("fsdp_config"), f"`fsdp_config` is {shown(value)}, not a mapping", exception=text)
         return
     section = Section(config)
     if not on or section.values.get("xla"):
@@ -185,11 +188,11 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     values = section.values
     if section.version is None:
         text = f"ValueError: invalid literal for int() with base 10: {values['version']!r}"
-        yield Finding(section.place("version"), f"fsdp_config.version is {shown(values['version'])}, no number", exception=text)
+        yield Finding(section.place("version"), f"`fsdp_config.version` is {shown(values['version'])}, not an integer", exception=text)
     policy = values.get("auto_wrap_policy", POLICIES[0])
     if policy not in POLICIES:
         text = f"ValueError: `auto_wrap_policy` must be one of {POLICIES}, got {policy}."
-        message = f"auto_wrap_policy is {shown(policy)}, none of {', '.join(POLICIES)}"
+        message = f"`fsdp_config.auto_wrap_policy` is {shown(policy)}; it must be one of {', '.join(POLICIES)}"
         yield Finding(section.place("auto_wrap_policy"), message, exception=text)
     truths = dict(SHARED_TRUTHS)
     if section.version == 2:
@@ -199,7 +202,7 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     for key in truths:
         if key in values and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
-            yield Finding(section.place(key), f"fsdp_config.{key} is {shown(values[key])}, no truth value", exception=text)
+            yield Finding(section.place(key), f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean", exception=text)
     if section.version != 2:
         yield from _named(section, "reshard_after_forward", STRATEGIES, "init")
         yield from _named(section, "backward_prefetch", PREFETCHES, "init")
@@ -210,7 +213,8 @@ def _named(section: Section, key: str, names: tuple[str, ...], fails_at: str) ->
     value = section.values.get(key)
     if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
         text = f"KeyError: {value.upper()!r}"
-        yield Finding(section.place(key), f"fsdp_config.{key} is {value}, none of {', '.join(names)}", exception=text, fails_at=fails_at)
+        message = f"`fsdp_config.{key}` is {shown(value)}; it must be one of {', '.join(names)}"
+        yield Finding(section.place(key), message, exception=text, fails_at=fails_at)
 
 
 def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> Iterator[Finding]:
@@ -222,27 +226,30 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     named = layers is not None or config.arguments["fsdp_transformer_layer_cls_to_wrap"] is not None
     if isinstance(size, (int, float)) and size > 0 and named:
         text = "ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive."
-        message = "min_num_params and transformer_layer_cls_to_wrap exclude each other"
+        message = "`fsdp_config.min_num_params` is incompatible with `transformer_layer_cls_to_wrap`"
         yield Finding(section.place("min_num_params"), message, exception=text)
     sync = str(values.get("sync_module_states", "true")).lower()
     if sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
         text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
-        yield Finding(section.place("sync_module_states"), "cpu_ram_efficient_loading needs sync_module_states", exception=text)
+        message = "`fsdp_config.sync_module_states` is false, but `cpu_ram_efficient_loading` requires it"
+        yield Finding(section.place("sync_module_states"), message, exception=text)
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
-        message = f"backward_prefetch is {prefetch}, none of {', '.join(PREFETCHES)}"
+        message = f"`fsdp_config.backward_prefetch` is {shown(prefetch)}; it must be one of {', '.join(PREFETCHES)}"
         yield Finding(section.place("backward_prefetch"), message, exception=text, fails_at="init")
     for key in ("forward_prefetch", "use_orig_params", "sync_module_states", "cpu_ram_efficient_loading"):
         if key in values and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
-            yield Finding(section.place(key), f"fsdp_config.{key} is {shown(values[key])}, no truth value", exception=text, fails_at="init")
+            message = f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean"
+            yield Finding(section.place(key), message, exception=text, fails_at="init")
 
 
 @rule(
     "HFT022",
-    "fsdp-alone",
+    "fsdp-without-launcher",
     ERROR,
+    old_names=("fsdp-alone",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: Using fsdp only works in distributed training.",
@@ -251,22 +258,23 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     example={"gpus": 1, "at": "/fsdp"},
 )
 def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
-    """FSDP on one GPU without a launcher.
+    """`fsdp` is set, and a single GPU runs without a launcher.
 
     Run-time error: `ValueError: Using fsdp only works in distributed training.`
 
-    Fix: more GPUs under torchrun or accelerate launch, or no `fsdp`.
+    Fix: use several GPUs with torchrun or accelerate launch, or remove `fsdp`.
 
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
     """
     if config.uses_fsdp and config.launched is False and not Section(config).values.get("xla"):
-        yield Finding(of(config, "fsdp"), "fsdp needs several processes, and one GPU is started without a launcher")
+        yield Finding(of(config, "fsdp"), "`fsdp` requires distributed training, but 1 GPU runs without a launcher")
 
 
 @rule(
     "HFT023",
-    "fsdp-and-deepspeed",
+    "fsdp-with-deepspeed",
     ERROR,
+    old_names=("fsdp-and-deepspeed",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
@@ -275,23 +283,24 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/fsdp"},
 )
 def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` and `deepspeed` are both on; each shards the model in its own way.
+    """`fsdp` and `deepspeed` are both enabled, and they are incompatible.
 
     Run-time error: `ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of
     those flags.`
 
-    Fix: leave one out.
+    Fix: remove one of them.
 
     Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
     """
     if config.uses_fsdp and config.uses_deepspeed:
-        yield Finding(of(config, "fsdp"), "fsdp and deepspeed exclude each other", related=(of(config, "deepspeed"),))
+        yield Finding(of(config, "fsdp"), "`fsdp` is incompatible with `deepspeed`", related=(of(config, "deepspeed"),))
 
 
 @rule(
     "HFT024",
-    "checkpointing-twice",
+    "duplicate-activation-checkpointing",
     ERROR,
+    old_names=("checkpointing-twice",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
@@ -299,14 +308,14 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/fsdp_config/activation_checkpointing"},
 )
 def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
-    """Activations would be recomputed twice: by FSDP and by the model.
+    """Activation checkpointing is enabled both in `fsdp_config` and in the training arguments.
 
     Run-time error: ``ValueError: `fsdp_config['activation_checkpointing']` (FSDP's own activation checkpointing)
     and the `activation_checkpointing` training argument can't both be set to True``; up to 5.22: `The
     activation_checkpointing in FSDP config and the gradient_checkpointing in training arg can't be set to True
     simultaneously`.
 
-    Fix: keep FSDP's own.
+    Fix: keep `fsdp_config.activation_checkpointing` and remove the training argument.
 
     Source: transformers 5.23.0 trainer.py:878-884, 4.42.4 trainer.py:4622.
     """
@@ -318,13 +327,15 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
         key = config.arguments.checkpointing_key
         text = f"ValueError: `fsdp_config['activation_checkpointing']` and the `{key}` training argument can't both be set to True"
         place = section.place("activation_checkpointing")
-        yield Finding(place, f"FSDP recomputes activations, and {key} does too", related=(config.setting(key),), exception=text)
+        message = f"`fsdp_config.activation_checkpointing` is incompatible with `{key}`; enable only one of them"
+        yield Finding(place, message, related=(config.setting(key),), exception=text)
 
 
 @rule(
     "HFT025",
-    "model-only-checkpoints",
+    "unsupported-save-only-model",
     ERROR,
+    old_names=("model-only-checkpoints",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
@@ -332,15 +343,15 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/save_only_model"},
 )
 def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
-    """`save_only_model` under DeepSpeed or FSDP leaves nothing to load the best model from.
+    """`save_only_model` is incompatible with `load_best_model_at_end` under DeepSpeed and FSDP.
 
-    A sharded state dict cannot be saved without the optimizer either.
+    It is also incompatible with sharded FSDP checkpoints, which include the optimizer state.
 
     Run-time error: ``ValueError: DeepSpeed can't be used with `save_only_model` along with
     `load_best_model_at_end`.``, `ValueError: save_only_model option is not compatible with FSDP state dict type
     'SHARDED_STATE_DICT'`.
 
-    Fix: leave `save_only_model` out, or `load_best_model_at_end`.
+    Fix: remove `save_only_model` or `load_best_model_at_end`.
 
     Source: transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645.
     """
@@ -351,52 +362,55 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     if args["load_best_model_at_end"]:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP"
         text = f"ValueError: {wrapper} can't be used with `save_only_model` along with `load_best_model_at_end`."
-        message = f"checkpoints hold only the model, and {wrapper} cannot load the best one from that"
+        message = f"`save_only_model` is incompatible with `load_best_model_at_end` under {wrapper}"
         yield Finding(of(config, "save_only_model"), message, related=(of(config, "load_best_model_at_end"),), exception=text)
     elif sharded and config.version >= SECTION_RULES and str(Section(config).values.get("state_dict_type")).upper() == "SHARDED_STATE_DICT":
         text = "ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'"
-        yield Finding(of(config, "save_only_model"), "a sharded state dict is not saved without the optimizer", exception=text)
+        message = "`save_only_model` is incompatible with `fsdp_config.state_dict_type` SHARDED_STATE_DICT"
+        yield Finding(of(config, "save_only_model"), message, exception=text)
 
 
 @rule(
     "HFT026",
-    "fsdp-config-unused",
+    "unused-fsdp-config",
     WARNING,
+    old_names=("fsdp-config-unused",),
     kinds=KINDS,
     bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
     example={"gpus": 8, "at": "/fsdp_config"},
 )
 def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp_config` is set, and `fsdp` is off: nothing is sharded.
+    """`fsdp_config` is set while `fsdp` is off, so nothing is sharded.
 
-    Up to 5.9 a warning says so for a named file; since then nothing does.
+    Up to 5.9 transformers warns about it where `fsdp_config` names a file; later releases ignore it silently.
 
-    Fix: `fsdp: true` (up to 5.9 `fsdp: full_shard`), or leave the section out.
+    Fix: set `fsdp: true` (up to 5.9 `fsdp: full_shard`), or remove the section.
 
     Source: transformers 5.23.0 training_args.py:2775.
     """
     section = config.section("fsdp_config")
     if section and any(section.values()) and not config.uses_fsdp:
-        yield Finding(config.setting("fsdp_config"), "fsdp_config does nothing while fsdp is off", on_key=True)
+        yield Finding(config.setting("fsdp_config"), "`fsdp_config` is ignored, because `fsdp` is off", on_key=True)
 
 
 @rule(
     "KEY204",
-    "fsdp-config-key",
+    "unknown-fsdp-config-key",
     WARNING,
+    old_names=("fsdp-config-key",),
     kinds=KINDS,
     bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",
     example={"gpus": 8, "at": "/fsdp_config/sharding_strategy"},
 )
 def fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    """Nobody reads a key of `fsdp_config`.
+    """An unknown key of `fsdp_config` is ignored.
 
-    Unknown keys are not refused, they do nothing. What the trainer reads is listed in the source below, each
-    also with the prefix `fsdp_`.
+    Unknown keys are not rejected. The keys that the Trainer uses are listed in the source below; each is also accepted with the
+    prefix `fsdp_`.
 
-    Fix: the key that was meant; `sharding_strategy` is `reshard_after_forward` (FSDP2) or a word of `fsdp`.
+    Fix: correct the key; instead of `sharding_strategy` use `reshard_after_forward` (FSDP2) or an option of `fsdp`.
 
     Source: transformers 5.23.0 training_args.py:2775-2888.
     """
@@ -405,4 +419,4 @@ def fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
     section = Section(config)
     for key in section.values:
         if isinstance(key, str) and key not in KNOWN:
-            yield Finding(section.place(key), f"nobody reads fsdp_config.{key}", on_key=True)
+            yield Finding(section.place(key), f"unknown key `{key}` in `fsdp_config` is ignored", on_key=True)

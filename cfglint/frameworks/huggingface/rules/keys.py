@@ -1,11 +1,11 @@
-"""Keys that `TrainingArguments` does not take."""
+"""Keys that `TrainingArguments` does not accept."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS
+from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.setting import Setting
 
-SAFEST_LENGTH = 5  # of a name that one slip may turn into another one by chance
+SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
 ACCELERATOR_KEYS = {
     "split_batches": (4, 38),
@@ -32,8 +32,9 @@ ACCELERATOR_KEYS = {
 
 @rule(
     "KEY200",
-    "unknown-field",
+    "unknown-training-argument",
     ERROR,
+    old_names=("unknown-field",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlearning_rte: 1.0e-5\n",
@@ -42,15 +43,15 @@ ACCELERATOR_KEYS = {
     example={"strict_keys": True, "at": "/learning_rte"},
 )
 def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
-    """`TrainingArguments` has no field of this name, in this or any other release.
+    """`TrainingArguments` does not have a field of this name, in any release.
 
-    A parser that holds only `TrainingArguments` refuses the file (`--strict-keys`, or `strict-keys = true` in a
-    declared run). A script may have dataclasses of its own, whose keys stand in the same file; then an unknown
-    key is only reported when it is one slip away from a field.
+    A parser for `TrainingArguments` alone rejects the file (`--strict-keys`, or `strict-keys = true` in a declared run). A script
+    may define dataclasses of its own, whose keys are in the same file; without strict keys, an unknown key is reported only if
+    it looks like a typo of a field.
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['learning_rte']`.
 
-    Fix: the field's name, where one was meant; else the key belongs to the script.
+    Fix: correct the name; if the key belongs to the script's own dataclass, do not use strict keys.
 
     Source: transformers 5.23.0 hf_argparser.py:382-383.
     """
@@ -60,23 +61,23 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue
         near = nearest(key, config, 2 if strict else 1) if isinstance(key, str) else None
         if strict:
-            said = f"TrainingArguments has no {key}" + (f"; {near} was meant?" if near else "")
-            yield _unused(config.setting(key), key, said, near)
+            message = f"unknown key `{key}` is not accepted by TrainingArguments" + (f"; did you mean `{near}`?" if near else "")
+            yield _unused(config.setting(key), key, message, near)
         elif near:
             setting = config.setting(key)
-            message = f"{key} is one slip away from {near}, which is not set"
+            message = f"`{key}` looks like a typo of `{near}`, which is not set"
             yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near))
 
 
-def _unused(setting: Setting, key: Any, message: str, meant: str | None = None) -> Finding:
+def _unused(setting: Setting, key: Any, message: str, near: str | None = None) -> Finding:
     text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-    return Finding(setting, message, exception=text, on_key=True, fix=_renamed(setting, meant) if meant else None)
+    return Finding(setting, message, exception=text, on_key=True, fix=_renamed(setting, near) if near else None)
 
 
 def _renamed(setting: Setting, name: str) -> Fix | None:
     from cfglint.findings.fix_builders import rename
 
-    return rename(setting, name, f"write {name}", safe=False)
+    return rename(setting, name, f"rename to {name}", safe=False)
 
 
 _by_length: dict[Version, dict[int, list[str]]] = {}
@@ -96,7 +97,7 @@ _near: dict[tuple[Version, str, int], list[str]] = {}
 
 
 def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
-    """The field of this release, not set by the file, that a key is at most so many slips away from."""
+    """The field of this release, not set by the file, within `most` edits of a key."""
     known = (config.version, key, most)
     if known not in _near:
         _near[known] = near_fields(key, by_length(config), most)
@@ -104,12 +105,12 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
 
 
 def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]:
-    """The fields that a key is at most so many slips away from, the nearest first.
+    """The fields within `most` edits of a key, the nearest first.
 
-    Only fields that share the beginning or the end of the name are looked at, so that many keys cost little.
-    The same words in another order are a script's own name more often than a slip.
+    Only fields that share the beginning or the end of the name are compared, so that files with many keys stay cheap.
+    The same words in another order are more often a name of the script than a typo.
     """
-    if len(key) < SAFEST_LENGTH:
+    if len(key) < SHORTEST_CHECKED:
         return []
     part = max(2, len(key) // 3)
     close = [
@@ -122,14 +123,15 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
         return []
     from cfglint.frameworks.schema import edits, plain
 
-    ranked = sorted((slips, name) for name in close if (slips := edits(plain(key), name, most)) <= most)
+    ranked = sorted((distance, name) for name in close if (distance := edits(plain(key), name, most)) <= most)
     return [name for _, name in ranked]
 
 
 @rule(
     "KEY201",
-    "argument-not-yet",
+    "argument-from-later-release",
     ERROR,
+    old_names=("argument-not-yet",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
@@ -137,23 +139,23 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     example={"strict_keys": True, "target": {"transformers": "4.42.4"}, "at": "/torch_empty_cache_steps"},
 )
 def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
-    """A field of a later release than the one that the run uses.
+    """The field was added in a later release than the target.
 
-    To a parser that holds only `TrainingArguments` it is an unknown key. Where the script may have keys of its
-    own nothing is said.
+    A parser for `TrainingArguments` alone rejects it as an unknown key. It is not reported where the script may define keys of
+    its own.
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['torch_empty_cache_steps']`.
 
-    Fix: leave the key out, or run a release that has it.
+    Fix: remove the key, or upgrade to a release that has it.
 
-    Source: the first release of each field, read off the wheels of transformers 4.30.2 to 5.23.0;
+    Source: the first release of each field, from the wheels of transformers 4.30.2 to 5.23.0;
     5.23.0 hf_argparser.py:382-383.
     """
     if not config.facts.strict_keys:
         return
     for key in config.values:
         if key in FIELDS and not has_field(key, config.version) and config.version < _release(FIELDS[key][2]):
-            yield _unused(config.setting(key), key, f"{key} came with transformers {FIELDS[key][2]}")
+            yield _unused(config.setting(key), key, f"`{key}` requires transformers {FIELDS[key][2]} or newer")
 
 
 def _release(text: str) -> tuple[int, ...]:
@@ -164,8 +166,9 @@ def _release(text: str) -> tuple[int, ...]:
 
 @rule(
     "KEY203",
-    "accelerator-config-key",
+    "unknown-accelerator-config-key",
     ERROR,
+    old_names=("accelerator-config-key",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\naccelerator_config: {split_batch: true}\n",
@@ -173,13 +176,13 @@ def _release(text: str) -> tuple[int, ...]:
     example={"at": "/accelerator_config/split_batch"},
 )
 def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config` holds a key that it does not take, or is no mapping and no file.
+    """`accelerator_config` has an unknown key, or is neither a mapping nor a file name.
 
     Run-time error: `TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'`,
     `ValueError: The config file at ... had unknown keys (['split_batch'])`.
 
-    Fix: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
-    gradient_accumulation_kwargs and use_configured_state are the keys that there are.
+    Fix: the valid keys are split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
+    gradient_accumulation_kwargs and use_configured_state.
 
     Source: transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560.
     """
@@ -190,23 +193,26 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
         for key in section or ():
             if key not in ACCELERATOR_KEYS:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
-                yield Finding(config.setting("accelerator_config"), f"{value} has an unknown key {key}", exception=text)
+                message = f"`accelerator_config` file {value} has the unknown key `{key}`"
+                yield Finding(config.setting("accelerator_config"), message, exception=text)
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
-        message = "accelerator_config is neither a mapping nor the name of a file"
+        message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
         yield Finding(config.setting("accelerator_config"), message, exception=text)
         return
     for key in value:
         if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
-            yield Finding(config.setting("accelerator_config", key), f"accelerator_config takes no {key}", exception=text, on_key=True)
+            message = f"unknown key `{key}` in `accelerator_config`"
+            yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True)
 
 
 @rule(
     "KEY205",
-    "accumulation-keyword",
+    "unknown-accumulation-key",
     ERROR,
+    old_names=("accumulation-keyword",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
@@ -214,11 +220,11 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/steps"},
 )
 def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
-    """`gradient_accumulation_kwargs` holds a key that accelerate does not take, or is no mapping.
+    """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping.
 
     Run-time error: `TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument 'steps'`.
 
-    Fix: num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch are the keys that there are.
+    Fix: the valid keys are num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
 
     Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
     """
@@ -226,8 +232,9 @@ def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     if value is not None and not isinstance(value, dict):
         text = f"TypeError: {type(value).__name__!r} object does not support item assignment"
-        yield Finding(config.setting(*path), "gradient_accumulation_kwargs is no mapping", exception=text)
+        yield Finding(config.setting(*path), f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping", exception=text)
     for key in config.accumulation_kwargs:
         if key not in ACCUMULATION_KEYS:
             text = f"TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument {key!r}"
-            yield Finding(config.setting(*path, key), f"gradient_accumulation_kwargs takes no {key}", exception=text, on_key=True)
+            message = f"unknown key `{key}` in `gradient_accumulation_kwargs`"
+            yield Finding(config.setting(*path, key), message, exception=text, on_key=True)

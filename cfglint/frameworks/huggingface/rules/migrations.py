@@ -1,4 +1,4 @@
-"""Fields that a release no longer has, and what takes their place."""
+"""Fields that were removed in a release, and their replacements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOVED = {
     "fsdp_min_num_params": ("fsdp_config", "min_num_params"),
     "fsdp_transformer_layer_cls_to_wrap": ("fsdp_config", "transformer_layer_cls_to_wrap"),
 }
-# What true becomes; false goes.
+# The replacement for true; with false the key is removed.
 SWITCHES: dict[str, tuple[str, Any]] = {
     "adafactor": ("optim", "adafactor"),
     "group_by_length": ("train_sampling_strategy", "group_by_length"),
@@ -41,11 +41,11 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "include_tokens_per_second": ("include_num_input_tokens_seen", "all"),
     "tpu_metrics_debug": ("debug", "tpu_metrics_debug"),
 }
-# What takes their place cannot be written for them.
-NAMED_ELSEWHERE = {
-    "push_to_hub_model_id": "hub_model_id, with the owner's name",
-    "push_to_hub_organization": "hub_model_id, with the owner's name",
-    "sharded_ddp": "fsdp",
+# Replacements that need a value cfglint cannot write.
+REPLACED_BY_HAND = {
+    "push_to_hub_model_id": "`hub_model_id`, with the owner's name",
+    "push_to_hub_organization": "`hub_model_id`, with the owner's name",
+    "sharded_ddp": "`fsdp`",
     "tp_size": "tensor parallelism of the model",
     "logging_dir": "the environment variable TENSORBOARD_LOGGING_DIR",
 }
@@ -65,19 +65,19 @@ CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "pu
     by_version=True,
 )
 def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
-    """A field that the release no longer has.
+    """The field was removed in the target release or before.
 
-    A parser that holds only `TrainingArguments` refuses the file. Where the script has keys of its own the key is
-    left to it, and what it used to do is not done: a warning, unless the value was the default anyway.
+    A parser for `TrainingArguments` alone rejects the file. Where the script may define keys of its own, the key is a warning,
+    because transformers ignores it; it is not reported when its value was the default.
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']`,
     `TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'` (in code).
 
-    Fix: what took its place. `evaluation_strategy` is `eval_strategy`; `warmup_ratio: 0.1` is `warmup_steps: 0.1`
+    Fix: use the replacement. `evaluation_strategy` is now `eval_strategy`; `warmup_ratio: 0.1` is `warmup_steps: 0.1`
     from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
-    group_by_length`; others go without a successor.
+    group_by_length`; other fields were removed without a replacement.
 
-    Source: the fields of transformers 4.30.2 to 5.23.0, read off the wheels; 5.23.0 hf_argparser.py:382-383.
+    Source: the fields of transformers 4.30.2 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     for key in config.values:
@@ -86,37 +86,37 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         if not strict and idle(key, config.values[key]):
             continue
         successor, fix = replacement(key, config)
-        message = f"transformers {FIELDS[key][3]} removed {key}" + (f": use {successor}" if successor else "")
+        message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
         text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
         severity = ERROR if strict else WARNING
         yield Finding(config.setting(key), message, severity=severity, exception=text if strict else None, fix=fix, on_key=True)
 
 
 def idle(key: str, value: Any) -> bool:
-    """Whether a removed field only says what was its default, or turns nothing on."""
+    """Whether a removed field has its former default, or enables nothing."""
     return not value or value == FIELDS[key][1]
 
 
 def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
-    """(what to use instead, the edit that does it) for a removed field."""
+    """(what to use instead, the edit that does it) for a removed field; key names are in backticks."""
     from cfglint.findings.fix_builders import remove
 
     setting = config.setting(key)
     value = setting.value
     if key in RENAMED:
-        return RENAMED[key], _renamed(config, key, RENAMED[key])
+        return f"`{RENAMED[key]}`", _renamed(config, key, RENAMED[key])
     if key == "warmup_ratio":
-        return "warmup_steps", _ratio(config, value)
+        return "`warmup_steps`", _ratio(config, value)
     if key in MOVED:
-        return ".".join(MOVED[key]), _moved(config, key, MOVED[key], value)
+        return f"`{'.'.join(MOVED[key])}`", _moved(config, key, MOVED[key], value)
     if key in SWITCHES:
         new, becomes = SWITCHES[key]
-        return f"{new}: {shown(becomes)}" if value else "", _switched(config, key, new, becomes, value)
-    return NAMED_ELSEWHERE.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
+        return f"`{new}: {shown(becomes)}`" if value else "", _switched(config, key, new, becomes, value)
+    return REPLACED_BY_HAND.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
 
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
-    """Under its new name; where both are there, the old one goes when they agree."""
+    """Rename the key; where both keys are set, remove the old one, safely if they agree."""
     from cfglint.findings.fix_builders import remove, rename
 
     setting = config.setting(old)
@@ -127,7 +127,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 
 def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
-    """`warmup_ratio` as `warmup_steps`: a share only below 1, and beside positive steps it had no effect."""
+    """`warmup_ratio` as `warmup_steps`: a ratio only below 1, and without effect where `warmup_steps` was positive."""
     from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
@@ -168,4 +168,4 @@ def _switched(config: TrainerConfig, key: str, new: str, becomes: Any, value: An
         return remove(setting, f"remove {key}", safe=True)
     if new in config.values:
         return remove(setting, f"remove {key}", safe=config.values[new] == becomes)
-    return several([removed(setting), inserted(config, (new,), becomes)], f"write {new}: {shown(becomes)}", safe=True)
+    return several([removed(setting), inserted(config, (new,), becomes)], f"change to {new}: {shown(becomes)}", safe=True)

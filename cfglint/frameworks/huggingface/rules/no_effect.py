@@ -1,4 +1,4 @@
-"""What the trainer takes in silence, and does not do."""
+"""Values that the Trainer accepts silently and ignores, overrides or uses differently."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ COUNTED = ("all", "no", "non_padding")
 
 @rule(
     "HFT060",
-    "split-batch-size",
+    "unexpected-split-batches",
     WARNING,
+    old_names=("split-batch-size",),
     kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: 16\naccelerator_config: {split_batches: true}\n",
     good="output_dir: out\nper_device_train_batch_size: 16\n",
     example={"gpus": 8, "at": "/accelerator_config/split_batches"},
 )
 def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
-    """With `split_batches`, the per-device size is that of all devices together.
+    """With `split_batches`, `per_device_train_batch_size` is the size for all devices together.
 
-    Every batch is cut into as many parts as there are processes, but the trainer still prints the product with their
-    number as "Total train batch size".
+    Every batch is split across the processes, but the Trainer still prints the size times the number of processes as
+    "Total train batch size".
 
-    Fix: multiply `per_device_train_batch_size` by the number of processes, or leave `split_batches` out.
+    Fix: multiply `per_device_train_batch_size` by the number of processes, or remove `split_batches`.
 
     Source: accelerate 1.15.0 data_loader.py:170-184, transformers 5.23.0 trainer.py:2572.
     """
@@ -41,7 +42,7 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
         batch = config.batch
         path = ("accelerator_config", "split_batches")
         setting = config.setting(*path) if config.has(*path) else config.setting("split_batches")
-        message = f"an optimizer step takes {batch.consumed_batch} samples, not the {batch.global_batch.value} that the trainer prints"
+        message = f"`split_batches` makes the global batch {batch.consumed_batch} samples; the Trainer prints {batch.global_batch.value}"
         yield Finding(setting, message, related=(batch.micro_batch,))
 
 
@@ -55,62 +56,66 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/deepspeed"},
 )
 def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
-    """An empty `deepspeed` leaves DeepSpeed off.
+    """An empty `deepspeed` does not enable DeepSpeed.
 
-    `deepspeed: {}` and `deepspeed: ""` are false to Python, and the run goes on without ZeRO or offload.
+    `deepspeed: {}` and `deepspeed: ""` are false in Python, so the run continues without ZeRO and offload.
 
-    Fix: name a file, or leave the key out.
+    Fix: set it to a DeepSpeed config, or remove the key.
 
     Source: transformers 5.23.0 training_args.py:1704 (`if self.deepspeed`).
     """
     value = config.arguments["deepspeed"]
     if isinstance(value, (dict, str)) and not value:
-        yield Finding(of(config, "deepspeed"), "an empty deepspeed leaves DeepSpeed off")
+        yield Finding(of(config, "deepspeed"), "`deepspeed` is empty, so DeepSpeed is not used")
 
 
 @rule(
     "HFT062",
-    "unchecked-choice",
+    "unchecked-invalid-choice",
     WARNING,
+    old_names=("unchecked-choice",),
     kinds=KINDS,
     bad="output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
     good="output_dir: out\ntrain_sampling_strategy: group_by_length\n",
     example={"at": "/train_sampling_strategy"},
 )
 def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
-    """A value is none of the choices, and nobody checks: the default is used.
+    """A value is not a valid choice, and it is not rejected.
 
-    An unknown `train_sampling_strategy` is random sampling, an unknown `include_num_input_tokens_seen` counts in its
-    own way. The choices of the command line are not applied to files.
+    An unknown `train_sampling_strategy` means random sampling; an unknown `include_num_input_tokens_seen` is not checked either.
+    The choices of the command line are not applied to files.
 
-    Fix: one of the values that the message lists.
+    Fix: use one of the values in the message.
 
     Source: transformers 5.23.0 trainer.py:1083-1145.
     """
     args = config.arguments
     value = args["train_sampling_strategy"]
     if "train_sampling_strategy" in args and value not in SAMPLING:
-        yield Finding(of(config, "train_sampling_strategy"), f"{shown(value)} is none of {', '.join(SAMPLING)}: samples come at random")
+        message = f"`train_sampling_strategy` is {shown(value)}, not one of {', '.join(SAMPLING)}; samples are drawn at random"
+        yield Finding(of(config, "train_sampling_strategy"), message)
     counted = args["include_num_input_tokens_seen"]
     if "include_num_input_tokens_seen" in args and config.version >= (5,) and not isinstance(counted, bool) and counted not in COUNTED:
-        yield Finding(of(config, "include_num_input_tokens_seen"), f"{shown(counted)} is none of {', '.join(COUNTED)}, nor a boolean")
+        message = f"`include_num_input_tokens_seen` is {shown(counted)}; it must be a boolean or one of {', '.join(COUNTED)}"
+        yield Finding(of(config, "include_num_input_tokens_seen"), message)
 
 
 @rule(
     "HFT063",
-    "checkpointing-renamed",
+    "conflicting-checkpointing-keys",
     WARNING,
+    old_names=("checkpointing-renamed",),
     kinds=KINDS,
     bad="output_dir: out\ngradient_checkpointing: true\nactivation_checkpointing: false\n",
     good="output_dir: out\nactivation_checkpointing: true\n",
     example={"at": "/gradient_checkpointing"},
 )
 def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
-    """`gradient_checkpointing` and `activation_checkpointing`, its new name, are both given and differ; the new one wins.
+    """`gradient_checkpointing` is overridden by its new name, `activation_checkpointing`, because both are set and differ.
 
     The same holds for their `_kwargs`.
 
-    Fix: keep `activation_checkpointing` (from 5.23.0; older releases know only `gradient_checkpointing`).
+    Fix: keep `activation_checkpointing` (from 5.23.0; older releases have only `gradient_checkpointing`).
 
     Source: transformers 5.23.0 training_args.py:1533-1542.
     """
@@ -119,72 +124,75 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
         old, new = f"gradient_checkpointing{suffix}", f"activation_checkpointing{suffix}"
         both = given.get(old) is not None and given.get(new) is not None
         if has_field(new, config.version) and both and given[old] != given[new]:
-            yield Finding(of(config, old), f"{old} has no effect beside {new}", related=(of(config, new),))
+            yield Finding(of(config, old), f"`{old}` is overridden by `{new}`", related=(of(config, new),))
 
 
 @rule(
     "HFT064",
-    "checkpointing-arguments-unused",
+    "unused-checkpointing-kwargs",
     WARNING,
+    old_names=("checkpointing-arguments-unused",),
     kinds=KINDS,
     bad="output_dir: out\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
     good="output_dir: out\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
     example={"at": "/gradient_checkpointing_kwargs"},
 )
 def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
-    """`gradient_checkpointing_kwargs` are given, and `gradient_checkpointing` is off.
+    """`gradient_checkpointing_kwargs` is ignored, because `gradient_checkpointing` is off.
 
-    Nothing is recomputed, and nothing says that the arguments wait for a switch.
+    Gradient checkpointing does not run, and transformers does not warn about the unused arguments.
 
-    Fix: turn it on, or leave the arguments out.
+    Fix: enable `gradient_checkpointing`, or remove the arguments.
 
     Source: transformers 5.23.0 trainer.py:1503-1530.
     """
     arguments = config.arguments
     if arguments.checkpointing is False and arguments.checkpointing_key in arguments and arguments[arguments.checkpointing_arguments]:
         switch, unused = config.setting(arguments.checkpointing_key), of(config, arguments.checkpointing_arguments)
-        yield Finding(unused, f"{unused.name} has no effect while {switch.name} is false", related=(switch,))
+        yield Finding(unused, f"`{unused.name}` is ignored, because `{switch.name}` is false", related=(switch,))
 
 
 @rule(
     "HFT065",
-    "no-best-model",
+    "best-model-without-evaluation",
     WARNING,
+    old_names=("no-best-model",),
     kinds=KINDS,
     bad='output_dir: out\nload_best_model_at_end: true\neval_strategy: "no"\nsave_strategy: "no"\n',
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
     example={"at": "/load_best_model_at_end"},
 )
 def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
-    """The best model is to be loaded at the end, and nothing is evaluated.
+    """`load_best_model_at_end` has no effect, because evaluation is off.
 
-    The strategies match, so nothing is refused; the last model stays.
+    The strategies match, so no exception is raised; the final model is kept.
 
-    Fix: evaluate and save by the same strategy, or leave `load_best_model_at_end` out.
+    Fix: set the same strategy for evaluation and saving, or remove `load_best_model_at_end`.
 
     Source: transformers 5.23.0 training_args.py:1750, trainer.py:2065.
     """
     args = config.arguments
     if args["load_best_model_at_end"] and args.eval_strategy == "no" and args["save_strategy"] in ("no", "best"):
-        message = "nothing is evaluated, so there is no best model to load"
+        message = f'`load_best_model_at_end` has no effect, because `{strategy(config).name}` is "no"'
         yield Finding(of(config, "load_best_model_at_end"), message, related=(strategy(config),))
 
 
 @rule(
     "HFT066",
-    "interval-unused",
+    "unused-step-interval",
     WARNING,
+    old_names=("interval-unused",),
     kinds=KINDS,
     bad="output_dir: out\nsave_strategy: epoch\nsave_steps: 500\n",
     good="output_dir: out\nsave_strategy: steps\nsave_steps: 500\n",
     example={"at": "/save_steps"},
 )
 def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
-    """`save_steps`, `eval_steps` or `logging_steps` is given, and its strategy does not count steps.
+    """`save_steps`, `eval_steps` or `logging_steps` is ignored, because its strategy is not "steps".
 
-    With `save_strategy: epoch` a checkpoint comes at the end of each epoch, whatever `save_steps` says.
+    With `save_strategy: epoch` a checkpoint is saved at the end of each epoch, whatever the value of `save_steps`.
 
-    Fix: set the strategy to steps, or leave the number out.
+    Fix: set the strategy to "steps", or remove the number.
 
     Source: transformers 5.23.0 trainer_callback.py:560-620.
     """
@@ -195,44 +203,46 @@ def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
         ("save_steps", args["save_strategy"], "save_strategy"),
     ):
         if unit in ("no", "epoch", "best") and args.given.get(name) and key in config.values:
-            yield Finding(of(config, name), f"{name} has no effect: {key} is {shown(unit)}", related=(config.setting(key),))
+            yield Finding(of(config, name), f"`{name}` is ignored, because `{key}` is {shown(unit)}", related=(config.setting(key),))
 
 
 @rule(
     "HFT067",
-    "pinning-needed",
+    "non-blocking-without-pinned-memory",
     WARNING,
+    old_names=("pinning-needed",),
     kinds=KINDS,
     bad="output_dir: out\ndataloader_pin_memory: false\naccelerator_config: {non_blocking: true}\n",
     good="output_dir: out\naccelerator_config: {non_blocking: true}\n",
     example={"at": "/accelerator_config/non_blocking"},
 )
 def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
-    """`accelerator_config.non_blocking` needs pinned memory, and `dataloader_pin_memory` is off.
+    """`accelerator_config.non_blocking` requires pinned memory, and `dataloader_pin_memory` is off.
 
-    Batches are then copied to the GPU in the ordinary way, which waits.
+    Batches are then copied to the GPU synchronously.
 
-    Fix: leave `dataloader_pin_memory` on.
+    Fix: set `dataloader_pin_memory: true`, or remove it.
 
     Source: transformers 5.23.0 trainer.py:842-846.
     """
     if config.accelerator.get("non_blocking") and not config.arguments["dataloader_pin_memory"]:
         setting = config.setting("accelerator_config", "non_blocking")
-        message = "non_blocking needs pinned memory, and dataloader_pin_memory is off"
+        message = "`non_blocking` has no effect, because `dataloader_pin_memory` is off"
         yield Finding(setting, message, related=(of(config, "dataloader_pin_memory"),))
 
 
 @rule(
     "HFT068",
-    "per-gpu-size-wins",
+    "overridden-per-device-batch-size",
     WARNING,
+    old_names=("per-gpu-size-wins",),
     kinds=KINDS,
     bad="output_dir: out\nper_gpu_train_batch_size: 4\nper_device_train_batch_size: 8\n",
     good="output_dir: out\nper_device_train_batch_size: 8\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/per_device_train_batch_size"},
 )
 def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
-    """The old `per_gpu_train_batch_size` wins over `per_device_train_batch_size`.
+    """The deprecated `per_gpu_train_batch_size` overrides `per_device_train_batch_size`.
 
     Fix: keep `per_device_train_batch_size`; 5.0.0 removed the old name.
 
@@ -242,4 +252,4 @@ def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
     for part in ("train", "eval"):
         old, new = f"per_gpu_{part}_batch_size", f"per_device_{part}_batch_size"
         if given.get(old) and new in config.values and number(given[old]) and given[old] != config.values[new]:
-            yield Finding(config.setting(new), f"{new} has no effect beside {old} {given[old]}", related=(config.setting(old),))
+            yield Finding(config.setting(new), f"`{new}` is overridden by `{old}` ({given[old]})", related=(config.setting(old),))

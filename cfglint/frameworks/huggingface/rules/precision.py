@@ -1,4 +1,4 @@
-"""Half precision: what excludes what."""
+"""Half precision: incompatible settings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ APEX_UNTIL = (5,)
 
 @rule(
     "PRC200",
-    "two-half-precisions",
+    "fp16-with-bf16",
     ERROR,
+    old_names=("two-half-precisions",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True, but not both",
@@ -27,24 +28,25 @@ APEX_UNTIL = (5,)
     example={"at": "/fp16"},
 )
 def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
-    """`fp16` and `bf16` are both on.
+    """`fp16` and `bf16` are both enabled.
 
-    A quoted "false" is on too.
+    The string "false" counts as enabled too.
 
     Run-time error: `ValueError: At most one of fp16 and bf16 can be True, but not both`.
 
-    Fix: turn one off; bf16 on Ampere GPUs and newer.
+    Fix: disable one of them; use bf16 on Ampere GPUs and newer.
 
     Source: transformers 5.23.0 training_args.py:1784.
     """
     if config.arguments["fp16"] and config.arguments["bf16"]:
-        yield Finding(of(config, "fp16"), "fp16 and bf16 are both on", related=(of(config, "bf16"),))
+        yield Finding(of(config, "fp16"), "`fp16` is incompatible with `bf16`; enable only one of them", related=(of(config, "bf16"),))
 
 
 @rule(
     "PRC201",
-    "two-half-evaluations",
+    "fp16-eval-with-bf16-eval",
     ERROR,
+    old_names=("two-half-evaluations",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True for full eval, but not both",
@@ -53,16 +55,17 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/fp16_full_eval"},
 )
 def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
-    """`fp16_full_eval` and `bf16_full_eval` are both on.
+    """`fp16_full_eval` and `bf16_full_eval` are both enabled.
 
     Run-time error: `ValueError: At most one of fp16 and bf16 can be True for full eval, but not both`.
 
-    Fix: turn one off.
+    Fix: disable one of them.
 
     Source: transformers 5.23.0 training_args.py:1787.
     """
     if config.arguments["fp16_full_eval"] and config.arguments["bf16_full_eval"]:
-        yield Finding(of(config, "fp16_full_eval"), "both full evaluations are on", related=(of(config, "bf16_full_eval"),))
+        message = "`fp16_full_eval` is incompatible with `bf16_full_eval`; enable only one of them"
+        yield Finding(of(config, "fp16_full_eval"), message, related=(of(config, "bf16_full_eval"),))
 
 
 @rule(
@@ -77,11 +80,11 @@ def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
     example={"target": {"transformers": "4.42.4"}, "at": "/half_precision_backend"},
 )
 def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
-    """apex knows no bf16.
+    """apex does not support bf16.
 
     Run-time error: ``ValueError: `--half_precision_backend apex`: GPU bf16 is not supported by apex.``
 
-    Fix: leave `half_precision_backend` (and `fp16_backend`) out; 5.0.0 removed both.
+    Fix: remove `half_precision_backend` (and `fp16_backend`); both were removed in 5.0.0.
 
     Source: transformers 4.42.4 training_args.py:1616, 4.57.6 training_args.py:1757.
     """
@@ -91,4 +94,4 @@ def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
     old = args["fp16_backend"]
     name = "fp16_backend" if old and old != "auto" else "half_precision_backend"
     if args[name] == "apex":
-        yield Finding(of(config, name), "apex knows no bf16", related=(of(config, "bf16"),))
+        yield Finding(of(config, name), f"`{name}` apex does not support bf16", related=(of(config, "bf16"),))

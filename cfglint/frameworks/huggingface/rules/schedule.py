@@ -20,8 +20,8 @@ NAMED_REFUSAL = (4, 42)
 ONE_REFUSED_UNTIL = (4, 44)
 FLOATS_TAKEN = (5,)
 SAYS_VALUE = (5, 23)
-STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got its shapes here too
-INVERSE_SQRT_LISTENS = (5, 4)
+STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
+INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
 RATIO_GONE = (5, 15)
 ZERO_IS_ONE = (4, 49)
 COMMON = ("last_epoch",)
@@ -75,7 +75,7 @@ BUILDERS = {
 }
 DIVIDED = "unsupported operand type(s) for /: '{}' and 'float'"
 COMPARED = "'>' not supported between instances of 'float' and '{}'"
-# Arguments that are reckoned with at once: the operation that fails with a value of another type.
+# Arguments used in arithmetic at once: the operation that fails with a value of another type.
 NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "cosine_with_min_lr": (("min_lr", DIVIDED),),
     "cosine_warmup_with_min_lr": (("min_lr", DIVIDED),),
@@ -83,7 +83,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
     "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
 }
-FAR_MORE = 4  # times the training batch, from which an evaluation batch is worth a word: without gradients it takes less memory
+FAR_MORE = 4  # times the training batch from which an evaluation batch is reported: without gradients it needs less memory per sample
 SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
@@ -92,8 +92,9 @@ WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 @rule(
     "STP001",
-    "warmup-steps-value",
+    "invalid-warmup-steps",
     ERROR,
+    old_names=("warmup-steps-value",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nwarmup_steps: -1\n",
@@ -101,40 +102,42 @@ WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
     example={"at": "/warmup_steps"},
 )
 def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_steps` is no number that the release takes.
+    """`warmup_steps` is not a number that the release accepts.
 
-    5.x takes numbers from 0 on, below 1 a share of the run. 4.44 to 4.57 take whole numbers from 0 on, 4.42 and 4.43
-    not even 1.
+    5.x accepts numbers >= 0; below 1 they are a ratio of the total steps. 4.44 to 4.57 accept integers >= 0; 4.42 and 4.43
+    accept 0 and integers > 1.
 
     Run-time error: `ValueError: Got warmup_steps = -1, Expected value warmup_steps >= 0`, `ValueError: warmup_steps
     must be an integer or a float`, `ValueError: warmup_steps must be of type int and must be 0 or a positive integer.`,
     `ValueError: warmup_steps must be either 0 or > 1`.
 
-    Fix: a number of steps; on 4.x a share is `warmup_ratio`.
+    Fix: use a number of steps; on 4.x a ratio is set with `warmup_ratio`.
 
     Source: transformers 5.23.0 training_args.py:1800, 4.57.6 training_args.py:1913, 4.42.4 training_args.py:1783.
     """
     value, version = config.arguments["warmup_steps"], config.version
     if version < NAMED_REFUSAL:
         return
-    text = ""
+    text, required = "", "a number >= 0"
     if version >= FLOATS_TAKEN:
         if number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
     elif version >= ONE_REFUSED_UNTIL:
+        required = "an integer >= 0"
         text = "warmup_steps must be of type int and must be 0 or a positive integer." if not isinstance(value, int) or value < 0 else ""
     elif not isinstance(value, int) or value < 0 or value == 1:
-        text = "warmup_steps must be either 0 or > 1"
+        text, required = "warmup_steps must be either 0 or > 1", "0 or an integer > 1"
     if text:
-        message = f"warmup_steps is {shown(value)}, which this release does not take"
+        message = f"`warmup_steps` is {shown(value)}; it must be {required}"
         yield Finding(of(config, "warmup_steps"), message, exception=f"ValueError: {text}")
 
 
 @rule(
     "STP002",
-    "warmup-ratio-range",
+    "warmup-ratio-out-of-range",
     ERROR,
+    old_names=("warmup-ratio-range",),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: warmup_ratio must lie in range [0,1]",
@@ -143,23 +146,24 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     example={"target": {"transformers": "4.42.4"}, "at": "/warmup_ratio"},
 )
 def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_ratio` is no share between 0 and 1.
+    """`warmup_ratio` is not between 0 and 1.
 
     Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`.
 
-    Fix: a share such as 0.03; steps are `warmup_steps`.
+    Fix: use a ratio such as 0.03; a number of steps is set with `warmup_steps`.
 
     Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
     """
     value = config.arguments["warmup_ratio"]
     if config.version < FLOATS_TAKEN and number(value) and not 0 <= value <= 1:
-        yield Finding(of(config, "warmup_ratio"), f"warmup_ratio is {value}, no share between 0 and 1")
+        yield Finding(of(config, "warmup_ratio"), f"`warmup_ratio` is {value}; it must be between 0 and 1")
 
 
 @rule(
     "STP003",
-    "scheduler-arguments",
+    "invalid-scheduler-arguments",
     ERROR,
+    old_names=("scheduler-arguments",),
     kinds=KINDS,
     fails_at="first-step",
     bad="output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
@@ -167,17 +171,17 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/lr_scheduler_kwargs/min_lr"},
 )
 def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    """`lr_scheduler_kwargs` does not fit the schedule.
+    """`lr_scheduler_kwargs` is not valid for the schedule.
 
-    Each schedule has its own arguments; `cosine_with_min_lr` needs exactly one of `min_lr` and `min_lr_rate`,
-    `warmup_stable_decay` needs `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
-    `constant_with_warmup` take none and ignore what is given.
+    Each schedule has its own arguments; `cosine_with_min_lr` requires exactly one of `min_lr` and `min_lr_rate`,
+    `warmup_stable_decay` requires `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
+    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`.
 
     Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
     ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
     get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
 
-    Fix: the arguments of the schedule that is named.
+    Fix: use the arguments of the schedule in `lr_scheduler_type`.
 
     Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556.
     """
@@ -187,13 +191,13 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     known = choices("lr_scheduler_type", config.version)[1]
     if not config.whole or kind not in known or (launch is not None and "scheduler" in launch.written):
         return
-    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_LISTENS):
+    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
     when = "first-step" if config.version >= FLOATS_TAKEN else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
-        yield Finding(setting, f"lr_scheduler_kwargs is {shown(given)}, no mapping", exception=text, fails_at=when)
+        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, fails_at=when)
         return
     keywords: dict[Any, Any] = given or {}
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
@@ -201,7 +205,10 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if key in OWN or key not in taken:
             text = "got multiple values for keyword argument" if key in OWN else "got an unexpected keyword argument"
             place = config.setting("lr_scheduler_kwargs", key)
-            message = f"{kind} takes no {key}; it takes {', '.join(taken)}"
+            if key in OWN:
+                message = f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
+            else:
+                message = f"schedule {kind} has no parameter `{key}` (valid: {', '.join(taken)})"
             yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
@@ -209,7 +216,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             text = f"TypeError: {operation.format(type(value).__name__)}"
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
-            yield Finding(place, f"{key} is {described(value)}, no number", exception=text, fails_at=when, fix=fix, consumer_only=True)
+            message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
+            yield Finding(place, message, exception=text, fails_at=when, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
         yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
@@ -220,9 +228,10 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
         count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
         if count == 0:
             text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
-            yield f"{kind} needs min_lr or min_lr_rate", text
+            yield f"schedule {kind} requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
         elif count == 2:
-            yield f"{kind} takes one of min_lr and min_lr_rate", "ValueError: Only one of min_lr or min_lr_rate should be set"
+            message = f"schedule {kind} accepts only one of `min_lr` and `min_lr_rate`"
+            yield message, "ValueError: Only one of min_lr or min_lr_rate should be set"
     elif kind == "warmup_stable_decay":
         modern = config.version >= STABLE_STEPS_OPTIONAL
         needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
@@ -230,21 +239,25 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
         if missing:
             names = " and ".join(map(repr, missing))
             count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
-            yield f"{kind} needs {', '.join(missing)} in lr_scheduler_kwargs", f"TypeError: get_wsd_schedule() missing {count_}: {names}"
+            message = f"schedule {kind} requires {' and '.join(f'`{key}`' for key in missing)} in `lr_scheduler_kwargs`"
+            yield message, f"TypeError: get_wsd_schedule() missing {count_}: {names}"
         for key in SHAPE_KEYS:
             if modern and key in given and given[key] not in SHAPES:
                 label = key.replace("_", " ")
-                yield f"{key} is {shown(given[key])}, none of {', '.join(SHAPES)}", f"ValueError: Unknown {label}: {given[key]}"
+                message = f"`lr_scheduler_kwargs.{key}` is {shown(given[key])}; it must be one of {', '.join(SHAPES)}"
+                yield message, f"ValueError: Unknown {label}: {given[key]}"
     elif kind == "polynomial":
         rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
         if number(rate) and number(end) and not rate > end:
-            yield f"the rate {rate} is not above its end {end}", f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
+            message = f"`learning_rate` is {rate}; schedule polynomial requires it to be greater than `lr_end` ({end})"
+            yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
     elif kind in ("reduce_lr_on_plateau", "greedy"):
         factor = given.get("factor", 0.1)
         if number(factor) and factor >= 1:
-            yield f"factor is {factor}, and a rate is only lowered by one below 1", "ValueError: Factor should be < 1.0."
+            yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."
         if given.get("mode", "min") not in ("min", "max"):
-            yield f"mode is {shown(given['mode'])}, neither min nor max", f"ValueError: mode {given['mode']} is unknown!"
+            message = f"`lr_scheduler_kwargs.mode` is {shown(given['mode'])}; it must be min or max"
+            yield message, f"ValueError: mode {given['mode']} is unknown!"
 
 
 @rule(
@@ -257,9 +270,9 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
     example={"at": "/warmup_steps"},
 )
 def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
-    """The run is over before warm-up is: the learning rate never gets to what is written.
+    """Warm-up is longer than the run, so the learning rate never reaches its peak.
 
-    Fix: fewer warm-up steps, or a share of the run.
+    Fix: use fewer warm-up steps, or a ratio.
 
     Source: transformers 5.23.0 training_args.py:2154, optimization.py:118.
     """
@@ -268,46 +281,48 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         return
     run = steps(config)
     if run.total and run.warmup and run.warmup >= run.total:
-        yield Finding(of(config, "warmup_steps"), f"warm-up takes {run.warmup} steps, and the run has {run.total}")
+        yield Finding(of(config, "warmup_steps"), f"`warmup_steps` is {run.warmup}, but the run has only {run.total} steps")
 
 
 @rule(
     "STP005",
-    "epochs-overridden",
+    "overridden-epochs",
     WARNING,
+    old_names=("epochs-overridden",),
     kinds=KINDS,
     bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
     good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
     example={"at": "/num_train_epochs"},
 )
 def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
-    """`max_steps` is set, so `num_train_epochs` has no effect.
+    """`num_train_epochs` is overridden by `max_steps`.
 
-    Fix: keep the one that is meant; `max_steps: -1` leaves the length to the epochs.
+    Fix: remove one of them; with `max_steps: -1` the epochs determine the length.
 
     Source: transformers 5.23.0 trainer.py:2500-2532.
     """
     limit = config.arguments["max_steps"]
     if "num_train_epochs" in config.arguments and number(limit) and limit > 0:
         related = (of(config, "max_steps"),)
-        yield Finding(of(config, "num_train_epochs"), f"num_train_epochs has no effect: max_steps is {limit}", related=related)
+        yield Finding(of(config, "num_train_epochs"), f"`num_train_epochs` is overridden by `max_steps` ({limit})", related=related)
 
 
 @rule(
     "STP006",
-    "interval-beyond-run",
+    "interval-longer-than-run",
     WARNING,
+    old_names=("interval-beyond-run",),
     kinds=KINDS,
     bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
     example={"target": {"transformers": "5.3.0"}, "at": "/eval_steps"},
 )
 def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
-    """The run ends before its first evaluation, or before its first log line.
+    """The run ends before its first evaluation or its first log entry.
 
-    From 5.4.0 on the last step is evaluated all the same; the last step is always saved.
+    From 5.4.0 on the last step is always evaluated; the last step is always saved.
 
-    Fix: a shorter interval, or a share of the run such as 0.1.
+    Fix: use a shorter interval, or a ratio such as 0.1.
 
     Source: transformers 5.3.0 trainer_callback.py:575-601, 5.23.0 trainer_callback.py:584-604.
     """
@@ -315,43 +330,44 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
     if not total:
         return
     args = config.arguments
-    looked_at = [("logging_steps", args["logging_strategy"], "a log line")]
+    intervals = [("logging_steps", args["logging_strategy"], "nothing is logged")]
     if config.version < (5, 4):
-        looked_at.append(("eval_steps", args.eval_strategy, "an evaluation"))
-    for name, unit, what in looked_at:
+        intervals.append(("eval_steps", args.eval_strategy, "nothing is evaluated"))
+    for name, unit, consequence in intervals:
         every = args[name]
         if unit == "steps" and name in args and number(every) and every > total:
-            yield Finding(of(config, name), f"the run has {total} steps, and {what} comes every {every}")
+            yield Finding(of(config, name), f"`{name}` is {every}, but the run has only {total} steps, so {consequence}")
 
 
 @rule(
     "STP007",
-    "hardly-any-steps",
+    "no-training-steps",
     WARNING,
+    old_names=("hardly-any-steps",),
     kinds=KINDS,
     bad="output_dir: out\nmax_steps: 0\n",
     good="output_dir: out\nmax_steps: -1\n",
     example={"at": "/max_steps"},
 )
 def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
-    """The run takes no step, or one.
+    """The run trains for one step or none.
 
     `max_steps: 0` means "unset" up to 4.48 and ends the run after one step since 4.49. `num_train_epochs` of 0 or less
-    trains nothing, and a negative `gradient_accumulation_steps` is taken without a word.
+    trains nothing, and a negative `gradient_accumulation_steps` is silently accepted.
 
-    Fix: `max_steps: -1` leaves the length to the epochs.
+    Fix: with `max_steps: -1` the epochs determine the length.
 
     Source: transformers 5.23.0 trainer.py:2500-2545, 4.49.0 trainer.py:5213.
     """
     args = config.arguments
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if type(limit) is int and limit == 0 and config.version >= ZERO_IS_ONE:
-        yield Finding(of(config, "max_steps"), "max_steps of 0 ends the run after one step; -1 leaves the length to the epochs")
+        yield Finding(of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step; use -1 for no limit")
     if number(epochs) and epochs <= 0 and number(limit) and limit < 0:
-        yield Finding(of(config, "num_train_epochs"), f"num_train_epochs is {epochs}: no step is taken")
+        yield Finding(of(config, "num_train_epochs"), f"`num_train_epochs` is {epochs}, so no training step runs")
     accumulation = accumulation_steps(config)
     if number(accumulation.value) and accumulation.value < 0:
-        yield Finding(accumulation, f"{ACCUMULATION} is {accumulation.value}, which is taken without a word and trains nothing of use")
+        yield Finding(accumulation, f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer silently accepts it")
 
 
 @rule(
@@ -364,32 +380,33 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/save_steps"},
 )
 def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
-    """`save_steps` of 0 or less saves nothing before the end.
+    """With `save_steps` of 0 or less no checkpoint is saved before the end of the run.
 
-    Fix: a number of steps, or `save_strategy: "no"` where that is meant.
+    Fix: set a number of steps, or set `save_strategy: "no"` if no checkpoints are wanted.
 
     Source: transformers 5.23.0 trainer_callback.py:584-604.
     """
     value = config.arguments["save_steps"]
     if config.arguments["save_strategy"] == "steps" and type(value) in (int, float) and value <= 0:
-        yield Finding(of(config, "save_steps"), f"save_steps is {value}: nothing is saved before the end")
+        yield Finding(of(config, "save_steps"), f"`save_steps` is {value}, so no checkpoint is saved before the end of the run")
 
 
 @rule(
     "STP009",
-    "warmup-twice",
+    "conflicting-warmup",
     WARNING,
+    old_names=("warmup-twice",),
     kinds=KINDS,
     bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
     good="output_dir: out\nwarmup_ratio: 0.1\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/warmup_ratio"},
 )
 def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_steps` and `warmup_ratio` are both set, and one of them has no effect.
+    """`warmup_steps` and `warmup_ratio` are both set, and one overrides the other.
 
-    In 4.x the steps win, in 5.0 to 5.14 the ratio does: an upgrade changes the schedule.
+    In 4.x the steps override the ratio, in 5.0 to 5.14 the ratio overrides the steps, so an upgrade changes the schedule.
 
-    Fix: keep the one that is meant.
+    Fix: remove one of them.
 
     Source: transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489.
     """
@@ -397,51 +414,53 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
     count, ratio = args["warmup_steps"], args["warmup_ratio"]
     if config.version >= RATIO_GONE or not number(count) or not number(ratio) or count <= 0 or ratio <= 0:
         return
-    loser, winner = ("warmup_ratio", "warmup_steps") if config.version < FLOATS_TAKEN else ("warmup_steps", "warmup_ratio")
-    yield Finding(of(config, loser), f"{loser} has no effect beside {winner} {args[winner]}", related=(of(config, winner),))
+    ignored, used = ("warmup_ratio", "warmup_steps") if config.version < FLOATS_TAKEN else ("warmup_steps", "warmup_ratio")
+    yield Finding(of(config, ignored), f"`{ignored}` is overridden by `{used}` ({args[used]})", related=(of(config, used),))
 
 
 @rule(
     "STP010",
-    "warmup-of-one",
+    "float-warmup-of-one-step",
     WARNING,
+    old_names=("warmup-of-one",),
     kinds=KINDS,
     bad="output_dir: out\nwarmup_steps: 1.0\n",
     good="output_dir: out\nwarmup_steps: 1\n",
     example={"at": "/warmup_steps"},
 )
 def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
-    """`warmup_steps: 1.0` is one step, not the whole run.
+    """`warmup_steps: 1.0` is one step, not the entire run.
 
-    Below 1 a float is a share; from 1 on it counts steps, and its fraction is cut.
+    A float below 1 is a ratio of the total steps; from 1 on it counts steps, and its fractional part is dropped.
 
-    Fix: `1` for a step, 0.99 for nearly all of the run.
+    Fix: use `1` for one step, or 0.99 for almost the entire run.
 
     Source: transformers 5.23.0 training_args.py:2158-2160.
     """
     value = config.arguments["warmup_steps"]
     if config.version >= FLOATS_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
-        message = f"warmup_steps of {value} is {count} step{'s' * (count > 1)}; only below 1 is it a share of the run"
+        message = f"`warmup_steps` {value} means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
         yield Finding(of(config, "warmup_steps"), message)
 
 
 @rule(
     "STP011",
-    "schedule-without-warmup",
+    "ignored-warmup",
     WARNING,
+    old_names=("schedule-without-warmup",),
     kinds=KINDS,
     bad="output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
     good="output_dir: out\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 100\n",
     example={"at": "/warmup_steps"},
 )
 def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
-    """The schedule has no warm-up, or takes no arguments, and they are given.
+    """Warm-up or `lr_scheduler_kwargs` are set, but the schedule ignores them.
 
-    `constant`, `reduce_lr_on_plateau` and `greedy` know no warm-up. `constant` and `constant_with_warmup` ignore
+    `constant`, `reduce_lr_on_plateau` and `greedy` have no warm-up. `constant` and `constant_with_warmup` ignore
     `lr_scheduler_kwargs`.
 
-    Fix: `constant_with_warmup`, or leave the key out.
+    Fix: use `constant_with_warmup`, or remove the key.
 
     Source: transformers 5.23.0 optimization.py:1018-1036.
     """
@@ -450,27 +469,30 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
     if kind in WITHOUT_WARMUP:
         for name in ("warmup_steps", "warmup_ratio"):
             if number(args[name]) and args[name] > 0:
-                yield Finding(of(config, name), f"{kind} has no warm-up: {name} has no effect", related=(of(config, "lr_scheduler_type"),))
+                related = (of(config, "lr_scheduler_type"),)
+                yield Finding(of(config, name), f"`{name}` is ignored, because schedule {kind} has no warm-up", related=related)
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
-        yield Finding(of(config, "lr_scheduler_kwargs"), f"{kind} ignores lr_scheduler_kwargs", related=(of(config, "lr_scheduler_type"),))
+        related = (of(config, "lr_scheduler_type"),)
+        yield Finding(of(config, "lr_scheduler_kwargs"), f"`lr_scheduler_kwargs` is ignored by schedule {kind}", related=related)
 
 
 @rule(
     "STP012",
-    "larger-evaluation-batch",
+    "large-evaluation-batch",
     INFO,
+    old_names=("larger-evaluation-batch",),
     kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
     good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",
     example={"at": "/per_device_eval_batch_size"},
 )
 def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
-    """An evaluation takes four times the samples at a time that training does, or more.
+    """The evaluation batch is at least four times the training batch.
 
-    Memory that is enough for training may not be for it, hours into the run: the logits of a large vocabulary
-    are kept for all samples. Left out, `per_device_eval_batch_size` is 8.
+    The first evaluation can then run out of memory, hours into the run: the logits of a large vocabulary
+    are kept for all samples. `per_device_eval_batch_size` defaults to 8.
 
-    Fix: the training size, unless the larger one is known to fit.
+    Fix: use the training batch size, unless the larger one is known to fit.
 
     Source: transformers 5.23.0 training_args.py:1128, 1828-1833.
     """
@@ -480,5 +502,7 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         return
     if evaluation >= FAR_MORE * train:
         related = (of(config, "per_device_train_batch_size"),)
-        message = f"an evaluation takes {evaluation} samples at a time, training {train}"
+        message = (
+            f"`per_device_eval_batch_size` is {evaluation}, much larger than the training batch ({train}); evaluation may run out of memory"
+        )
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related)

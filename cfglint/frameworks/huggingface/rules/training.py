@@ -1,4 +1,4 @@
-"""What a `Trainer` refuses when it is built, and when training begins."""
+"""Values that the `Trainer` rejects when it is built or when training begins."""
 
 from __future__ import annotations
 
@@ -54,13 +54,14 @@ TRACKERS = {  # name: (first release, first release without it)
 SEEDS = 2**32
 LENGTH_NEEDED = (4, 49)
 LOW_RANK = ("galore", "apollo")
-ONLY_ZERO3 = (4, 45)  # auto_find_batch_size excludes any DeepSpeed before, ZeRO-3 from here on
+ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from here on, with any DeepSpeed before
 
 
 @rule(
     "HFT040",
-    "best-checkpoint-metric",
+    "missing-best-checkpoint-metric",
     ERROR,
+    old_names=("best-checkpoint-metric",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy or if "
@@ -70,9 +71,9 @@ ONLY_ZERO3 = (4, 45)  # auto_find_batch_size excludes any DeepSpeed before, ZeRO
     example={"at": "/save_strategy"},
 )
 def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
-    """`save_strategy: best` does not say by which metric.
+    """`save_strategy: best` requires `metric_for_best_model`.
 
-    Only `load_best_model_at_end` and the schedulers that follow evaluations make it the loss by themselves.
+    It defaults to the loss only with `load_best_model_at_end` and with schedules that depend on evaluations.
 
     Run-time error: ``ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy``.
 
@@ -85,15 +86,16 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and config.version >= (4, 47):
         yield Finding(
             of(config, "save_strategy"),
-            "the best checkpoint is to be kept, and metric_for_best_model does not say by what",
+            '`save_strategy` "best" requires `metric_for_best_model`',
             severity=certainty(config, "metric_for_best_model"),
         )
 
 
 @rule(
     "HFT041",
-    "accumulation-twice",
+    "conflicting-accumulation",
     ERROR,
+    old_names=("accumulation-twice",),
     kinds=KINDS,
     fails_at="init",
     raises="ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps` is greater than 1",
@@ -102,9 +104,9 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/num_steps"},
 )
 def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
-    """Accumulation is given to the trainer and to accelerate (`gradient_accumulation_kwargs.num_steps`).
+    """Gradient accumulation is set both for the Trainer and for accelerate (`gradient_accumulation_kwargs.num_steps`).
 
-    With a `gradient_accumulation_steps` of 1, `num_steps` takes its place from 5.0 on.
+    With a `gradient_accumulation_steps` of 1, `num_steps` replaces it from 5.0 on.
 
     Run-time error: ``ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps`
     is greater than 1 in the passed `TrainingArguments` ``.
@@ -117,13 +119,14 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     if "num_steps" in config.accumulation_kwargs and number(own) and own > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         related = (of(config, "gradient_accumulation_steps"),)
-        yield Finding(setting, f"num_steps is set beside gradient_accumulation_steps {own}", related=related)
+        yield Finding(setting, f"`num_steps` is incompatible with `gradient_accumulation_steps` ({own})", related=related)
 
 
 @rule(
     "HFT042",
-    "batch-size-search",
+    "unsupported-batch-size-search",
     ERROR,
+    old_names=("batch-size-search",),
     kinds=KINDS,
     fails_at="init",
     bad={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
@@ -131,7 +134,7 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/auto_find_batch_size"},
 )
 def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
-    """`auto_find_batch_size` does not go with ZeRO-3; before 4.45 with no DeepSpeed and no FSDP at all.
+    """`auto_find_batch_size` is incompatible with ZeRO-3; before 4.45 with all of DeepSpeed and FSDP.
 
     Run-time error: ``ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3.``,
     ``NotImplementedError: `DeepSpeed` doesn't support `auto_find_batch_size`.``
@@ -147,19 +150,20 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
         if wrapper:
             text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
-            yield Finding(setting, f"auto_find_batch_size does not go with {wrapper}", exception=text)
+            yield Finding(setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text)
             return
     launch = config.deepspeed
     section = launch.written.get("zero_optimization") if launch is not None else None
     if isinstance(section, dict) and section.get("stage") == 3:
         text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
-        yield Finding(setting, "auto_find_batch_size does not go with ZeRO-3", exception=text)
+        yield Finding(setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text)
 
 
 @rule(
     "HFT043",
-    "compile-backend",
+    "unknown-compile-backend",
     ERROR,
+    old_names=("compile-backend",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ntorch_compile_backend: inductr\n",
@@ -167,13 +171,13 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/torch_compile_backend"},
 )
 def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
-    """`torch_compile_backend` is no backend that accelerate knows.
+    """`torch_compile_backend` is not a backend that accelerate supports.
 
-    Naming a backend or a mode turns `torch_compile` on.
+    Setting a backend or a mode enables `torch_compile`.
 
     Run-time error: `ValueError: INDUCTR is not a valid DynamoBackend`.
 
-    Fix: inductor is the usual one.
+    Fix: use a supported backend; inductor is the most common one.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:708-742, 1096; transformers 5.23.0 trainer.py:799-805.
     """
@@ -183,10 +187,12 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "torch_compile_backend")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
-        yield Finding(setting, f"torch_compile_backend is {shown(value)}, no name", exception=text)
+        yield Finding(setting, f"`torch_compile_backend` is {shown(value)}, not a string", exception=text)
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
-        yield Finding(setting, f"accelerate knows no compiler {value}", exception=text)
+        yield Finding(
+            setting, f"`torch_compile_backend` is {shown(value)}, which is not a backend that accelerate supports", exception=text
+        )
 
 
 @rule(
@@ -200,11 +206,11 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/report_to"},
 )
 def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
-    """`report_to` names a tracker that the release does not know.
+    """`report_to` names a tracker that the release does not support.
 
     Run-time error: `ValueError: wandbb is not supported, only azure_ml, comet_ml, mlflow, ... are supported.`
 
-    Fix: one of the names in the exception, "none" or "all".
+    Fix: use one of the names in the exception, "none" or "all".
 
     Source: transformers 5.23.0 integrations/integration_utils.py:2643-2679.
     """
@@ -212,7 +218,7 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     for name in config.arguments.trackers:
         if not isinstance(name, str) or name not in known:
             text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."
-            yield Finding(of(config, "report_to"), f"report_to knows no {shown(name)}", exception=text)
+            yield Finding(of(config, "report_to"), f"`report_to` names {shown(name)}, which is not a supported tracker", exception=text)
 
 
 def _within(since: str, until: str, version: Version) -> bool:
@@ -223,8 +229,9 @@ def _within(since: str, until: str, version: Version) -> bool:
 
 @rule(
     "HFT045",
-    "seed-range",
+    "seed-out-of-range",
     ERROR,
+    old_names=("seed-range",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nseed: -1\n",
@@ -232,24 +239,25 @@ def _within(since: str, until: str, version: Version) -> bool:
     example={"at": "/seed"},
 )
 def seed_range(config: TrainerConfig) -> Iterator[Finding]:
-    """`seed` is no number that numpy takes.
+    """`seed` is outside the range that numpy accepts.
 
     Run-time error: `ValueError: Seed must be between 0 and 2**32 - 1`.
 
-    Fix: a number from 0 to 4294967295.
+    Fix: use an integer from 0 to 4294967295.
 
     Source: transformers 5.23.0 trainer_utils.py:191.
     """
     value = config.arguments["seed"]
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
-        yield Finding(of(config, "seed"), f"seed is {value}, outside 0 to {SEEDS - 1}", exception=text)
+        yield Finding(of(config, "seed"), f"`seed` is {value}; it must be between 0 and {SEEDS - 1}", exception=text)
 
 
 @rule(
     "HFT046",
-    "parallelism-in-file",
+    "unsupported-parallelism-config",
     ERROR,
+    old_names=("parallelism-in-file",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
@@ -257,25 +265,26 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/parallelism_config"},
 )
 def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
-    """`parallelism_config` cannot be written in a file: it stays a mapping, and the trainer needs an object.
+    """`parallelism_config` is not supported in a file: it stays a mapping, and the Trainer requires an object.
 
     Run-time error: `AttributeError: 'dict' object has no attribute 'get_device_mesh'`, `... 'cp_enabled'`.
 
-    Fix: give it in code, or in the `parallelism_config` block of the file for `accelerate launch`.
+    Fix: set it in code, or in the `parallelism_config` block of the accelerate config.
 
     Source: transformers 5.23.0 trainer.py:766, accelerate 1.15.0 accelerator.py:476 (from 4.56.0).
     """
     value = config.arguments["parallelism_config"]
     if value is not None:
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
-        message = "parallelism_config from a file stays a mapping, which the trainer cannot use"
+        message = "`parallelism_config` is not supported in a file: the Trainer requires an object, not a mapping"
         yield Finding(config.setting("parallelism_config"), message, exception=text)
 
 
 @rule(
     "HFT047",
-    "no-batches",
+    "too-few-samples",
     ERROR,
+    old_names=("no-batches",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
@@ -283,16 +292,16 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 1, "num_examples": 10, "at": "/dataloader_drop_last"},
 )
 def no_batches(config: TrainerConfig) -> Iterator[Finding]:
-    """The data does not fill one batch, or there is none.
+    """There are fewer training samples than one batch, or none.
 
-    With `dataloader_drop_last`, fewer samples than a batch on each process leave nothing to train on. With
-    `max_steps` the run then starts and takes no step.
+    With `dataloader_drop_last`, a data set that does not fill one batch on each process leaves nothing to train on. With
+    `max_steps` the run then starts, but does not train.
 
     Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a
     length, was -1`, `ValueError: num_samples should be a positive integer value, but got num_samples=0`; up to 4.48
     on one GPU: `TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'` or the like, after no step.
 
-    Fix: a smaller batch, or no `dataloader_drop_last`.
+    Fix: use a smaller batch, or remove `dataloader_drop_last`.
 
     Source: transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254.
     """
@@ -302,7 +311,7 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     if examples == 0:
         if config.arguments["train_sampling_strategy"] in (None, "random") and not config.arguments["group_by_length"]:
             text = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
-            yield Finding(of(config, "per_device_train_batch_size"), "there are no samples", exception=text)
+            yield Finding(of(config, "per_device_train_batch_size"), "the number of training samples is 0", exception=text)
         return
     limit = config.arguments["max_steps"]
     if batches_of_rank(config) != 0 or not number(limit):
@@ -311,18 +320,19 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     size = config.batch.micro_batch
     if config.version >= LENGTH_NEEDED and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
-        message = f"{examples} samples do not fill one batch on each process, and incomplete ones are dropped"
+        message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
         yield Finding(setting, message, related=(size,), exception=text)
     elif config.version < LENGTH_NEEDED and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
-        message = f"{examples} samples do not fill one batch, and incomplete ones are dropped"
+        message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step")
 
 
 @rule(
     "HFT048",
-    "workers-needed",
+    "missing-dataloader-workers",
     ERROR,
+    old_names=("workers-needed",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ndataloader_persistent_workers: true\n",
@@ -330,9 +340,9 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/dataloader_persistent_workers"},
 )
 def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
-    """An option of the data loader is for worker processes, and there are none, or fewer.
+    """An option requires data loader workers, and `dataloader_num_workers` is 0 or negative.
 
-    `dataloader_persistent_workers` and `dataloader_multiprocessing_context` are such options.
+    `dataloader_persistent_workers` and `dataloader_multiprocessing_context` require workers.
 
     Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
     multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
@@ -348,10 +358,10 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
         return
     if workers < 0:
         text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-        yield Finding(of(config, "dataloader_num_workers"), f"dataloader_num_workers is {workers}", exception=text)
+        yield Finding(of(config, "dataloader_num_workers"), f"`dataloader_num_workers` is {workers}; it must be >= 0", exception=text)
         return
     context = args["dataloader_multiprocessing_context"]
-    for name, wanted, text in (
+    for name, enabled, text in (
         ("dataloader_persistent_workers", bool(args["dataloader_persistent_workers"]), "persistent_workers option needs num_workers > 0"),
         (
             "dataloader_multiprocessing_context",
@@ -359,19 +369,21 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0",
         ),
     ):
-        if wanted and workers == 0:
+        if enabled and workers == 0:
             severity = certainty(config, "dataloader_num_workers")
-            message = f"{name} is for worker processes, and dataloader_num_workers is 0"
+            message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
             yield Finding(of(config, name), message, exception=f"ValueError: {text}", severity=severity)
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
-        yield Finding(of(config, "dataloader_multiprocessing_context"), f"no processes are started by {shown(context)}", exception=text)
+        message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"
+        yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text)
 
 
 @rule(
     "HFT049",
-    "prefetch-negative",
+    "negative-prefetch-factor",
     ERROR,
+    old_names=("prefetch-negative",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
@@ -379,24 +391,26 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/dataloader_prefetch_factor"},
 )
 def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
-    """`dataloader_prefetch_factor` is below 0.
+    """`dataloader_prefetch_factor` is negative.
 
     Run-time error: `ValueError: prefetch_factor option should be non-negative`.
 
-    Fix: a number of batches for each worker, 2 by default.
+    Fix: use a number of batches per worker; the default is 2.
 
     Source: torch 2.13 utils/data/dataloader.py.
     """
     value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
     if number(value) and value < 0 and number(workers) and workers > 0:
         text = "ValueError: prefetch_factor option should be non-negative"
-        yield Finding(of(config, "dataloader_prefetch_factor"), f"dataloader_prefetch_factor is {value}", exception=text)
+        message = f"`dataloader_prefetch_factor` is {value}; it must be >= 0"
+        yield Finding(of(config, "dataloader_prefetch_factor"), message, exception=text)
 
 
 @rule(
     "HFT050",
-    "optimizer-range",
+    "optimizer-value-out-of-range",
     ERROR,
+    old_names=("optimizer-range",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nadam_beta2: 1.0\n",
@@ -404,15 +418,15 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/adam_beta2"},
 )
 def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
-    """A value lies outside what the optimizer takes.
+    """A value is outside the range that the optimizer accepts.
 
-    `learning_rate` and `adam_epsilon` are not negative, the betas are at least 0 and below 1. AdamW of torch also
-    wants both betas as floats: write `0.0`, not `0`.
+    `learning_rate` and `adam_epsilon` must not be negative, the betas must be at least 0 and below 1. torch's AdamW also
+    requires both betas to be floats: write `0.0`, not `0`.
 
     Run-time error: `ValueError: Invalid learning rate: -1`, `ValueError: Invalid beta parameter at index 1: 1.0`,
     `ValueError: Invalid epsilon value: -1`, `ValueError: betas must be either both floats or both Tensors`.
 
-    Fix: a value in the range. Where a DeepSpeed file brings its own optimizer these fields are only compared.
+    Fix: use a value in the range. Where the DeepSpeed config has an optimizer, these fields are only compared with it.
 
     Source: torch 2.13 optim/adam.py:58-72.
     """
@@ -422,26 +436,28 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     optimizer = args.optimizer
     rate = args["learning_rate"]
     if number(rate) and not rate >= 0 and optimizer != "adafactor":  # NaN too
-        yield Finding(of(config, "learning_rate"), f"learning_rate is {rate}", exception=f"ValueError: Invalid learning rate: {rate}")
+        text = f"ValueError: Invalid learning rate: {rate}"
+        yield Finding(of(config, "learning_rate"), f"`learning_rate` is {rate}; it must be >= 0", exception=text)
     if optimizer not in ADAMS:
         return
     if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
-        yield Finding(of(config, "adam_epsilon"), f"adam_epsilon is {args['adam_epsilon']}", exception=text)
+        yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0", exception=text)
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
         value = args[name]
         if number(value) and not 0 <= value < 1:
             text = f"ValueError: Invalid beta parameter at index {index}: {value}"
-            yield Finding(of(config, name), f"{name} is {value}, not at least 0 and below 1", exception=text)
+            yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text)
         elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
             text = "ValueError: betas must be either both floats or both Tensors"
-            yield Finding(of(config, name), f"{name} is {shown(value)}, no float: write {float(value)}", exception=text)
+            yield Finding(of(config, name), f"`{name}` is {shown(value)}, not a float; write {float(value)}", exception=text)
 
 
 @rule(
     "HFT051",
-    "optimizer-arguments",
+    "invalid-optim-args",
     ERROR,
+    old_names=("optimizer-arguments",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\noptim_args: momentum\n",
@@ -449,11 +465,11 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/optim_args"},
 )
 def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    """`optim_args` is no list of `name=value`.
+    """`optim_args` is not a list of `name=value` pairs.
 
     Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
 
-    Fix: `name=value`, several with commas between them.
+    Fix: write `name=value` pairs, separated by commas.
 
     Source: transformers 5.23.0 trainer_optimizer.py:65-73.
     """
@@ -465,14 +481,15 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if count != 1:
             found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
             text = f"ValueError: {found}"
-            yield Finding(of(config, "optim_args"), f"optim_args holds {part!r}, not name=value", exception=text)
+            yield Finding(of(config, "optim_args"), f"`optim_args` contains {shown(part)}, which is not name=value", exception=text)
             return
 
 
 @rule(
     "HFT052",
-    "target-modules",
+    "missing-target-modules",
     ERROR,
+    old_names=("target-modules",),
     kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\noptim: galore_adamw\n",
@@ -480,13 +497,13 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/optim"},
 )
 def target_modules(config: TrainerConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO need to know which modules they project; the layer-wise ones take no accumulation.
+    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP.
 
     Run-time error: ``ValueError: You need to define `optim_target_modules` to use galore_adamw optimizers``,
     `ValueError: Layerwise galore_adamw_layerwise does not support gradient accumulation!`, `NotImplementedError:
     Layer-wise galore_adamw_layerwise does not support DDP at this time`.
 
-    Fix: set `optim_target_modules`, "all-linear" for all.
+    Fix: set `optim_target_modules`, for example "all-linear".
 
     Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
     """
@@ -496,21 +513,23 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "optim")
     if optimizer.endswith("layerwise") and config.launched:
         text = f"NotImplementedError: Layer-wise {optimizer} does not support DDP at this time"
-        yield Finding(setting, f"{optimizer} does not work in several processes", exception=text)
+        yield Finding(setting, f"`optim` {optimizer} does not support multiple processes (DDP)", exception=text)
     if config.arguments["optim_target_modules"] is None:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
         severity = certainty(config, "optim_target_modules")
-        yield Finding(setting, f"{optimizer} needs optim_target_modules", exception=text, severity=severity)
+        yield Finding(setting, f"`optim` {optimizer} requires `optim_target_modules`", exception=text, severity=severity)
     accumulation = accumulation_steps(config).value
     if optimizer.endswith("layerwise") and accumulation != 1:
         text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
-        yield Finding(setting, f"{optimizer} takes no accumulation, and it is {shown(accumulation)}", exception=text)
+        message = f"`optim` {optimizer} does not support gradient accumulation, which is {shown(accumulation)}"
+        yield Finding(setting, message, exception=text)
 
 
 @rule(
     "HFT053",
-    "noise-negative",
+    "negative-noise-alpha",
     ERROR,
+    old_names=("noise-negative",),
     kinds=KINDS,
     fails_at="first-step",
     bad="output_dir: out\nneftune_noise_alpha: -5\n",
@@ -518,24 +537,25 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     example={"at": "/neftune_noise_alpha"},
 )
 def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
-    """`neftune_noise_alpha` is below 0.
+    """`neftune_noise_alpha` is negative.
 
     Run-time error: `RuntimeError: uniform_ expects to return a [from, to) range, but found from=0.25 > to=-0.25`.
 
-    Fix: a positive number, or leave the key out.
+    Fix: use a positive number, or remove the key.
 
     Source: transformers 5.23.0 integrations/neftune.py:49.
     """
     value = config.arguments["neftune_noise_alpha"]
     if number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
-        yield Finding(of(config, "neftune_noise_alpha"), f"neftune_noise_alpha is {value}: noise has no negative width", exception=text)
+        yield Finding(of(config, "neftune_noise_alpha"), f"`neftune_noise_alpha` is {value}; it must be >= 0", exception=text)
 
 
 @rule(
     "HFT054",
-    "deepspeed-neither",
+    "invalid-deepspeed-value",
     ERROR,
+    old_names=("deepspeed-neither",),
     kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlocal_rank: 0\ndeepspeed: true\n",
@@ -543,12 +563,12 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/deepspeed"},
 )
 def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
-    """`deepspeed` is neither a mapping nor the name of a file.
+    """`deepspeed` is neither a mapping nor a file name.
 
     Run-time error: `OSError: [Errno 9] Bad file descriptor`, `TypeError: stat: path should be string, bytes,
     os.PathLike or integer, not list`.
 
-    Fix: the path of a DeepSpeed JSON file, or its contents as a mapping.
+    Fix: use the path of a DeepSpeed JSON file, or its contents as a mapping.
 
     Source: accelerate 1.15.0 utils/deepspeed.py:136-158.
     """
@@ -557,4 +577,4 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         if isinstance(value, int):
             text = "OSError: [Errno 9] Bad file descriptor"
-        yield Finding(of(config, "deepspeed"), f"deepspeed is {shown(value)}, neither a mapping nor a file's name", exception=text)
+        yield Finding(of(config, "deepspeed"), f"`deepspeed` is {shown(value)}; it must be a mapping or a file name", exception=text)

@@ -1,10 +1,10 @@
-"""Values of a type that the trainer stumbles over, or takes for something else."""
+"""Values of a type that the Trainer fails on or interprets differently."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.huggingface.field_operations import stumbles
+from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
 
 TYPE_CHECKING = False
@@ -22,8 +22,9 @@ FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
 
 @rule(
     "TYP200",
-    "uncoerced-value",
+    "string-for-number",
     ERROR,
+    old_names=("uncoerced-value",),
     kinds=KINDS,
     fails_at="init",
     bad='output_dir: out\nmax_steps: "100"\n',
@@ -31,54 +32,81 @@ FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
     fixed="output_dir: out\nmax_steps: 100\n",
     example={"at": "/max_steps"},
 )
-def wrong_type(config: TrainerConfig) -> Iterator[Finding]:
-    """A value has a type that the trainer cannot work with.
+def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
+    """A value has a type that the Trainer fails on, usually a string where a number is required.
 
-    `HfArgumentParser` coerces nothing that comes from a file: a string stays a string, a null stays null,
-    and the first operation on it raises, which may be minutes later, once the model is loaded. The usual
-    cause is a number in quotes, or one that YAML 1.1 does not read as a number: `1e-5` is text, `1.0e-5` is
+    `HfArgumentParser` does not convert the values of a file: a string stays a string, a null stays null,
+    and the first operation on it raises, possibly minutes later, when the model is loaded. The usual
+    cause is a number in quotes, or one that YAML 1.1 parses as a string: `1e-5` is a string, `1.0e-5` is
     a number.
 
     Run-time error: `TypeError: '<=' not supported between instances of 'float' and 'str'` (learning_rate),
     `TypeError: must be real number, not str` (num_train_epochs), `TypeError: '>' not supported between
     instances of 'str' and 'int'` (max_steps, save_steps), `AttributeError: 'int' object has no attribute 'endswith'`.
 
-    TRL's parser casts text to the field's type, so the same file may work there.
+    TRL's parser casts strings to the field's type, so the same file may work there.
 
-    Fix: write the number without quotes, with a point before the exponent.
+    Fix: write the number without quotes, with a decimal point before the exponent.
 
-    Source: the operation that fails is named in the message; transformers 5.23.0 hf_argparser.py:372-384
-    passes values on as they are.
+    Source: the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384
+    passes values on unchanged.
     """
     if not config.whole:
         return
-    for stumble in stumbles(config):
-        setting = of(config, stumble.field)
-        if stumble.field == config.arguments.written(stumble.field) or setting.written:
-            casts = "" if config.facts.declared or not isinstance(setting.value, str) else " (TRL's parser would cast it)"
+    for failure in type_failures(config):
+        setting = of(config, failure.field)
+        if failure.field == config.arguments.written(failure.field) or setting.written:
             yield Finding(
                 setting,
-                f"{setting.name} is {described(setting.value)}: {stumble.exception}{casts}",
-                exception=stumble.text,
-                fails_at=stumble.fails_at,
+                f"`{setting.name}` is {described(setting.value)}{required(setting.value, config.arguments.kind_of(setting.name))}",
+                exception=failure.text,
+                fails_at=failure.fails_at,
                 fix=spelled_as_number(setting, config.arguments.kind_of(setting.name)),
                 consumer_only=True,
             )
 
 
 def described(value: Any) -> str:
-    """A value and, where it looks like a number, what it really is."""
+    """A value with its type, where its spelling could hide that."""
     if isinstance(value, str):
-        return f"the text {value!r}"
+        return f"the string {shown(value)}"
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "a mapping"
     return shown(value)
 
 
-def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
-    """The number that a text spells, written as one; YAML 1.1 wants a point and a sign in an exponent.
+def required(value: Any, kind: str) -> str:
+    """The end of the message: what the field requires, and for a YAML 1.1 string why it is not a number."""
+    if kind not in NUMERIC or type(value) is int or (kind == "float" and isinstance(value, float)):
+        return ", which the Trainer does not accept"
+    if isinstance(value, str) and unpointed_exponent(value):
+        return f", not a number: YAML 1.1 requires a decimal point ({pointed(value)})"
+    return ", not an integer" if kind == "int" else ", not a number"
 
-    `kind` is the type of the field in the words of `FIELDS`.
+
+def pointed(text: str) -> str:
+    """A number with an exponent as YAML 1.1 requires it: `2e-5` becomes `2.0e-5`, `1.0e6` becomes `1.0e+6`."""
+    digits, _, exponent = text.strip().lower().partition("e")
+    return f"{digits if '.' in digits else digits + '.0'}e{exponent if exponent[:1] in '+-' else '+' + exponent}"
+
+
+def unpointed_exponent(text: str) -> bool:
+    """Whether a string is a number to Python but not to YAML 1.1, for lack of a decimal point or of the exponent's sign."""
+    from cfglint.source.numbers import is_yaml_float
+
+    if "e" not in text.lower() or is_yaml_float(text):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
+    """The fix that replaces a string by the number that it spells.
+
+    `kind` is the type of the field as in `FIELDS`.
     """
     from math import isfinite
 
@@ -101,18 +129,19 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
 
 @rule(
     "TYP201",
-    "text-for-boolean",
+    "string-for-boolean",
     WARNING,
+    old_names=("text-for-boolean",),
     kinds=KINDS,
     bad='output_dir: out\nbf16: "false"\n',
     good="output_dir: out\nbf16: false\n",
     fixed="output_dir: out\nbf16: false\n",
     example={"at": "/bf16"},
 )
-def text_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
-    """A text stands where a boolean belongs, and every text but the empty one counts as true.
+def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
+    """A string is set where a boolean is required, and every non-empty string counts as true.
 
-    `bf16: "false"` turns bf16 on, without a word.
+    `bf16: "false"` silently enables bf16.
 
     Fix: write true or false without quotes.
 
@@ -122,33 +151,34 @@ def text_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
 
     for name, value in config.arguments.given.items():
         if isinstance(value, str) and config.arguments.kind_of(name) == "bool":
-            meant = value.strip().lower()
-            if name == "dataloader_drop_last" or meant in ("", "auto"):
+            word = value.strip().lower()
+            if name == "dataloader_drop_last" or word in ("", "auto"):
                 continue
             setting = config.setting(name)
-            if meant in FALSE_WORDS:
-                fix = replace(setting, False, "write false", safe=False)
-                yield Finding(setting, f"{name} is the text {value!r}, which counts as true", fix=fix, consumer_only=True)
+            if word in FALSE_WORDS:
+                fix = replace(setting, False, "change to false", safe=False)
+                yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 
 
 @rule(
     "TYP202",
-    "truth-for-number",
+    "boolean-for-number",
     WARNING,
+    old_names=("truth-for-number",),
     kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: true\n",
     good="output_dir: out\nper_device_train_batch_size: 1\n",
     example={"at": "/per_device_train_batch_size"},
 )
-def truth_for_number(config: TrainerConfig) -> Iterator[Finding]:
-    """A boolean stands where a number belongs: true counts as 1, false as 0.
+def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
+    """A boolean is set where a number is required: true counts as 1, false as 0.
 
-    In YAML 1.1 also `yes`, `on`, `no` and `off` are booleans.
+    In YAML 1.1 `yes`, `on`, `no` and `off` are booleans too.
 
     Fix: write the number.
 
-    Source: Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on as they are.
+    Source: Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged.
     """
     for name, value in config.arguments.given.items():
         if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC:
-            yield Finding(config.setting(name), f"{name} is the boolean {shown(value)}, which counts as {int(value)}")
+            yield Finding(config.setting(name), f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}")
