@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.axolotl._tables import PLUGINS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -79,13 +81,19 @@ class Data(dict):  # type: ignore[type-arg]
 
 
 class Model:
-    """The values of the validated model, as attributes; a key that the model lacks is None."""
+    """The values of the validated model, as attributes; a field of a plugin that is not loaded is None.
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    `foreign_plugins` is whether the file lists plugins that are not axolotl's own.
+    """
+
+    def __init__(self, values: dict[str, Any], foreign_plugins: bool) -> None:
         self.__dict__.update(values)
-        self.asked = ""
+        self.foreign_plugins = foreign_plugins
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return None
+        if any(name in fields for fields in PLUGINS.values()):
+            return None
+        raise RuntimeError(f"axolotl has no field {name}")

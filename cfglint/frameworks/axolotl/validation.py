@@ -163,9 +163,7 @@ class Validation:
         self.faults += reading.faults
         self.dropped += [path for path in reading.dropped if path[0] in self.config.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
-        model = Model(values)
-        model.foreign_plugins = self.foreign
-        model.expert_parallel_size = values.get("expert_parallel_size", 1)
+        model = Model(values, self.foreign)
         if not reading.faults:
             for after in FIELDS_AFTER:
                 self._attempt(after, model)

@@ -163,7 +163,7 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
 
 @rule(
-    "KEY300",
+    "AXL005",
     "axolotl-unknown-key",
     WARNING,
     kinds=KINDS,
