@@ -92,7 +92,7 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     "axolotl-never-evaluates",
     WARNING,
     kinds=KINDS,
-    bad=BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n",
+    bad=(BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n", BASE + "evals_per_epoch: 4\n"),
     good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
     example={"kind": KIND, "at": "/evals_per_epoch"},
 )
