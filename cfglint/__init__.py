@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["check", "diff", "fix", "plan"]
+__all__ = [
+    "ArgumentError",
+    "CfglintError",
+    "CheckResult",
+    "DiffResult",
+    "EditRefused",
+    "Explanation",
+    "FixResult",
+    "MissingFactError",
+    "MissingFileError",
+    "NewFiles",
+    "PlanResult",
+    "UnknownKindError",
+    "check",
+    "diff",
+    "explain",
+    "fix",
+    "new",
+    "plan",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.api import check, diff, fix, plan
+    from cfglint.api import (
+        ArgumentError,
+        CfglintError,
+        CheckResult,
+        DiffResult,
+        EditRefused,
+        Explanation,
+        FixResult,
+        MissingFactError,
+        MissingFileError,
+        NewFiles,
+        PlanResult,
+        UnknownKindError,
+        check,
+        diff,
+        explain,
+        fix,
+        new,
+        plan,
+    )
 
 
 def __getattr__(name: str) -> object:
-    """The functions of `cfglint.api`, imported when one is asked for: the command needs none of them."""
+    """The names of `cfglint.api`, imported when one is asked for: the command needs none of them.
+
+    All are set at once, since `explain` and `new` are folders of the package too.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from cfglint import api
 
-    return getattr(api, name)
+    globals().update({each: getattr(api, each) for each in __all__})
+    return globals()[name]

@@ -1,59 +1,119 @@
-"""What the commands do, for Python: `cfglint.check()`, `fix()`, `plan()` and `diff()` over paths or texts.
+"""What the commands do, for Python: `check`, `fix`, `plan`, `explain`, `diff` and `new` over paths or texts.
 
-Nothing is printed, and nothing is written to a file. In a notebook each result shows its page's pictures.
-
-Sources are a path, several paths, or a mapping from file names to texts; a file that another one names is looked
-for among the texts first. `run` says that the sources are one run and all of it. Facts of the launch are keyword
-arguments under the names of the flags: `gpus`, `num_examples`, `kind`, `target` (package to version), `strict_keys`.
+Nothing is printed and no file is written, but for `FixResult.write` and `NewFiles.write`. In a notebook each result
+shows itself as HTML. Sources are a path, several paths, or a mapping from file names to texts; a file that another one
+names is looked up among the texts first. Every error that the caller can handle is a `CfglintError`.
 """
 
 from __future__ import annotations
 
 import os
 
-from cfglint.explain.summary import explained
-from cfglint.frameworks.base import LaunchFacts
-from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.rewrite.plan import Pace, table
+from cfglint.explain.summary import RunSummary, explained, table
+from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.new import KINDS, RUN, generate
+from cfglint.new.job_spec import JobSpec
+from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
+from cfglint.rewrite.plan import Pace
 from cfglint.rewrite.plan import plan as plans_for
-from cfglint.rewrite.retarget import retarget
-from cfglint.run.discovery import Discovery, FileSource
+from cfglint.rewrite.plan import table as plan_table
+from cfglint.rewrite.retarget import MissingFactError, Need, retarget
+from cfglint.rewrite.value_change import ValueChange
+from cfglint.run.discovery import Discovery, FileSource, UnknownKindError
+from cfglint.source.edit import EditRefused
+from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.review.compare import Comparison
-    from cfglint.rewrite.retarget import ValueChange
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.document import Document
 
     Path: TypeAlias = str | os.PathLike[str]
-    Sources: TypeAlias = Path | Iterable[Path] | dict[str, str]
+    Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
+    Row: TypeAlias = dict[str, Any]
+
+__all__ = [
+    "ArgumentError",
+    "CfglintError",
+    "CheckResult",
+    "DiffResult",
+    "EditRefused",
+    "Explanation",
+    "FixResult",
+    "MissingFactError",
+    "MissingFileError",
+    "NewFiles",
+    "PlanResult",
+    "Skipped",
+    "UnknownKindError",
+    "ValueChange",
+    "check",
+    "diff",
+    "explain",
+    "fix",
+    "new",
+    "plan",
+]
+
+
+class ArgumentError(CfglintError, ValueError):
+    """An argument of a function has a value that makes no sense; the text names both."""
+
+
+class MissingFileError(CfglintError, FileNotFoundError):
+    """A source does not exist or cannot be read."""
 
 
 class CheckResult:
-    """What came of some runs, in the order of the sources; true where nothing keeps one of them from starting."""
+    """The runs of some sources with their findings, in the order of the sources.
 
-    def __init__(self, runs: list[Outcome]) -> None:
+    True where something was checked and every run would start. `unrecognized` are the named files that are not a
+    config of a known kind, and so were not checked.
+    """
+
+    def __init__(self, runs: list[Outcome], unrecognized: list[str]) -> None:
         self.runs = runs
+        self.unrecognized = unrecognized
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """The findings of all runs that no comment silences."""
-        return [each for run in self.runs for each in run.diagnostics if not each.suppressed]
+        """The findings of all runs that no comment suppresses."""
+        return [diagnostic for run in self.runs for diagnostic in run.diagnostics if not diagnostic.suppressed]
+
+    @property
+    def ok(self) -> bool:
+        """Whether something was checked, all that was named, and every run would start."""
+        return bool(self.runs) and not self.unrecognized and all(run.verdict == "accept" for run in self.runs)
 
     def __bool__(self) -> bool:
-        return all(run.verdict == "accept" for run in self.runs)
+        return self.ok
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def to_dicts(self) -> list[Row]:
+        """The findings as rows of plain values, as `check --format json` has them."""
+        from cfglint.report.json import entry
+
+        return [entry(diagnostic) for diagnostic in self.diagnostics]
 
     def __str__(self) -> str:
         from cfglint.report import render
 
         return render("text", self.runs)
+
+    def __repr__(self) -> str:
+        rejected = sum(run.verdict == "reject" for run in self.runs)
+        skipped = f", unrecognized: {', '.join(self.unrecognized)}" if self.unrecognized else ""
+        return f"<CheckResult: {len(self.runs)} runs, {rejected} rejected, {len(self.diagnostics)} findings{skipped}>"
 
     def _repr_html_(self) -> str:
         from cfglint.report import html
@@ -62,62 +122,173 @@ class CheckResult:
 
 
 class FixResult:
-    """What a fix makes of files: `texts` are the new texts of those that change, `changed` says what in them.
+    """The files of a run after a fix; true where what was asked is reached.
 
-    `feasible` is false when a target cannot be reached; `titles` are the fixes that were applied without a target.
+    `texts` are the new texts of the files that change, `changes` each changed value, `skipped` the offered fixes that
+    were not applied, `needs` what has to be set outside these files for a target. `feasible` is false when the target
+    cannot be reached.
     """
 
-    def __init__(self, texts: dict[str, str], changed: list[ValueChange], titles: list[str], feasible: bool = True) -> None:
+    def __init__(self, documents: list[Document], texts: dict[str, str], changes: list[ValueChange]) -> None:
+        self._documents = documents
         self.texts = texts
-        self.changed = changed
-        self.titles = titles
-        self.feasible = feasible
+        self.changes = changes
+        self.titles: list[str] = []
+        self.skipped: list[Skipped] = []
+        self.needs: list[Need] = []
+        self.feasible = True
+
+    def __bool__(self) -> bool:
+        return self.feasible and not self.needs
+
+    def write(self) -> list[str]:
+        """Write the new texts, all or none, and return their paths; FileProblem when a file changed since it was read."""
+        from cfglint.rewrite.write_texts import write_texts
+
+        return write_texts(self._documents, self.texts)
+
+    def to_dicts(self) -> list[Row]:
+        """The changed values as rows: file, key, before, after."""
+        return [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in self.changes]
+
+    def __repr__(self) -> str:
+        state = "" if self.feasible else ", target cannot be reached"
+        return f"<FixResult: {len(self.texts)} files, {len(self.changes)} values changed{state}>"
 
 
 class PlanResult:
-    """A target on several GPU counts: `plans` are those of `cfglint plan --format json`; true where one of them works."""
+    """A target on several GPU counts, an entry for each; true where one of them works."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.told = told
+    def __init__(self, summary: dict[str, Any]) -> None:
+        self._summary = summary
 
     @property
-    def plans(self) -> list[dict[str, Any]]:
-        """A plan for each GPU count."""
-        plans: list[dict[str, Any]] = self.told["plans"]
+    def plans(self) -> list[Row]:
+        """A plan for each GPU count, as `plan --format json` has them."""
+        plans: list[Row] = self._summary["plans"]
         return plans
 
     def __bool__(self) -> bool:
         return any(plan["feasible"] for plan in self.plans)
 
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.plans)
+
+    def to_dicts(self) -> list[Row]:
+        """The plans as flat rows: GPUs, split, steps, hours."""
+        rows = []
+        for each in self.plans:
+            chosen = each["chosen"] or {}
+            names = ("micro_batch", "accumulation", "data_parallel")
+            numbers = {name: each[name] for name in ("steps_per_epoch", "total_steps", "tokens_per_step", "hours")}
+            row = {"gpus": each["gpus"], "global_batch": each["global_batch"], "feasible": each["feasible"]}
+            rows.append({**row, **{name: chosen.get(name) for name in names}, **numbers})
+        return rows
+
     def __str__(self) -> str:
         from cfglint.report.plans import render
 
-        return render("text", self.told)
+        return render("text", self._summary)
+
+    def __repr__(self) -> str:
+        return f"<PlanResult: {', '.join(str(plan['gpus']) for plan in self.plans if plan['feasible']) or 'none'} GPUs work>"
 
     def _repr_html_(self) -> str:
         from cfglint.report import html
 
-        return html.notebook_plan(self.told)
+        return html.notebook_plan(self._summary)
+
+
+class Explanation:
+    """Every number that a run comes to, with its origin; true where the run would start."""
+
+    def __init__(self, summary: RunSummary) -> None:
+        self._summary = summary
+
+    @property
+    def settings(self) -> list[Row]:
+        """The settings as rows: key, value, origin, file, line, because."""
+        settings: list[Row] = table(self._summary)["settings"]
+        return settings
+
+    @property
+    def resolved(self) -> dict[str, int | None]:
+        """The numbers that the framework computes; None for one that cannot be known."""
+        return self._summary.resolved
+
+    def to_dicts(self) -> list[Row]:
+        """The settings as rows."""
+        return self.settings
+
+    def __bool__(self) -> bool:
+        return self._summary.run.verdict == "accept"
+
+    def __str__(self) -> str:
+        from cfglint.report import render_account
+
+        return render_account("text", self._summary)
+
+    def __repr__(self) -> str:
+        files = ", ".join(document.path for document in self._summary.run.documents)
+        return f"<Explanation of {files}: global batch {self.resolved['global_batch']}, {self.resolved['total_steps']} steps>"
+
+    def _repr_html_(self) -> str:
+        from cfglint.explain.summary import pictured
+        from cfglint.report import html
+
+        return html.notebook([pictured(self._summary)])
 
 
 class DiffResult:
-    """A run before and after a change; true where something changed in meaning."""
+    """A run before and after a change; true where something changed in effect."""
 
     def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
+        self._comparison = comparison
 
     def __bool__(self) -> bool:
-        return not self.comparison.empty
+        return not self._comparison.empty
+
+    def to_dicts(self) -> list[Row]:
+        """The consequences as rows, as `diff --format json` has them."""
+        from cfglint.report.changes import entry
+
+        consequences: list[Row] = entry(self._comparison)["consequences"]
+        return consequences
 
     def __str__(self) -> str:
         from cfglint.report import render_changes
 
-        return render_changes("text", [self.comparison])
+        return render_changes("text", [self._comparison])
+
+    def __repr__(self) -> str:
+        return f"<DiffResult: {len(self._comparison.consequences)} consequences, {len(self._comparison.settings)} settings changed>"
 
     def _repr_html_(self) -> str:
         from cfglint.report import html
 
-        return html.notebook_changes([self.comparison])
+        return html.notebook_changes([self._comparison])
+
+
+class NewFiles:
+    """Generated config files: `texts` by name, the consumer first; `notes` say what no file can."""
+
+    def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
+        self.texts = texts
+        self.notes = notes
+
+    def write(self, folder: Path = ".") -> list[str]:
+        """Write the files into a folder and return their paths; FileProblem when one exists."""
+        from cfglint.source import writing
+
+        paths = [os.path.join(os.fspath(folder), name) for name in self.texts]
+        writing.write_all([writing.New(path, text.encode("utf-8")) for path, text in zip(paths, self.texts.values(), strict=True)])
+        return paths
+
+    def __str__(self) -> str:
+        return "\n".join(f"# {name}\n{text}" for name, text in self.texts.items())
+
+    def __repr__(self) -> str:
+        return f"<NewFiles: {', '.join(self.texts)}>"
 
 
 class Texts(FileSource):
@@ -132,7 +303,7 @@ class Texts(FileSource):
         return path in self.given or super().is_file(path)
 
     def identity(self, path: str) -> str:
-        """A text is told by its name alone."""
+        """A text is identified by its name alone."""
         return path if path in self.given else super().identity(path)
 
     def read(self, path: str) -> tuple[str, bool]:
@@ -140,13 +311,32 @@ class Texts(FileSource):
         return (self.given[path], False) if path in self.given else super().read(path)
 
 
-def check(sources: Sources, *, run: bool = False, **facts: Any) -> CheckResult:
-    """Every finding, and the numbers that each run resolves to. FileNotFoundError for a path that is not there."""
+def check(
+    sources: Sources,
+    *,
+    run: bool = False,
+    kind: str | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+) -> CheckResult:
+    """Every finding, and the numbers that each run resolves to.
+
+    `run`: the sources are one run and all of it. `gpus`: processes of the launch. `num_examples`: training samples.
+    `target` maps packages to versions. `overrides` are values given on the launch line, by dotted key.
+    Raises MissingFileError for a path that does not exist, UnknownKindError with `run` when no kind can be detected,
+    ArgumentError for a value that makes no sense.
+    """
     from cfglint.project.suppression import settle
 
-    outcomes = [explained(each) for each in gathered(sources, run, facts)]
+    facts = facts_from(kind, gpus, num_examples, target, overrides, strict_keys, run)
+    runs = discovered(sources, facts, kind)
+    outcomes = [explained(each) for each in runs]
     settle(outcomes)
-    return CheckResult(outcomes)
+    checked = {document.path for each in runs for document in each.documents}
+    return CheckResult(outcomes, [path for path in named(sources)[0] if path not in checked and not os.path.isdir(path)])
 
 
 def fix(
@@ -155,19 +345,34 @@ def fix(
     gpus: int | None = None,
     global_batch: int | None = None,
     max_micro_batch: int | None = None,
+    from_gpus: int | None = None,
     unsafe: bool = False,
-    **facts: Any,
+    kind: str | None = None,
+    num_examples: int | None = None,
+    target: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
 ) -> FixResult:
-    """The texts after the safe fixes, or after the fewest changes that hit a target on a number of GPUs.
+    """The texts of one run after its safe fixes, or after the fewest changes that reach a target.
 
-    Unknown (of `cfglint.rewrite.retarget`) when the facts do not suffice, EditRefused when a text cannot be edited.
+    The target is `global_batch` (default: the current one) on `gpus` (default: the current count, `from_gpus` where
+    the files do not give it). `unsafe` also applies fixes that change what the run computes. Raises MissingFactError
+    when the target cannot be computed, EditRefused when a text cannot be edited.
     """
-    each = single(sources, facts)
-    if gpus is None and global_batch is None:
-        mended = apply_fixes(each, unsafe)
-        return FixResult(mended.texts, mended.changed, mended.titles)
-    found = retarget(each, each.facts, gpus, global_batch, max_micro_batch)
-    return FixResult(found.texts, found.changed, [], found.feasible)
+    for name, value in (("global_batch", global_batch), ("max_micro_batch", max_micro_batch)):
+        positive(name, value)
+    one = single(
+        sources, facts_from(kind, None, num_examples, target, overrides, strict_keys, True, positive("from_gpus", from_gpus)), kind
+    )
+    if positive("gpus", gpus) is None and global_batch is None:
+        done = apply_fixes(one, unsafe)
+        result = FixResult(one.documents, done.texts, done.changed)
+        result.titles, result.skipped = [title for _, title in done.titles], done.skipped
+        return result
+    found = retarget(one, one.facts, gpus, global_batch, max_micro_batch)
+    result = FixResult(one.documents, found.texts, found.changed)
+    result.feasible, result.needs = found.feasible, found.needs
+    return result
 
 
 def plan(
@@ -176,45 +381,139 @@ def plan(
     gpus: Iterable[int],
     global_batch: int | None = None,
     max_micro_batch: int | None = None,
+    from_gpus: int | None = None,
     seconds_per_step: float | None = None,
     tokens_per_second: float | None = None,
-    **facts: Any,
+    kind: str | None = None,
+    num_examples: int | None = None,
+    target: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
 ) -> PlanResult:
-    """A target global batch, today's by default, on each of several GPU counts; Unknown when the facts do not suffice."""
+    """A global batch (default: the current one) on each of several GPU counts; MissingFactError when it cannot be computed."""
+    counts = [positive("gpus", count) for count in gpus]
+    for name, value in (("global_batch", global_batch), ("max_micro_batch", max_micro_batch)):
+        positive(name, value)
+    facts = facts_from(kind, None, num_examples, target, overrides, strict_keys, True, positive("from_gpus", from_gpus))
     pace = Pace(seconds_per_step, tokens_per_second)
-    return PlanResult(table(plans_for(single(sources, facts), list(gpus), global_batch, max_micro_batch, pace), pace))
+    return PlanResult(plan_table(plans_for(single(sources, facts, kind), counts, global_batch, max_micro_batch, pace), pace))
 
 
-def diff(old: Sources, new: Sources, **facts: Any) -> DiffResult:
-    """What a change means for a run."""
+def explain(
+    sources: Sources,
+    *,
+    kind: str | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+) -> Explanation:
+    """Every number that one run comes to, and where it comes from."""
+    return Explanation(RunSummary(single(sources, facts_from(kind, gpus, num_examples, target, overrides, strict_keys, True), kind)))
+
+
+def diff(
+    old: Sources,
+    new: Sources,
+    *,
+    kind: str | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+) -> DiffResult:
+    """What a change means for one run."""
     from cfglint.review.compare import Comparison
 
-    comparison = Comparison(single(old, facts), single(new, facts))
+    facts = facts_from(kind, gpus, num_examples, target, overrides, strict_keys, True)
+    comparison = Comparison(single(old, facts, kind), single(new, facts, kind))
     comparison.add_notes()
     return DiffResult(comparison)
 
 
-def single(sources: Sources, facts: dict[str, Any]) -> CheckedRun:
+def new(kind: str, *, framework: str = "huggingface", **job: Any) -> NewFiles:
+    """Config files for a job: `gpus`, `global_batch`, `micro_batch`, `zero`, `precision`, ... as the flags of `cfglint new`.
+
+    With kind `run` the matching files of a `framework`. Raises CfglintError where the values contradict each other, do
+    not suffice, cannot be written in such a file, or where the global batch cannot be reached.
+    """
+    if kind not in (*KINDS, RUN):
+        raise ArgumentError(f"kind must be one of {', '.join((*KINDS, RUN))}, not {kind!r}")
+    try:
+        spec = JobSpec(**job)
+    except TypeError as error:
+        raise ArgumentError(str(error)) from error
+    made = generate(kind, spec, framework)
+    return NewFiles({file.name: file.text for file in made.files}, made.notes)
+
+
+def positive(name: str, value: int | None) -> int | None:
+    """The value of a count; ArgumentError for what is not a positive integer."""
+    if value is not None and (type(value) is not int or value < 1):
+        raise ArgumentError(f"{name} must be a positive integer, not {value!r}")
+    return value
+
+
+def facts_from(
+    kind: str | None,
+    gpus: int | None,
+    num_examples: int | None,
+    target: Mapping[str, str] | None,
+    overrides: Mapping[str, object] | None,
+    strict_keys: bool,
+    run: bool,
+    from_gpus: int | None = None,
+) -> LaunchFacts:
+    """The facts of a launch from checked arguments."""
+    from cfglint.frameworks import kinds
+
+    if kind is not None and kind not in kinds():
+        raise ArgumentError(f"kind must be one of {', '.join(kinds())}, not {kind!r}")
+    for package, version in (target or {}).items():
+        if not isinstance(version, str) or not is_version(version):
+            raise ArgumentError(f"target: {version!r} is not a version of {package}, such as '4.57.1'")
+    given = []
+    if overrides:
+        from cfglint.frameworks.overrides import Override
+        from cfglint.report.json import dumps
+
+        given = [Override(key, [value if isinstance(value, str) else dumps({"": value})]) for key, value in overrides.items()]
+    return LaunchFacts(
+        gpus=positive("gpus", gpus),
+        gpus_source="gpus",
+        num_examples=positive("num_examples", num_examples),
+        target=dict(target or {}),
+        whole=run,
+        declared=kind is not None,
+        strict_keys=strict_keys,
+        overrides=tuple(given),
+        from_gpus=from_gpus,
+    )
+
+
+def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
     """The sources as one run, and all of it."""
-    [found] = gathered(sources, True, facts)
+    [found] = discovered(sources, facts, kind)
     return found
 
 
-def gathered(sources: Sources, whole: bool, facts: dict[str, Any]) -> list[CheckedRun]:
+def discovered(sources: Sources, facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
     """The runs of some sources."""
     paths, texts = named(sources)
-    kind = facts.get("kind")
-    known = {name: value for name, value in facts.items() if name != "kind"}
-    gathering = Discovery(LaunchFacts(whole=whole, declared=kind is not None, **known), kind, shelf=Texts(texts))
-    found = [gathering.one(paths)] if whole else [each for _, each in sorted(gathering.each(paths), key=lambda pair: pair[0])]
-    if gathering.tally.unreadable:
-        raise FileNotFoundError(", ".join(gathering.tally.unreadable))
+    discovery = Discovery(facts, kind, shelf=Texts(texts))
+    found = [discovery.one(paths)] if facts.whole else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    if discovery.tally.unreadable:
+        raise MissingFileError(", ".join(discovery.tally.unreadable))
     return found
 
 
 def named(sources: Sources) -> tuple[list[str], dict[str, str]]:
-    """Paths, and the texts that stand for some of them."""
+    """Paths, and the texts that are given for some of them."""
+    from collections.abc import Mapping
+
     if isinstance(sources, (str, os.PathLike)):
         return [os.fspath(sources)], {}
-    paths = [os.fspath(each) for each in sources]
-    return paths, dict(sources) if isinstance(sources, dict) else {}
+    texts = {name: sources[name] for name in sources} if isinstance(sources, Mapping) else {}
+    return [os.fspath(source) for source in sources], texts

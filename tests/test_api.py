@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import cfglint
-from cfglint.rewrite.retarget import Unknown
+from cfglint.rewrite.retarget import MissingFactError
 
 TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
 
@@ -52,8 +52,21 @@ class TestCheck:
         [run] = cfglint.check([file], run=True, kind="deepspeed", gpus=16, target={"deepspeed": "0.14.0"})
         assert run.target["deepspeed"] == "0.14.0"
 
+    def test_an_unrecognized_text_is_not_fine(self):
+        result = cfglint.check({"typo.yaml": "per_device_train_batchsize: 4\n"}, gpus=8)
+        assert not result
+        assert result.unrecognized == ["typo.yaml"]
+        assert "typo.yaml" in repr(result)
+
+    def test_nothing_checked_is_not_fine(self, tmp_path):
+        assert not cfglint.check(tmp_path)
+
+    def test_rows(self, file):
+        [row] = cfglint.check(file, gpus=8).to_dicts()
+        assert (row["code"], row["key"]) == ("BAT001", "/train_batch_size")
+
     def test_a_path_that_is_not_there(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"gone\.json"):
+        with pytest.raises(cfglint.MissingFileError, match=r"gone\.json"):
             cfglint.check(tmp_path / "gone.json", kind="deepspeed")
 
     def test_pictures_in_a_notebook(self, file):
@@ -69,7 +82,7 @@ class TestFix:
         fixed = cfglint.fix({"ds_config.json": TEXT}, gpus=8, global_batch=512, from_gpus=16)
         assert fixed.feasible
         assert '"train_batch_size": 512' in fixed.texts["ds_config.json"]
-        assert {each.key for each in fixed.changed} == {"/train_batch_size", "/gradient_accumulation_steps"}
+        assert {each.key for each in fixed.changes} == {"/train_batch_size", "/gradient_accumulation_steps"}
 
     def test_out_of_reach(self, file):
         fixed = cfglint.fix(file, gpus=12, global_batch=256, from_gpus=16)
@@ -87,8 +100,31 @@ class TestFix:
         assert [each.fix.title for each in found.diagnostics if each.fix] == ["set gradient_accumulation_steps to 32"]
 
     def test_too_little_is_known(self):
-        with pytest.raises(Unknown):
+        with pytest.raises(MissingFactError):
             cfglint.fix({"ds_config.json": '{"train_micro_batch_size_per_gpu": 4}'}, global_batch=64)
+
+
+class TestArguments:
+    @pytest.mark.parametrize("gpus", ["8", 0, -1, 8.0, True])
+    def test_a_count_that_is_none(self, file, gpus):
+        with pytest.raises(cfglint.ArgumentError, match="gpus must be a positive integer, not"):
+            cfglint.check(file, gpus=gpus)
+
+    def test_a_misspelt_argument(self, file):
+        with pytest.raises(TypeError, match="gpu"):
+            cfglint.check(file, gpu=8)
+
+    def test_a_version_that_is_none(self, file):
+        with pytest.raises(cfglint.ArgumentError, match="'nonsense' is not a version of deepspeed"):
+            cfglint.check(file, target={"deepspeed": "nonsense"})
+
+    def test_a_kind_that_is_none(self, file):
+        with pytest.raises(cfglint.ArgumentError, match="kind must be one of"):
+            cfglint.check(file, kind="deepsped")
+
+    def test_errors_have_one_base(self):
+        errors = [cfglint.MissingFactError, cfglint.EditRefused, cfglint.UnknownKindError, cfglint.ArgumentError, cfglint.MissingFileError]
+        assert all(issubclass(error, cfglint.CfglintError) for error in errors)
 
 
 class TestPlan:
@@ -121,3 +157,38 @@ def test_the_documentation_is_true(root, monkeypatch):
 def test_a_kind_is_that_of_both_sides():
     texts = [{"a.yaml": f"learning_rate: {rate}\n"} for rate in ("1.0e-5", "2.0e-5")]
     assert cfglint.diff(*texts, kind="huggingface")
+
+
+class TestExplain:
+    def test_numbers_with_their_origin(self, file):
+        explained = cfglint.explain(file, gpus=16)
+        assert explained
+        assert explained.resolved["global_batch"] == 256
+        assert {"train_batch_size"} <= {row["key"].strip("/") for row in explained.settings}
+        assert "global batch" in str(explained)
+
+
+class TestNew:
+    def test_files_that_pass_their_own_check(self):
+        made = cfglint.new("deepspeed", gpus=8, global_batch=256, micro_batch=4, zero=2)
+        [(name, text)] = made.texts.items()
+        assert cfglint.check({name: text}, run=True, gpus=8).runs[0].resolved["global_batch"] == 256
+
+    def test_written_once(self, tmp_path):
+        made = cfglint.new("deepspeed", gpus=8, global_batch=256, micro_batch=4)
+        [path] = made.write(tmp_path)
+        assert (tmp_path / path).read_text(encoding="utf-8") == next(iter(made.texts.values()))
+        with pytest.raises(cfglint.CfglintError):
+            made.write(tmp_path)
+
+    def test_a_fact_that_is_none(self):
+        with pytest.raises(cfglint.ArgumentError, match="gpsu"):
+            cfglint.new("deepspeed", gpsu=8)
+
+
+class TestWrite:
+    def test_a_fix_is_written(self, file):
+        fixed = cfglint.fix(file, gpus=8, global_batch=512, from_gpus=16)
+        assert fixed.write() == [str(file)]
+        assert file.read_text(encoding="utf-8") == fixed.texts[str(file)]
+        assert {row["key"] for row in fixed.to_dicts()} == {"/train_batch_size", "/gradient_accumulation_steps"}

@@ -3,23 +3,26 @@
     python tools/rebuild_schema.py accelerate  site-packages/accelerate
     python tools/rebuild_schema.py deepspeed   site-packages/deepspeed
     python tools/rebuild_schema.py huggingface site-packages/transformers
+    python tools/rebuild_schema.py llamafactory site-packages
     python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
 
-Writes `schemas/KIND.json`; `--check` compares only, and exits 1 when the file would change. Exits 2, naming
-what, when the source or the notes hold something that the rebuilding does not understand.
+Writes `schemas/KIND.json`, and `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one; `--check`
+compares only, and exits 1 when a file would change. Exits 2, naming what,
+ when the source or the notes hold something that the rebuilding does not understand.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import sys
 from pathlib import Path
 
 import schema_merge
 from schema_source import SourceError, Tree
 
-KINDS = ("accelerate", "deepspeed", "huggingface", "neox")
+KINDS = ("accelerate", "deepspeed", "huggingface", "llamafactory", "neox")
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
@@ -39,20 +42,29 @@ def main() -> int:
     parser.add_argument("--release", help="the framework's release, where the source does not say it")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the file would change")
     options = parser.parse_args()
-    target = schema_merge.SCHEMAS / f"{options.kind}.json"
     try:
         text = rebuilt(options.kind, options.path, options.release)
     except SourceError as problem:
         print(problem, file=sys.stderr)
         return 2
-    if target.exists() and target.read_text(encoding="utf-8") == text:
-        return 0
-    if options.check:
-        print(f"{target} is not what {options.path} gives", file=sys.stderr)
-        return 1
-    target.write_text(text, encoding="utf-8")
-    print(f"wrote {target}", file=sys.stderr)
-    return 0
+    files = {schema_merge.SCHEMAS / f"{options.kind}.json": text}
+    tables = tables_of(options.kind, text)
+    if tables is not None:
+        files[schema_merge.ROOT / "cfglint" / "frameworks" / options.kind / "_tables.py"] = tables
+    changed = {file: new for file, new in files.items() if not file.exists() or file.read_text(encoding="utf-8") != new}
+    for file, new in changed.items():
+        if options.check:
+            print(f"{file} is not what {options.path} gives", file=sys.stderr)
+            continue
+        file.write_text(new, encoding="utf-8")
+        print(f"wrote {file}", file=sys.stderr)
+    return 1 if changed and options.check else 0
+
+
+def tables_of(kind: str, text: str) -> str | None:
+    """The text of `cfglint/frameworks/KIND/_tables.py` by a schema's text; None for a kind without one."""
+    source = importlib.import_module(f"schema_{kind}")
+    return str(source.tables(json.loads(text))) if hasattr(source, "tables") else None
 
 
 if __name__ == "__main__":

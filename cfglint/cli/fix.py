@@ -5,46 +5,62 @@ from __future__ import annotations
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
+from cfglint.cli.options import (
+    UsageError,
+    add_run_options,
+    add_skip_option,
+    count,
+    left_out,
+    load_configuration,
+    not_done,
+    positive,
+    runs_of,
+)
 from cfglint.report.text import shown
-from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.rewrite.retarget import Retarget, Unknown, ValueChange, retarget, tuned
+from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
+from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
+from cfglint.rewrite.write_texts import edited
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
-from cfglint.source.files import BYTE_ORDER_MARK, FileProblem, Identity
+from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document
 
 
 def add_arguments(parser: Parser) -> None:
     """The options of `fix`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach; today's when only --gpus is given")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="today's GPU count, when the files do not tell")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: today's)")
-    parser.add_argument("--unsafe-fixes", action="store_true", help="also fixes that change what the run computes")
-    parser.add_argument("--diff", action="store_true", help="print what would change, write nothing")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 when something would change")
+    add_skip_option(parser)
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
+    parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when something would change")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
+STANDARD_INPUT = "-"
+
+
 class Work:
-    """What became of one run: the files' new texts and how they came about."""
+    """The result for one run: the files' new texts and how they came about."""
 
     def __init__(self, run: CheckedRun) -> None:
         self.run = run
         self.texts: dict[str, str] = {}
         self.changed: list[ValueChange] = []
         self.retarget: Retarget | None = None
-        self.titles: list[str] = []
+        self.titles: list[tuple[str, str]] = []
+        self.skipped: list[Skipped] = []
         self.problem: str | None = None  # why it could not be done: exit status 2
 
     @property
@@ -52,9 +68,14 @@ class Work:
         """Whether the target cannot be reached."""
         return self.retarget is not None and not self.retarget.feasible
 
+    @property
+    def needs(self) -> bool:
+        """Whether a value has to be set outside these files for the target to be reached."""
+        return self.retarget is not None and bool(self.retarget.needs)
+
 
 def run(arguments: Namespace) -> int:
-    """Fix, write, and tell by the exit status."""
+    """Fix, write, report; the exit status says whether all that was asked is done."""
     tally = ScanStats()
     asked = bool(arguments.gpus or arguments.global_batch)
     target_gpus, arguments.gpus = arguments.gpus, None
@@ -64,12 +85,12 @@ def run(arguments: Namespace) -> int:
         for _, each in runs_of(arguments, project, tally):
             work = Work(each)
             works.append(work)
-            if asked:
-                _hit_target(work, arguments, target_gpus)
-            else:
-                _mend(work, arguments.unsafe_fixes)
+            if not asked or not _hit_target(work, arguments, target_gpus):
+                _apply_fixes(work, arguments.unsafe_fixes)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
+    if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
+        return _print_fixed(works, tally, arguments)
     _write(works, arguments)
     if arguments.format == "json":
         sys.stdout.write(_as_json(works))
@@ -79,23 +100,57 @@ def run(arguments: Namespace) -> int:
     return _status(works, tally, arguments)
 
 
-def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> None:
-    unread = next((document for document in work.run.documents if document.problems), None)
+def _print_fixed(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
+    """Print the fixed text of standard input; what was done goes to standard error."""
+    for work in works:
+        document = work.run.documents[0]
+        sys.stdout.write(work.texts.get(document.path, document.text))
+        sys.stderr.write(_as_text(work, arguments))
+    return _status(works, tally, arguments)
+
+
+def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
+    """Rewrite the batch keys for the target; False when it cannot be computed."""
+    run = work.run
+    unread = next((document for document in run.documents if document.problems), None)
     if unread is not None:
-        work.problem = f"{unread.path}: does not parse, so nothing in it was changed; `cfglint check` says why"
-        return
+        work.problem = f"{unread.path}: does not parse, so it was not changed; `cfglint check` reports why"
+        return False
     try:
-        work.retarget = retarget(work.run, work.run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
-    except (EditRefused, Unknown) as error:
-        work.problem = f"{work.run.documents[0].path}: {error}"
-        return
-    work.texts = work.retarget.texts
-    work.changed = work.retarget.changed
+        found = retarget(run, run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
+    except MissingFactError as error:
+        work.problem = f"{run.documents[0].path}: {error.for_command_line}"
+        return False
+    except EditRefused as error:
+        work.problem = f"{run.documents[0].path}: {error}"
+        return False
+    if found.texts and not (arguments.global_batch or arguments.diff or recorded(run, found.gpus)):
+        work.problem = (
+            f"{run.documents[0].path}: these files do not record the GPU count that they are written for, so a second fix would "
+            f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
+        )
+        return True
+    work.retarget, work.texts, work.changed = found, found.texts, found.changed
+    if found.needs:
+        work.problem = f"{run.documents[0].path}: {_needed(found)}"
+    return True
 
 
-def _mend(work: Work, unsafe: bool) -> None:
-    mended = apply_fixes(work.run, unsafe)
-    work.texts, work.changed, work.titles = mended.texts, mended.changed, mended.titles
+def _needed(found: Retarget) -> str:
+    """What has to be set outside these files, and an example of it."""
+    split = found.solution.chosen
+    assert split is not None
+    keys = " x ".join(f"`{need.key}`" for need in found.needs)
+    numbers = " x ".join(str(need.value) for need in found.needs)
+    return (
+        f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+        f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel)"
+    )
+
+
+def _apply_fixes(work: Work, unsafe: bool) -> None:
+    done = apply_fixes(work.run, unsafe)
+    work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
 
 
 def _write(works: list[Work], arguments: Namespace) -> None:
@@ -107,11 +162,12 @@ def _write(works: list[Work], arguments: Namespace) -> None:
 
 def _write_run(work: Work) -> None:
     """Write the new texts of a run's files: all, or none when one of them is no longer what was read."""
-    edits = [writing.Edited(each.path, *_bytes(each, work.texts[each.path])) for each in work.run.documents if each.path in work.texts]
+    edits = edited(work.run.documents, work.texts)
     try:
         writing.write_all(edits)
     except FileProblem as error:
         work.problem = str(error)
+        work.titles = [(file, title) for file, title in work.titles if file in work.texts]
         others = [each.path for each in edits if each.path != error.path and not each.written]
         if others:
             work.problem += f" (of the same run, and not written either: {', '.join(others)})"
@@ -123,14 +179,8 @@ def _write_run(work: Work) -> None:
             warn(each.note)
 
 
-def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
-    """What the file was when it was read, and what it should become."""
-    identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
-    return identity, identity.encoded(text)
-
-
 def _status(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
-    if tally.unreadable or tally.unknown_kind or any(work.problem for work in works):
+    if not_done(tally, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1
@@ -149,8 +199,10 @@ def _entry(work: Work) -> dict[str, Any]:
         "kinds": work.run.kinds,
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
         "changed": [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in work.changed],
+        "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "plan": None,
         "alternatives": None,
+        "needs": None,
     }
     if work.problem:
         entry["problem"] = work.problem
@@ -169,6 +221,7 @@ def _entry(work: Work) -> dict[str, Any]:
             "above": solution.above.global_batch if solution.above else None,
             "gpus": solution.gpu_counts,
         }
+        entry["needs"] = [{"key": each.key, "value": each.value} for each in work.retarget.needs] or None
     return entry
 
 
@@ -176,15 +229,20 @@ def _as_text(work: Work, arguments: Namespace) -> str:
     """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
         warn(work.problem)
-        return ""
-    told = "".join(_told(work.retarget)) if work.retarget else ""
+        if not work.changed and not work.skipped:
+            return ""
+    explained = "".join(_explained(work.retarget)) if work.retarget and not work.needs else ""
+    for each in work.skipped:
+        explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
-        sys.stderr.write(told)
+        sys.stderr.write(explained)
         lines = _diff(work)
         return "".join(f"{shown(line[:-1])}\n" for line in lines) if sys.stdout.isatty() else "".join(lines)
-    lines = [f"{shown(f'{each.file}: {each.key[1:]} {_change(each)}')}\n" for each in work.changed]
-    lines += [f"{shown(f'{work.run.documents[0].path}: {title}')}\n" for title in work.titles]
-    return "".join(lines) + told
+    if work.titles:
+        lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
+    else:
+        lines = [f"{shown(f'{each.file}: {each.key[1:]} {_change(each)}')}\n" for each in work.changed]
+    return "".join(lines) + explained
 
 
 def _change(changed: ValueChange) -> str:
@@ -217,7 +275,7 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _told(found: Retarget) -> list[str]:
+def _explained(found: Retarget) -> list[str]:
     solution = found.solution
     wanted = solution.problem.global_batch
     if solution.chosen is None:
@@ -233,17 +291,24 @@ def _told(found: Retarget) -> list[str]:
     terms = f"{solution.chosen.micro_batch} x {solution.chosen.accumulation} x {solution.chosen.data_parallel}"
     change = f"{after}" if before in (None, after) else f"{before} -> {after}"
     lines = [f"global batch {change} = {terms} (micro batch x accumulation x data parallel)\n"]
+    if found.unbounded:
+        lines.append(
+            f"  micro batch {solution.chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n"
+        )
     settings = tuned(found.run) if before not in (None, after) else []
     if settings:
-        lines.append(f"  left as they are, and tuned for {before}:\n")
+        lines.append(f"  tuned for global batch {before} and not changed:\n")
         lines += [f"    {each.name} {each.value} ({each.place})\n" for each in settings]
     for held in found.held:
-        lines.append(f'  {held.name} stays "auto" ({held.place}): the trainer fills it\n')
+        lines.append(f'  {held.name} stays "auto" ({held.place}): filled by the trainer\n')
     return lines
 
 
 def _summary(works: list[Work], tally: ScanStats, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
-    parts = [f"{count(changed, 'file')} {verb}, {count(len(works), 'run')} looked at", *left_out(tally)]
-    return "; ".join(parts)
+    checked = count(len(works), "run")
+    first = f"{count(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
+    if any(work.problem for work in works):
+        first = f"{count(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
+    return "; ".join([first, *left_out(tally)])

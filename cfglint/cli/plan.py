@@ -9,7 +9,7 @@ from cfglint.cli.console import fail
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run, positive
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
-from cfglint.rewrite.retarget import Unknown, today
+from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import UnknownKindError
 from cfglint.source.edit import EditRefused
@@ -56,7 +56,9 @@ def run(arguments: Namespace) -> int:
         project = load_configuration(arguments)
         each = one_run(arguments, project, whole=True)
         found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
-    except (UsageError, UnknownKindError, Unknown, EditRefused) as error:
+    except MissingFactError as error:
+        return fail(error.for_command_line)
+    except (UsageError, UnknownKindError, EditRefused) as error:
         return fail(str(error))
     told = table(found, pace)
     sys.stdout.write(_report(arguments.format, told, each))
@@ -74,7 +76,7 @@ def _report(form: str, told: dict[str, Any], run: CheckedRun) -> str:
     from cfglint.explain.summary import explained
     from cfglint.report import html
 
-    now = CheckedRun(run.documents, run.kinds, run.facts.but(gpus=today(run, run.facts)))
+    now = CheckedRun(run.documents, run.kinds, run.facts.but(gpus=current_gpus(run, run.facts)))
     return html.plan(told, explained(now))
 
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.batch.solver import SplitRule
+    from cfglint.findings.rule import Finding, Rule
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
@@ -34,22 +37,28 @@ class LaunchFacts:
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository. `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas.
+    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
+    the TRL trainer that the script builds, None where nobody said it.
     """
 
     __slots__ = (
         "declared",
         "folder",
         "from_gpus",
+        "gpu_memory",
         "gpus",
         "gpus_source",
         "house",
+        "model",
         "num_examples",
         "overrides",
         "promises",
+        "seq_length",
         "strict_keys",
         "target",
         "target_from",
+        "trainer",
         "whole",
     )
 
@@ -68,6 +77,10 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        model: Model | None = None,
+        gpu_memory: float | None = None,
+        seq_length: int | None = None,
+        trainer: str | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -82,6 +95,10 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.model = model
+        self.gpu_memory = gpu_memory
+        self.seq_length = seq_length
+        self.trainer = trainer
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -158,10 +175,20 @@ class Batch:
     """The batch as its framework computes it; a number it cannot know is None.
 
     `global_batch` is what the framework prints and what a file has to say; `consumed_batch` is the samples
-    that one optimizer step really takes. `data_parallel` is the framework's own divisor.
+    that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
+    is what the framework divides the GPUs by to get it.
     """
 
-    __slots__ = ("accumulation", "consumed_batch", "data_parallel", "global_batch", "layout", "micro_batch", "problem")
+    __slots__ = (
+        "accumulation",
+        "consumed_batch",
+        "data_parallel",
+        "global_batch",
+        "gpus_per_replica",
+        "layout",
+        "micro_batch",
+        "problem",
+    )
 
     def __init__(
         self,
@@ -172,6 +199,7 @@ class Batch:
         global_batch: Setting,
         consumed_batch: int | None = None,
         problem: BatchProblem | None = None,
+        gpus_per_replica: int = 1,
     ) -> None:
         self.layout = layout
         self.micro_batch = micro_batch
@@ -180,6 +208,7 @@ class Batch:
         self.global_batch = global_batch
         self.consumed_batch = consumed_batch
         self.problem = problem
+        self.gpus_per_replica = gpus_per_replica
 
 
 class Config:
@@ -194,6 +223,8 @@ class Config:
 
     framework: Framework
     mismatched_keys: Collection[str] = ()
+    sole_consumer = False  # whether the kind's own parser is the only one that reads such files
+    insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
@@ -238,6 +269,10 @@ class Config:
         """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
         return self.framework.numbers(self)
 
+    def reaches(self, rule: Rule, finding: Finding) -> bool:
+        """Whether the run gets as far as a finding says."""
+        return True
+
     def moment(self, fails_at: str | None) -> str | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
@@ -245,6 +280,10 @@ class Config:
     def account(self) -> Summary:
         """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
         return self.framework.account(self)
+
+    def split_rule(self) -> SplitRule | None:
+        """What this framework demands of a micro batch and an accumulation beyond their product; None for nothing."""
+        return None
 
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
@@ -319,6 +358,7 @@ class Framework:
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
+    estimates_memory = False  # whether `memory` tells what a run of this kind does with its memory
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:
@@ -332,6 +372,10 @@ class Framework:
     def packages(self) -> dict[str, str]:
         """The packages whose version decides, with the newest release that is known."""
         return {self.package: self.newest}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with what follows from one release for another, where nobody said that one."""
+        return facts
 
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's reader parses a file of that name."""
@@ -356,6 +400,14 @@ class Framework:
     def numbers(self, config: Any) -> dict[str, int | None]:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
+
+    def model(self, config: Any) -> Model | None:
+        """The shape of the model that a config of this kind trains, as far as its files tell."""
+        return None
+
+    def memory(self, config: Any, model: Model) -> Inputs | None:
+        """What a config of this kind does with its memory; None where that is not modelled."""
+        return None
 
     def account(self, config: Any) -> Summary:
         """A config of this kind for people; see `Config.account`."""

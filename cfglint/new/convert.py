@@ -82,13 +82,13 @@ class Existing:
         return [self.places.pop(name) for name in names if name in self.places]
 
     def _batch(self, run: CheckedRun) -> None:
-        from cfglint.rewrite.retarget import today
+        from cfglint.rewrite.retarget import current_gpus
         from cfglint.run.loaded import integer
 
         batch = run.batch
         if batch is None:
             return
-        self.facts["gpus"] = today(run, run.facts)
+        self.facts["gpus"] = current_gpus(run, run.facts)
         if batch.problem is None:
             self.facts["global_batch"] = integer(batch.global_batch.value)
             self.facts["max_micro_batch"] = integer(batch.micro_batch.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.errors import CfglintError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -34,11 +36,11 @@ FLAGS = (
 )
 
 
-class Contradiction(Exception):
+class Contradiction(CfglintError):
     """Facts that do not go together, do not suffice, or that this kind of file cannot say; the text tells what to do."""
 
 
-class Unreachable(Exception):
+class Unreachable(CfglintError):
     """A global batch or a layout that these GPUs cannot have; the text names what they can."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
@@ -23,7 +24,7 @@ MOST = 1000  # violations of one file that are told
 MOST_EXPLOSIONS = 5  # files for which a schema takes too long; it is not held against more
 
 
-class PolicySchemaError(Exception):
+class PolicySchemaError(CfglintError):
     """A house schema that cannot be used; the text says where and why."""
 
 

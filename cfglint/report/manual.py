@@ -16,6 +16,8 @@ FAMILIES = {
     "RUN": "Across the files of a run",
     "DSP": "DeepSpeed",
     "HFT": "Hugging Face trainer",
+    "LLF": "LLaMA-Factory",
+    "TRL": "TRL",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
     "HSE": "House rules",

@@ -21,7 +21,7 @@ MOMENTS = {
     "first-step": "at the first step",
 }
 PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
-TITLES = {"deepspeed": "DeepSpeed", "huggingface": "transformers", "neox": "GPT-NeoX", "accelerate": "accelerate"}
+TITLES = {"deepspeed": "DeepSpeed", "huggingface": "transformers", "neox": "GPT-NeoX", "accelerate": "accelerate", "trl": "TRL"}
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:

@@ -13,6 +13,7 @@ import subprocess
 from cfglint.project.pinned_versions import Disk
 from cfglint.run.discovery import FileSource
 from cfglint.source import files
+from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ MOST_LINKS = 10  # that are followed from one file
 NOT_CHECKED_OUT = "S"
 
 
-class GitProblem(Exception):
+class GitProblem(CfglintError):
     """Why the repository cannot be asked; the text says what to do."""
 
 

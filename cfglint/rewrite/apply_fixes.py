@@ -2,72 +2,111 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import ERROR
+from cfglint.rewrite.value_change import ValueChange, value_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.sections import reread, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from cfglint.findings.diagnostic import Diagnostic, Fix
-    from cfglint.rewrite.retarget import ValueChange
     from cfglint.source.document import Document
     from cfglint.source.edit import Change
+
+    FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
 
 MOST_PASSES = 20
 
 
+class Skipped:
+    """An offered fix that was not applied, with the reason."""
+
+    __slots__ = ("code", "file", "reason")
+
+    def __init__(self, code: str, file: str, reason: str) -> None:
+        self.code = code
+        self.file = file
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"Skipped({self.code}, {self.file!r}: {self.reason})"
+
+
 class AppliedFixes:
-    """The new texts of a run's files and what was done to them."""
+    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
         self.changed: list[ValueChange] = []
-        self.titles: list[str] = []
+        self.titles: list[tuple[str, str]] = []
+        self.skipped: list[Skipped] = []
 
 
 def apply_fixes(run: CheckedRun, unsafe: bool = False) -> AppliedFixes:
     """Every safe fix of a run (with `unsafe` every fix), each checked by parsing what it made.
 
-    Fixes whose edits overlap wait for the next pass; one that is refused, that does not take its finding away,
-    or with which a run does not start that did, is left out.
+    Fixes whose edits overlap wait for the next pass; one that is refused, that does not resolve its finding,
+    or with which a run does not start that did, is skipped.
     """
     done = AppliedFixes()
-    left: set[tuple[str, str, str]] = set()
+    tried: set[FindingKey] = set()
+    harmful: dict[FindingKey, str] = {}
     for _ in range(MOST_PASSES):
-        chosen = _chosen(run, unsafe, left)
+        chosen = _chosen(run, unsafe, tried)
         if not chosen:
             break
-        for diagnostic in chosen:
-            left.add((diagnostic.code, diagnostic.place.file, diagnostic.key))
+        tried.update(map(_key, chosen))
         after = Pass(run, chosen)
         if after.refused:
-            after = Pass(run, _harmless(run, chosen))
+            after = Pass(run, _harmless(run, chosen, harmful))
         run = after.run
         done.texts.update(after.texts)
         done.titles += after.titles
+        done.changed += after.changed
+    done.skipped = [_skipped(each, unsafe, harmful) for each in run.diagnostics if each.fix is not None and not each.suppressed]
     return done
 
 
-def _harmless(run: CheckedRun, chosen: list[Diagnostic]) -> list[Diagnostic]:
-    """Those of the fixes that together leave the run one that starts.
+def _key(diagnostic: Diagnostic) -> FindingKey:
+    return diagnostic.code, diagnostic.place.file, diagnostic.key
 
-    A value that nobody read, or that was text, may be one that the framework refuses where it is read.
+
+def _skipped(diagnostic: Diagnostic, unsafe: bool, harmful: dict[FindingKey, str]) -> Skipped:
+    """Why the fix of a finding that is still there was not applied."""
+    if diagnostic.fix is not None and not diagnostic.fix.safe and not unsafe:
+        reason = "it changes what the run computes; pass --unsafe-fixes to apply it"
+    else:
+        code = harmful.get(_key(diagnostic))
+        reason = f"with it the run would fail ({code})" if code else "the file cannot be edited in place there"
+    return Skipped(diagnostic.code, diagnostic.place.file, reason)
+
+
+def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKey, str]) -> list[Diagnostic]:
+    """Those of the fixes that together leave the run one that starts; `harmful` gets the others, with what would fail.
+
+    A value that was ignored, or that was a string, may be one that the framework refuses where it reads it.
     """
     kept: list[Diagnostic] = []
     for each in chosen:
-        if not Pass(run, [*kept, each]).refused:
+        attempt = Pass(run, [*kept, each])
+        if attempt.refused:
+            harmful[_key(each)] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
+        else:
             kept.append(each)
     return kept
 
 
-def _chosen(run: CheckedRun, unsafe: bool, left: set[tuple[str, str, str]]) -> list[Diagnostic]:
+def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagnostic]:
     chosen: list[Diagnostic] = []
     taken: list[tuple[str, int, int]] = []
     for diagnostic in run.diagnostics:
         fix = diagnostic.fix
         if fix is None or diagnostic.suppressed or not (fix.safe or unsafe):
             continue
-        if (diagnostic.code, diagnostic.place.file, diagnostic.key) in left:
+        if _key(diagnostic) in tried:
             continue
         spans = [(each.file, each.start, each.end) for each in fix.edits]
         if any(_overlap(one, other) for one in spans for other in taken):
@@ -82,24 +121,27 @@ def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
 
 
 class Pass:
-    """Fixes applied one after the other: the run that they leave, its new texts, and a line for each fix.
+    """Fixes applied one after the other: the run that they leave, its new texts, a line for each fix, and each changed value.
 
     `refused`: they leave a run that does not start, of one that did.
     """
 
     def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
         self.texts: dict[str, str] = {}
-        self.titles: list[str] = []
+        self.titles: list[tuple[str, str]] = []
+        self.changed: list[ValueChange] = []
         documents = {document.path: document for document in run.documents}
         for diagnostic in chosen:
             fix = diagnostic.fix
             texts = _texts(documents, fix) if fix else None
             if fix is None or texts is None:
                 continue
+            self.changed += [each for path, change in fix.changes for each in value_changes(whole(documents[path]), change)]
             for path, text in texts.items():
                 documents[path] = reread(documents[path], text)
             self.texts.update(texts)
-            self.titles.append(f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}")
+            changed = next(iter(texts), diagnostic.place.file)
+            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
         self.run = CheckedRun([documents[document.path] for document in run.documents], run.kinds, run.facts)
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 

@@ -83,7 +83,7 @@ class Advice:
 
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
-    """A plan for each GPU count; `global_batch` None keeps today's. Unknown is raised when the facts do not suffice."""
+    """A plan for each GPU count; `global_batch` None keeps the current one. MissingFactError is raised when the facts do not suffice."""
     return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
 
 

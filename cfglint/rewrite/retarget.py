@@ -6,10 +6,12 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.frameworks.setting import Setting
+from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.edit import Change
+from cfglint.source.errors import CfglintError
 from cfglint.source.sections import in_file, reread, whole
 
 TYPE_CHECKING = False
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.source.document import Document
 
+AUTO = "auto"
+SUGGESTED_MICRO = 4  # of a trainer that is not among the files; only an example, since its memory use is unknown
+TRAINER_KEYS = {"micro_batch": "per_device_train_batch_size", "accumulation": "gradient_accumulation_steps"}
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
 
 TUNED = frozenset(
@@ -50,27 +55,41 @@ TUNED = frozenset(
 MOST_SAMPLES = 10**9  # of a global batch: its divisors are found by trial, and no run comes near
 
 
-class Unknown(Exception):
-    """Something that the target needs is not known; the text names the flags that tell it."""
+class MissingFactError(CfglintError):
+    """A fact that the target needs is unknown; `remedies` maps the arguments that give it to what each one is."""
+
+    def __init__(self, problem: str, **remedies: str) -> None:
+        self.problem = problem
+        self.remedies = remedies
+        super().__init__(self.text("`{}`"))
+
+    def text(self, argument: str) -> str:
+        """The problem with its remedies, each argument written in a form such as `--{}`."""
+        ways = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
+        return f"{self.problem}: pass {' or '.join(ways)}" if ways else self.problem
+
+    @property
+    def for_command_line(self) -> str:
+        """The text with flags for the arguments."""
+        return self.text("--{}").replace("_", "-")
 
 
-class ValueChange:
-    """One value that was changed: None before means that the key was added."""
+class Need:
+    """A value that has to be set where these files leave it open, such as a trainer's argument."""
 
-    __slots__ = ("after", "before", "file", "key")
+    __slots__ = ("key", "value")
 
-    def __init__(self, file: str, key: str, before: object, after: object) -> None:
-        self.file = file
+    def __init__(self, key: str, value: int) -> None:
         self.key = key
-        self.before = before
-        self.after = after
+        self.value = value
 
 
 class Retarget:
     """What a target asks of a run.
 
     `texts` maps files to their new text; `held` are `"auto"` settings that follow another file's number;
-    `before` is today's batch.
+    `before` is the current batch; `needs` is what has to be set outside these files; `unbounded` says that the
+    current micro batch is unknown, so that nothing but the target bounds the new one.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -81,6 +100,8 @@ class Retarget:
         self.texts: dict[str, str] = {}
         self.changed: list[ValueChange] = []
         self.held: list[Setting] = []
+        self.needs: list[Need] = []
+        self.unbounded = False
 
     @property
     def feasible(self) -> bool:
@@ -92,8 +113,8 @@ class Retarget:
         return CheckedRun(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.but(gpus=self.gpus))
 
 
-def today(run: CheckedRun, facts: LaunchFacts) -> int | None:
-    """Today's GPU count: said by --from-gpus, the declaration or a file of the run, else implied by three written sizes."""
+def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
+    """The current GPU count: from --from-gpus, the declaration or a file of the run, else implied by three written sizes."""
     if facts.from_gpus is not None:
         return facts.from_gpus
     if facts.gpus is not None:
@@ -103,72 +124,142 @@ def today(run: CheckedRun, facts: LaunchFacts) -> int | None:
         return None
     if batch.layout.gpus is not None:
         return batch.layout.gpus
+    return implied_gpus(batch)
+
+
+def implied_gpus(batch: Batch) -> int | None:
+    """The GPU count on which three written sizes multiply up; None where one of them is not written."""
     terms = (batch.global_batch, batch.micro_batch, batch.accumulation)
     if all(term.written and type(term.value) is int for term in terms):
-        return equation.implied_gpus(*(term.value for term in terms), model_size(batch))
+        return equation.implied_gpus(*(term.value for term in terms), batch.gpus_per_replica)
     return None
 
 
-def model_size(batch: Batch) -> int:
-    """GPUs that share one batch: as the framework's own divisor has it, else the product of the parallel sizes."""
-    layout = batch.layout
-    ways = integer(batch.data_parallel.value)
-    if ways and layout.gpus and layout.gpus % ways == 0:
-        return layout.gpus // ways
-    return layout.tensor_parallel * layout.pipeline_parallel * layout.context_parallel * layout.sequence_parallel
-
-
 def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Retarget:
-    """Solve for the target and find the fewest edits. `facts` are today's; Unknown when they do not suffice."""
-    current = today(run, facts)
+    """Solve for the target and find the fewest edits. `facts` are the current ones.
+
+    Raises MissingFactError when they do not suffice, and EditRefused when the files cannot be edited to reach the target.
+    """
+    refuse_unreadable(run)
+    current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.but(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
     if gpus is None:
-        raise Unknown("on how many GPUs? Say it with --gpus N, or today's count with --from-gpus N")
-    after = CheckedRun(run.documents, run.kinds, facts.but(gpus=gpus))
-    layout = after.batch
-    if before is None or layout is None:
-        raise Unknown("the batch of these files cannot be resolved; `cfglint check` says why")
-    target = global_batch or (integer(before.global_batch.value) if before.problem is None else None)
+        raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
+    after = CheckedRun(run.documents, run.kinds, facts.but(gpus=gpus)).batch
+    if before is None or after is None:
+        raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
+    target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
-        raise Unknown("today's global batch is not known: say today's GPU count with --from-gpus N, or the target with --global-batch G")
-    solution = solver.solve(problem_of(before, layout, gpus, target, max_micro))
+        raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
+    opened = left_open(run)
+    solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro, opened))
     found = Retarget(run, gpus, before, solution)
+    found.unbounded = max_micro is None and not positive(before.micro_batch.value)
     if found.feasible:
-        _rewrite(found, facts.but(gpus=gpus))
+        _rewrite(found, facts.but(gpus=gpus), opened)
     return found
 
 
-def problem_of(before: Batch, layout: Batch, gpus: int, target: int, max_micro: int | None) -> solver.Problem:
-    """The solver's problem; Unknown when nothing bounds the micro batch, or the target or a parallel size makes no sense."""
+def refuse_unreadable(run: CheckedRun) -> None:
+    """Raise EditRefused for a file that its parser refuses: nothing in it has an effect before that is repaired."""
+    for config in run.configs:
+        for document, problem in config.load_problems:
+            if not document.problems and not problem.only_here:
+                raise edit.EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
+
+
+def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:
+    """The global batch to keep where no target is given: the promised one, what the files already reach, else the current one."""
+    promised = run.facts.promises.get("global_batch")
+    if promised:
+        return promised
+    if implied_gpus(after) == gpus and after.problem is None:  # as after an earlier fix
+        return integer(after.global_batch.value)
+    return integer(before.global_batch.value) if before.problem is None else None
+
+
+def recorded(run: CheckedRun, gpus: int) -> bool:
+    """Whether a second fix for these GPUs finds nothing to do: the files hold the total batch, the GPU count, or a promise is made."""
+    if run.facts.promises.get("global_batch") or gpus == current_gpus(run, run.facts):
+        return True
+    batch = run.batch
+    return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
+
+
+def left_open(run: CheckedRun) -> list[str]:
+    """The terms (`micro_batch`, `accumulation`) that these files leave to a trainer that is not among them.
+
+    A DeepSpeed file on its own says `"auto"`, or has no batch key at all; an accelerate file never has one.
+    """
+    config = run.configs[0]
+    if "micro_batch" not in config.batch_keys:
+        return ["micro_batch", "accumulation"]
+    if config.kind != "deepspeed":
+        return []
+    raw = {role: raw_text(config.setting(key)) for role, key in config.batch_keys.items()}
+    if not any(written and written != AUTO for written in raw.values()):
+        return ["micro_batch", "accumulation"]
+    opened = [role for role in ("micro_batch", "accumulation") if raw[role] == AUTO]
+    if raw["global_batch"] == AUTO or (opened and raw["global_batch"] is None):
+        opened += [role for role in ("micro_batch",) if raw[role] is None]
+    return opened
+
+
+def raw_text(setting: Setting) -> str | None:
+    """The text of a written scalar; None where nothing is written."""
+    return setting.node.raw if setting.written and setting.node is not None else None
+
+
+def positive(value: object) -> bool:
+    """Whether a value is an integer above zero."""
+    number = integer(value)
+    return number is not None and number > 0
+
+
+def problem_of(
+    run: CheckedRun, before: Batch, after: Batch, gpus: int, target: int, max_micro: int | None, opened: list[str]
+) -> solver.Problem:
+    """The solver's problem; MissingFactError when the target or a parallel size makes no sense."""
     if not 0 < target <= MOST_SAMPLES:
-        raise Unknown(f"a global batch has 1 to {MOST_SAMPLES:,} samples, and these files ask for another; say it with --global-batch G")
-    micro = integer(before.micro_batch.value)
-    accumulation = integer(before.accumulation.value)
-    if (micro is None or micro < 1) and max_micro is None:
-        raise Unknown(
-            "today's micro batch is not known, and it is the bound for the new one: "
-            "say today's GPU count with --from-gpus N, or a bound with --max-micro-batch M"
+        raise MissingFactError(
+            f"a global batch must be 1 to {MOST_SAMPLES:,} samples, which these files do not give", global_batch="a target"
         )
-    bound = max_micro or micro
-    if layout.problem is None and integer(layout.global_batch.value) == target:
-        there = integer(layout.micro_batch.value)
-        if there and bound and there <= bound:  # what stands there does it, as after an earlier fix
-            micro, accumulation = there, integer(layout.accumulation.value)
-    sizes = layout.layout
-    pipeline = sizes.pipeline_parallel
-    for size in (sizes.tensor_parallel, pipeline, sizes.context_parallel, sizes.sequence_parallel):
+    sizes = after.layout
+    for size in (sizes.tensor_parallel, sizes.pipeline_parallel, sizes.context_parallel, sizes.sequence_parallel):
         if not isinstance(size, int) or size < 1:
-            raise Unknown(f"a parallel size of {size} is no whole number above 0; `cfglint check` says more")
+            raise MissingFactError(f"a parallel size of {size} is not a positive integer; `check` reports why")
+    micro, accumulation = integer(before.micro_batch.value), integer(before.accumulation.value)
+    bound = max_micro or (micro if micro and micro > 0 else None)
+    if bound is None:
+        bound = unbounded_micro(run, after, gpus, target, opened)
+    if after.problem is None and integer(after.global_batch.value) == target:
+        there = integer(after.micro_batch.value)
+        if there and there <= bound:  # the files already reach the target, as after an earlier fix
+            micro, accumulation = there, integer(after.accumulation.value)
     return solver.Problem(
         gpus,
         target,
         micro,
         accumulation,
         max_micro_batch=bound,
-        tensor_parallel=model_size(layout) // pipeline,
-        pipeline_parallel=pipeline,
+        tensor_parallel=after.gpus_per_replica // sizes.pipeline_parallel,
+        pipeline_parallel=sizes.pipeline_parallel,
+        rule=run.configs[0].split_rule(),
     )
+
+
+def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opened: list[str]) -> int:
+    """The largest micro batch to choose where no current one is known: what the written accumulation leaves.
+
+    A micro batch that a trainer is to set is a suggestion, and a small one.
+    """
+    config = run.configs[0]
+    key = config.batch_keys.get("accumulation")
+    written = integer(config.setting(*key.split(".")).value) if key and "accumulation" not in opened else None
+    per_replica = target // max(gpus // after.gpus_per_replica, 1)
+    fitting = max(per_replica // (written or 1), 1) if written is None or written > 0 else per_replica
+    return min(fitting, SUGGESTED_MICRO) if opened and written is None else fitting
 
 
 class Term:
@@ -176,47 +267,69 @@ class Term:
 
     __slots__ = ("config", "role", "setting", "value")
 
-    def __init__(self, config: Config, role: str, setting: Setting, value: int) -> None:
+    def __init__(self, config: Config, role: str, setting: Setting, value: int | str) -> None:
         self.config = config
         self.role = role
         self.setting = setting
         self.value = value
 
+    @property
+    def in_file(self) -> bool:
+        """Whether the key is written; what a consumer fills in is a value without a place."""
+        return self.setting.written and self.setting.node is not None
+
     def change(self) -> tuple[Document, Change]:
         """The change of a file that gives the key its value, in its place or as a new key."""
         document = self.setting.document or self.config.documents[0]
         path = in_file(document, self.setting.path)
-        if self.setting.written:
+        if self.in_file:
             return whole(document), Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))
         return whole(document), Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))
 
 
-def _rewrite(found: Retarget, facts: LaunchFacts) -> None:
+def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
+    chosen_split = found.solution.chosen
+    if opened and chosen_split is not None:
+        found.needs = [Need(key, getattr(chosen_split, role)) for role, key in TRAINER_KEYS.items()]
     terms = list(_terms(found, facts))
-    there = [term for term in terms if term.setting.written and term.setting.value != term.value]
-    missing = sorted((term for term in terms if not term.setting.written), key=lambda term: INSERTED_FIRST.index(term.role))
+    there = [term for term in terms if term.in_file and term.setting.value != term.value]
+    missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
+    if opened:
+        _take(found, there)
+        return
     for chosen in _by_cost(there, missing):
         texts = _texts(chosen)
         if texts is not None and _reached(found, facts, texts):
-            found.texts = {path: text for path, text in texts.items() if chosen}
-            found.changed = [
-                ValueChange(
-                    (term.setting.document or term.config.documents[0]).path,
-                    term.setting.pointer,
-                    term.setting.value if term.setting.written else None,
-                    term.value,
-                )
-                for term in chosen
-            ]
+            _take(found, chosen)
             return
     batch = CheckedRun(found.run.documents, found.run.kinds, facts).batch
     imposed = batch.layout.gpus if batch else None
-    because = f": the files impose a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
-    raise edit.EditRefused(f"no change of the batch keys makes the framework compute this target{because}", 0)
+    because = f": the files set a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
+    raise edit.EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
+
+
+def _take(found: Retarget, chosen: list[Term]) -> None:
+    """Make these changes the result."""
+    texts = _texts(chosen)
+    if texts is None:
+        raise edit.EditRefused("the batch keys cannot be edited in place", 0)
+    found.texts = {path: text for path, text in texts.items() if chosen}
+    found.changed = [
+        ValueChange(
+            (term.setting.document or term.config.documents[0]).path,
+            term.setting.pointer,
+            term.setting.value if term.in_file else None,
+            term.value,
+        )
+        for term in chosen
+    ]
 
 
 def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
-    """The batch keys of all files with the values that the target gives them; `"auto"` is held by another file."""
+    """The batch keys of all files with the values that the target gives them; `"auto"` is set by another file.
+
+    A DeepSpeed file without accumulation makes accelerate write 1 into it; `"auto"` lets the trainer's number through.
+    """
     chosen = found.solution.chosen
     if chosen is None:
         return
@@ -227,10 +340,12 @@ def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
         values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways, "gpus": found.gpus}
         for role, key in config.batch_keys.items():
             setting = config.setting(*key.split("."))
-            if setting.node is not None and setting.written and setting.node.raw == "auto":
+            if raw_text(setting) == AUTO:
                 found.held.append(setting)
-            elif setting.written or config is after.configs[0]:
+            elif (setting.written and setting.node is not None) or config is after.configs[0]:
                 yield Term(config, role, setting, values[role])
+            elif role in config.insertable_auto and accumulation != 1:
+                yield Term(config, role, setting, AUTO)
 
 
 def _by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:

@@ -218,19 +218,13 @@ def bound_to_gpu_count(config: Config) -> Iterator[Finding]:
     total, micro, accumulation = (term.value for term in terms)
     data_parallel, rest = divmod(total, micro * accumulation)
     if not rest:
-        gpus = data_parallel * model_size(config)
+        gpus = data_parallel * batch.gpus_per_replica
         yield Finding(
             batch.global_batch,
             f"{total} = {micro} x {accumulation} x {data_parallel}: these numbers hold on "
             f"{gpus} GPU{'s' * (gpus > 1)} and on no other count",
             related=(batch.micro_batch, batch.accumulation),
         )
-
-
-def model_size(config: Config) -> int:
-    """GPUs that share one sample: the product of the parallel sizes that divide the batch."""
-    layout = config.batch.layout
-    return layout.tensor_parallel * layout.pipeline_parallel * layout.context_parallel * layout.sequence_parallel
 
 
 def _problem(config: Config, reason: str) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of the shared rules, which registers them."""
-    from cfglint.rules import batch, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:
@@ -68,12 +68,14 @@ def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> lis
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
+    if not config.reaches(rule, finding):
+        return None
     severity = finding.severity or rule.severity
     if not config.facts.whole and rule.when_partial == SKIP:
         return None
     if severity == ERROR and not config.facts.whole and rule.when_partial == WARN:
         severity = WARNING
-    if severity == ERROR and finding.consumer_only and not config.facts.declared:
+    if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
         severity = WARNING
     setting = finding.setting
     fails = severity == ERROR

@@ -26,6 +26,8 @@ NUMBERS = (
     "steps_per_epoch",
     "total_steps",
     "warmup_steps",
+    "generation_batch_size",
+    "steps_per_generation",
 )
 
 
@@ -60,7 +62,7 @@ class LoadedRun:
         self.configs: list[Config] = []
         self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known when the findings are
         try:
-            self.facts = launched(self.documents, self.kinds, facts)
+            self.facts = framework(self.kinds[0]).completed(launched(self.documents, self.kinds, facts))
             config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.others()]
         except Exception as error:

@@ -7,6 +7,7 @@ the comments are compared with what the change should have made of them; on any 
 from __future__ import annotations
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
+from cfglint.source.errors import CfglintError
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell, spell_key
 from cfglint.source.whitespace import Layout, deepest, line_start
@@ -69,7 +70,7 @@ class Change:
         return f"Change({self.kind!r}, {self.path!r}, {self.key!r}, {self.text!r})"
 
 
-class EditRefused(Exception):
+class EditRefused(CfglintError):
     """A change that cannot be made without touching more than it names; `place` is the offset of the obstacle."""
 
     def __init__(self, message: str, place: int) -> None:

@@ -95,7 +95,7 @@ class TestTarget:
         assert status == 0
         assert text_of(folder, "ds_config.json") == once
         assert "->" not in out
-        assert "0 files changed" in err
+        assert "nothing to fix (1 run checked)" in err
 
     def test_there_and_back_gives_the_same_bytes(self, folder, fix):
         for text in (DEEPSPEED, DEEPSPEED.replace("\n", "\r\n"), "\ufeff" + DEEPSPEED, DEEPSPEED.rstrip("\n")):
@@ -123,8 +123,23 @@ class TestTarget:
         write(folder, "ds.json", DEEPSPEED)
         status, out, err = fix(".", "--gpus", "16", "--global-batch", "256")
         assert status == 2
-        assert "a.json: today's micro batch is not known" in err
+        assert "a.json: the batch sizes are filled by the trainer: set `per_device_train_batch_size`" in err
         assert "ds.json: gradient_accumulation_steps 8 -> 4" in out
+
+    def test_the_current_batch_is_not_kept_where_a_second_fix_would_change_it_again(self, folder, fix):
+        write(folder, "train.yaml", TRAINER)
+        status, _, err = fix("train.yaml", "--gpus", "16", "--from-gpus", "8")
+        assert status == 2
+        assert "pass --global-batch 256 (the current one)" in err
+        assert text_of(folder, "train.yaml") == TRAINER
+        assert fix("train.yaml", "--gpus", "16", "--from-gpus", "8", "--diff")[0] == 0
+
+    def test_what_has_to_be_set_elsewhere_is_in_the_report(self, folder, report):
+        write(folder, "ds.json", AUTO)
+        status, entry = report("ds.json", "--gpus", "8", "--global-batch", "256")
+        assert status == 2
+        assert entry["needs"] == [{"key": "per_device_train_batch_size", "value": 4}, {"key": "gradient_accumulation_steps", "value": 8}]
+        assert entry["changed"] == []
 
     def test_auto_is_left_to_the_trainer(self, folder, fix):
         write(folder, "train.yaml", TRAINER + "deepspeed: ds.json\n")
@@ -138,7 +153,7 @@ class TestTarget:
     def test_each_file_of_a_run_gets_its_keys(self, folder, report):
         write(folder, "train.yaml", TRAINER + "deepspeed: ds.json\n")
         write(folder, "ds.json", '{"gradient_accumulation_steps": 8, "train_batch_size": "auto"}\n')
-        status, entry = report("train.yaml", "ds.json", "--run", "--gpus", "16", "--from-gpus", "8")
+        status, entry = report("train.yaml", "ds.json", "--run", "--gpus", "16", "--from-gpus", "8", "--global-batch", "256")
         assert status == 0
         assert [(each["file"], each["before"], each["after"]) for each in entry["changed"]] == [("train.yaml", 8, 4), ("ds.json", 8, 4)]
         assert text_of(folder, "ds.json") == '{"gradient_accumulation_steps": 4, "train_batch_size": "auto"}\n'

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.rewrite.retarget import Unknown, retarget, rewritten
+from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget, rewritten
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source.edit import EditRefused
@@ -59,14 +59,14 @@ def test_there_and_back(file, micro, steps, gpus, stops):
 
 def test_a_count_that_the_files_impose_is_said_where_it_is_in_the_way():
     text = '{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "global_num_gpus": 8, "pipe_parallel_size": 0}\n'
-    with pytest.raises(EditRefused, match="the files impose a GPU count of 8"):
+    with pytest.raises(EditRefused, match="the files set a GPU count of 8"):
         retarget(run_of("neox", "config.yml", text), LaunchFacts(), 16, 64, None)
 
 
 @pytest.mark.parametrize("today", ["-1", "1" + "0" * 20])
 def test_a_batch_beyond_all_bounds_is_no_target(today):
     run = run_of("huggingface", "train.yaml", f"per_device_train_batch_size: 4\ngradient_accumulation_steps: {today}\n")
-    with pytest.raises(Unknown, match="--global-batch"):
+    with pytest.raises(MissingFactError, match="`global_batch`"):
         retarget(run, LaunchFacts(gpus=8), 16, None, None)
 
 
@@ -81,5 +81,73 @@ def test_the_sizes_of_a_section_are_changed_in_it(tmp_path):
 
 def test_a_parallel_size_that_is_none_is_no_ground_for_a_target():
     run = run_of("neox", "config.yml", "{train_micro_batch_size_per_gpu: 4, model_parallel_size: 1.5}")
-    with pytest.raises(Unknown, match="parallel size"):
+    with pytest.raises(MissingFactError, match="parallel size"):
         retarget(run, LaunchFacts(gpus=8), 8, 64, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "needs"),
+    [
+        ('{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}', (4, 8)),
+        ('{"zero_optimization": {"stage": 2}}', (4, 8)),
+        ('{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": 2}', (16, 2)),
+        ('{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": "auto"}', (2, 16)),
+    ],
+)
+def test_what_a_trainer_fills_has_to_be_set_there(text, needs):
+    found = retarget(run_of("deepspeed", "ds.json", text), LaunchFacts(), 8, 256, None)
+    assert found.texts == {}
+    assert [(need.key, need.value) for need in found.needs] == list(
+        zip(("per_device_train_batch_size", "gradient_accumulation_steps"), needs, strict=True)
+    )
+
+
+def test_a_written_accumulation_that_does_not_divide_is_replaced():
+    text = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": 3}'
+    found = retarget(run_of("deepspeed", "ds.json", text), LaunchFacts(), 8, 256, None)
+    assert found.texts == {"ds.json": text.replace("3", "4")}
+    assert [need.value for need in found.needs] == [8, 4]
+
+
+@pytest.mark.parametrize("accumulation", ["", ', "gradient_accumulation_steps": 2'])
+def test_a_total_that_decides_is_rewritten_and_the_micro_batch_follows(accumulation):
+    text = '{"train_batch_size": 32' + accumulation + "}"
+    found = retarget(run_of("deepspeed", "ds.json", text), LaunchFacts(), 8, 256, None)
+    assert found.texts == {"ds.json": text.replace("32", "256")}
+    assert found.unbounded
+    assert found.after().resolved["micro_batch"] == (16 if accumulation else 32)
+
+
+def test_an_accelerate_file_leaves_the_batch_to_the_trainer():
+    text = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 8\n"
+    found = retarget(run_of("accelerate", "launch.yaml", text), LaunchFacts(), 8, 256, None)
+    assert (found.texts, [need.value for need in found.needs]) == ({}, [4, 8])
+
+
+def test_the_trainer_s_accumulation_gets_through_to_the_engine(tmp_path):
+    trainer = "output_dir: o\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 1\ndeepspeed: ds.json\n"
+    (tmp_path / "train.yaml").write_text(trainer, encoding="utf-8")
+    engine = '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'
+    (tmp_path / "ds.json").write_text(engine, encoding="utf-8")
+    run = Discovery(LaunchFacts(gpus=8, whole=True), "huggingface").one([str(tmp_path / "train.yaml")])
+    found = retarget(run, run.facts, 8, 256, None)
+    assert found.texts[str(tmp_path / "train.yaml")] == trainer.replace("steps: 1", "steps: 8")
+    assert found.texts[str(tmp_path / "ds.json")] == engine.replace(
+        '"stage": 2}\n', '"stage": 2},\n  "gradient_accumulation_steps": "auto"\n'
+    )
+
+
+def test_a_file_that_its_parser_refuses_is_not_edited(tmp_path):
+    (tmp_path / "train.yaml").write_text("output_dir: o\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
+    (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 2} // ours\n}\n', encoding="utf-8")
+    run = Discovery(LaunchFacts(gpus=8, whole=True), "huggingface").one([str(tmp_path / "train.yaml")])
+    with pytest.raises(EditRefused, match=r"ds\.json cannot be loaded"):
+        retarget(run, run.facts, 8, 256, None)
+
+
+def test_gpus_of_a_replica_divide_as_the_framework_divides():
+    sizes = '"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4'
+    text = "{" + sizes + ', "tensor_parallel": {"autotp_size": 2}}'
+    batch = run_of("deepspeed", "ds.json", text).batch
+    assert batch is not None
+    assert (batch.gpus_per_replica, implied_gpus(batch)) == (1, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 
@@ -16,7 +17,14 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 
-NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
+NAMES = {
+    "deepspeed": "ds_config.json",
+    "huggingface": "train.yaml",
+    "neox": "config.yml",
+    "accelerate": "accelerate.yaml",
+    "llamafactory": "train.yaml",
+    "trl": "train.yaml",
+}
 RULES = every_rule()
 
 
@@ -39,6 +47,7 @@ def run_of(rule, texts, folder):
         whole=rule.example.get("whole", True),
         declared=rule.example.get("declared", True),
         strict_keys=rule.example.get("strict_keys", False),
+        trainer=rule.example.get("trainer"),
         promises=rule.example.get("promises"),
         house=PolicySchemas({"": rule.example["house"]}) if "house" in rule.example else None,
     )
@@ -102,6 +111,6 @@ def test_page_says_what_a_reader_needs(rule):
 
 def test_codes_and_names_are_unique():
     codes = [rule.code for rule in rule_module.RULES]
-    names = [rule.name for rule in rule_module.RULES]
+    names = [name for rule in rule_module.RULES for name in rule.names]
     assert len(set(codes)) == len(codes)
-    assert len(set(names)) == len(names)
+    assert sorted(name for name, count in Counter(names).items() if count > 1) == []

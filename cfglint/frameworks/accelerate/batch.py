@@ -16,5 +16,6 @@ def resolve(config: AccelerateConfig) -> Batch:
     nothing = Setting(("batch",), None, DERIVED, because="the script's own")
     tensor, context, sequence = (config.axis(name) or 1 for name in ("tp", "cp", "sp"))
     layout = Layout(processes, tensor, context_parallel=context, sequence_parallel=sequence)
-    ways = processes // (tensor * context * sequence) if processes else None
-    return Batch(layout, nothing, nothing, Setting(("data_parallel",), ways, DERIVED, because="processes"), nothing)
+    replica = tensor * context * sequence
+    data_parallel = Setting(("data_parallel",), processes // replica if processes else None, DERIVED, because="processes")
+    return Batch(layout, nothing, nothing, data_parallel, nothing, gpus_per_replica=replica)

@@ -55,7 +55,9 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))
-    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], consumed(layout, settings, divisor), problem)
+    samples = consumed(layout, settings, divisor)
+    replica = sequence_ranks(config)
+    return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
 def number(config: DeepSpeedConfig, key: str) -> Any:
@@ -111,6 +113,12 @@ def sequence_parallel(config: DeepSpeedConfig) -> int:
     """The sequence parallel size, 1 where there is none."""
     size = config.values.get("sequence_parallel_size", 1)
     return size if isinstance(size, int) and size > 1 and has_sequence_key(config) else 1
+
+
+def sequence_ranks(config: DeepSpeedConfig) -> int:
+    """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) divides nothing here."""
+    size = config.values.get("sequence_parallel_size", 1)
+    return size if isinstance(size, int) and size > 1 and (mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
@@ -172,8 +180,10 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
 def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
     """Fill the triple in and check it; without a number of GPUs, only what holds for each of them."""
     written = [key for key in KEYS if triple.values[key] is not None]
-    if waits(config):
+    if is_elastic(config):
         return None
+    if waits(config):
+        return undecided(config, triple)
     if TRAIN not in written and MICRO not in written:
         return missing(config, written)
     if divisor is None:
@@ -188,10 +198,13 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
     return None
 
 
+def is_elastic(config: DeepSpeedConfig) -> bool:
+    """Whether the elastic planner of older releases fills in the three."""
+    return config.version < ELASTICITY_UNTIL and bool(config.get("elasticity", "enabled"))
+
+
 def waits(config: DeepSpeedConfig) -> bool:
-    """Whether someone else is still to fill in one of the three: a trainer, or the elastic planner of older releases."""
-    if config.version < ELASTICITY_UNTIL and config.get("elasticity", "enabled"):
-        return True
+    """Whether a trainer is still to fill in one of the three."""
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
 

@@ -47,6 +47,7 @@ def resolve(config: TrainerConfig) -> Batch:
         global_batch,
         consumed(config, micro.value, accumulation.value, tensor),
         problem,
+        gpus_per_replica(config, tensor),
     )
 
 
@@ -93,11 +94,14 @@ def axis(config: TrainerConfig, name: str) -> int:
 def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
     """The trainer's own divisor; None where the number of processes is unknown."""
     world = config.world_size
-    if world is None:
-        return None
+    return None if world is None else world // gpus_per_replica(config, tensor)
+
+
+def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
+    """The processes that the trainer counts as one data-parallel replica."""
     if config.version < TENSOR_DIVIDES:
-        return world
-    return world // tensor // axis(config, "cp") // axis(config, "sp") if config.version >= ALL_DIVIDE else world // tensor
+        return 1
+    return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
 def product(*factors: Any) -> Any:
@@ -166,7 +170,8 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
     if value == 0:
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
-    if isinstance(value, float) and (config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])):
+    counted = config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])
+    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # the field's own float is for TYP200
         text = "TypeError: 'float' object cannot be interpreted as an integer"
         message = f"{name} is {value}, a float: the loop over updates needs a whole number"
         return BatchProblem("type", accumulation, message, text, "first-step")
@@ -262,7 +267,7 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
     from cfglint.batch.steps import batches_per_rank, rebalanced_batches
 
     (examples, micro), world = config.loaded(), config.world_size
-    if examples is None or not world:
+    if examples is None or micro is None or not world:
         return None
     drop = bool(config.arguments["dataloader_drop_last"])
     if config.arguments["train_sampling_strategy"] == "batch_rebalance" and config.version >= REBALANCE:

@@ -7,6 +7,7 @@ from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from cfglint.frameworks.base import Config
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class TrainerConfig(TrainerFiles):
     """What a `Trainer` makes of its files."""
 
+    unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
     _deepspeed: HfDeepSpeedConfig | None = None
 
     @property

@@ -25,6 +25,7 @@ WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of wo
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
 RATIO_REPLACES = (5,)  # warmup_ratio overrides warmup_steps from here
 RATIO_GONE = (5, 15)  # to here
+PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 
 
 class Operation:
@@ -270,6 +271,14 @@ def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
         _ = value > 1
 
 
+def counted_accumulation(value: Any, config: TrainerConfig) -> None:
+    """trainer.py:1657 (5.6.0 trainer.py:1650): the updates of an epoch are counted by range()."""
+    most = config.arguments["max_steps"]
+    counted = config.version >= PER_EPOCH_LOOP or (isinstance(most, (int, float)) and most > 0)
+    if isinstance(value, float) and value != 0 and counted and not ("num_steps" in config.accumulation_kwargs and value <= 1):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+
+
 def checkpointing(value: Any, config: TrainerConfig) -> None:
     """trainer.py:1507, modeling_utils.py:3162: the arguments are copied, then unpacked."""
     if config.arguments.checkpointing:
@@ -337,6 +346,7 @@ OPERATIONS = (
     Operation("data_seed", STEP, data_seed),
     Operation("dataloader_num_workers", STEP, started_workers),
     Operation("max_steps", STEP, looped_limit),
+    Operation("gradient_accumulation_steps", STEP, counted_accumulation),
     Operation("past_index", STEP, past),
     Operation("label_smoothing_factor", STEP, smoothing),
     Operation("activation_checkpointing_kwargs", STEP, checkpointing),
@@ -370,7 +380,7 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given
     for operation in OPERATIONS:
-        if operation.field not in given or operation.field in found:
+        if operation.field not in given or operation.field in found or operation.field in config.unused_fields:
             continue
         try:
             operation.act(given[operation.field], config)

@@ -31,7 +31,7 @@ class TrainerFiles(Config):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
-        self._version = facts.version(PACKAGE, NEWEST)
+        self._version = self.facts.version(PACKAGE, NEWEST)
         self.files = attach(documents, kinds, self.framework)
         self.root: Any = self._read(documents[0])
         self.readable = not self.load_problems

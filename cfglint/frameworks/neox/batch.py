@@ -34,7 +34,8 @@ def resolve(config: NeoXConfig) -> Batch:
     total, micro, accumulation = (term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True))
     divisor = Setting(("data_parallel",), data_parallel, DERIVED, because="GPUs / pipeline / model parallel size")
     consumed = total.value if whole(total.value) else None
-    return Batch(layout, micro, accumulation, divisor, total, consumed, problem)
+    replica = layout.pipeline_parallel * layout.tensor_parallel
+    return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
 
 
 def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:

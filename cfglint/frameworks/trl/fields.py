@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
+from cfglint.frameworks.trl import TRAINERS
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 
 TYPE_CHECKING = False
@@ -17,11 +18,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Version
 
 OLDEST = "0.17.0"
-NEWEST = "1.16.0"
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
-TRAINERS = tuple(dict.fromkeys(name for table in TABLES.values() for name in table if name not in BESIDE and " " not in name))
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
-OWN_LOOPS = ("ppo", "rloo")  # trainers of 0.17.0 that do not train by the Trainer's loop
 
 # What HfArgumentParser makes of the annotations of TrainingArguments, where the type of `huggingface.fields` does not say it.
 PARSED: dict[str, str] = {
@@ -34,43 +32,49 @@ PARSED: dict[str, str] = {
 }
 INTEGER_WARMUP = (5,)  # warmup_steps is an integer before
 
-_fields: dict[tuple[str, str | None, Version], Fields] = {}
+SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as the Trainer's own run
+USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # what a file is for when others have its keys too
+
+_fields: dict[tuple[str, tuple[str, ...], Version], Fields] = {}
 
 
 class Fields:
-    """The fields of a release for one trainer, or for an unknown one.
+    """The fields of a release for the trainers that may be meant.
 
     `types` maps a field to the type by which the parser casts a string, `defaults` to its value where the file does not
-    give it. `undecided` are the fields whose default differs between the trainers that may be meant.
+    give it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers.
     """
 
-    __slots__ = ("defaults", "own", "types", "undecided")
+    __slots__ = ("_by_length", "defaults", "own", "types", "undecided")
 
-    def __init__(self, release: str, trainer: str | None, transformers: Version) -> None:
+    def __init__(self, release: str, trainers: tuple[str, ...], transformers: Version) -> None:
         self.defaults = dict(argument_defaults(transformers))
         self.types = {name: parsed(name, transformers) for name in self.defaults}
-        self.undecided: set[str] = set()
         self.own: set[str] = set()
-        candidates = [trainer] if trainer in TABLES[release] else [name for name in TABLES[release] if name in TRAINERS]
-        for name in (*BESIDE, *(f"{each} script" for each in candidates), *candidates):
-            self._add(TABLES[release].get(name, {}))
-        if len(candidates) > 1:
-            self.undecided = differing(release, candidates, transformers)
-            for name in self.undecided:
-                self.defaults[name] = None
+        for name in (*BESIDE, *(f"{each} script" for each in trainers), *trainers):
+            for field, (kind, default) in TABLES[release].get(name, {}).items():
+                self.types[field] = kind
+                self.defaults[field] = default
+                self.own.add(field)
+        self.undecided = differing(release, trainers, transformers)
+        for name in self.undecided:
+            self.defaults[name] = None
+        self._by_length: dict[int, list[str]] = {}
 
-    def _add(self, table: dict[str, tuple[str, Any]]) -> None:
-        for name, (kind, default) in table.items():
-            self.types[name] = kind
-            self.defaults[name] = default
-            self.own.add(name)
+    @property
+    def by_length(self) -> dict[int, list[str]]:
+        """The names of the fields by their lengths."""
+        if not self._by_length:
+            for name in self.types:
+                self._by_length.setdefault(len(name), []).append(name)
+        return self._by_length
 
 
-def fields(release: str, trainer: str | None, transformers: Version) -> Fields:
-    """The fields of a modelled release of TRL with a release of transformers; `trainer` None where it is unknown."""
-    key = (release, trainer, transformers)
+def fields(release: str, trainers: tuple[str, ...], transformers: Version) -> Fields:
+    """The fields of a modelled release of TRL with a release of transformers, for the trainers that may be meant."""
+    key = (release, trainers, transformers)
     if key not in _fields:
-        _fields[key] = Fields(release, trainer, transformers)
+        _fields[key] = Fields(release, trainers, transformers)
     return _fields[key]
 
 
@@ -82,16 +86,21 @@ def parsed(name: str, transformers: Version) -> str:
     return PARSED.get(name) or (kind if kind in ("int", "float", "bool") else "str")
 
 
-def differing(release: str, trainers: list[str], transformers: Version) -> set[str]:
+def differing(release: str, trainers: tuple[str, ...], transformers: Version) -> set[str]:
     """The fields that not all of the trainers have with one default."""
     base = argument_defaults(transformers)
-    tables = [{**base, **{field: default for field, (_, default) in TABLES[release][name].items()}} for name in trainers]
+    tables = [{**base, **{field: default for field, (_, default) in TABLES[release].get(name, {}).items()}} for name in trainers]
     found: set[str] = set()
-    for name in {field for trainer in trainers for field in TABLES[release][trainer]}:
+    for name in {field for trainer in trainers for field in TABLES[release].get(trainer, {})}:
         values = [table.get(name) for table in tables]
         if any(value != values[0] or type(value) is not type(values[0]) for value in values):
             found.add(name)
     return found
+
+
+def trainers_of(release: str) -> tuple[str, ...]:
+    """The trainers of a modelled release."""
+    return tuple(name for name in TABLES[release] if name in TRAINERS)
 
 
 def has(name: Any, release: str) -> bool:
@@ -99,6 +108,16 @@ def has(name: Any, release: str) -> bool:
     return isinstance(name, str) and any(name in table for table in TABLES[release].values())
 
 
-def trainers_with(name: str, release: str) -> list[str]:
-    """The trainers whose configuration class has a field."""
-    return [trainer for trainer, table in TABLES[release].items() if trainer in TRAINERS and name in table]
+def meant(names: set[str], release: str) -> tuple[str, ...]:
+    """The trainers of a release that have the most of a file's keys, in any release; all of them where no key tells."""
+    counts = {trainer: sum(1 for name in names if belongs(name, trainer)) for trainer in trainers_of(release)}
+    most = max(counts.values())
+    best = [trainer for trainer, count in counts.items() if count == most]
+    if most:
+        best = [trainer for trainer in best if trainer in USUAL] or best
+    return tuple(best)
+
+
+def belongs(name: str, trainer: str) -> bool:
+    """Whether a trainer's class has a field of its own of this name in any modelled release."""
+    return name not in ARGUMENTS and any(name in table.get(trainer, {}) for table in TABLES.values())

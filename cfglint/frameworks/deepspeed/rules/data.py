@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
 
@@ -27,20 +28,21 @@ LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type
 
 @rule(
     "TYP113",
-    "data-efficiency-section",
+    "data-efficiency-not-an-object",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": null}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling"},
+    old_names=("data-efficiency-section",),
 )
 def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A part of `data_efficiency` is no object.
+    """A section of `data_efficiency` is not an object.
 
     Run-time error: `AttributeError: 'NoneType' object has no attribute 'get'`.
 
-    Fix: write an object, or leave the key out.
+    Fix: write an object, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140.
     """
@@ -49,7 +51,8 @@ def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path in SECTIONS:
         value = config.get(*path, default={})
         if not isinstance(value, dict) and (path[-1] != "dynamic_batching" or config.version >= (0, 16, 5)):
-            yield Finding(config.setting(*path), f"{'.'.join(path)} is not an object", exception=not_attribute(value, "get"))
+            text = f"`{'.'.join(path)}` is {spelled(value)}, not an object"
+            yield Finding(config.setting(*path), text, exception=not_attribute(value, "get"))
 
 
 @rule(
@@ -63,13 +66,13 @@ def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/data_efficiency/data_sampling/curriculum_learning"},
 )
 def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Curriculum learning is on and has no `curriculum_metrics`.
+    """Curriculum learning is on without `curriculum_metrics`.
 
-    The flags of the sections around it do not matter: the innermost `enabled` decides.
+    The `enabled` keys of the sections around it have no effect: the innermost one decides.
 
     Run-time error: `AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified`.
 
-    Fix: `curriculum_metrics`, or `"enabled": false` in the innermost section.
+    Fix: set `curriculum_metrics`, or `"enabled": false` in the innermost section.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93.
     """
@@ -77,28 +80,29 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.get(*path) if "data_efficiency" in config.values else None
     if isinstance(section, dict) and section.get("enabled") and "curriculum_metrics" not in section:
         raised = "AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified"
-        yield Finding(config.setting(*path), "curriculum_learning is on and has no curriculum_metrics", exception=raised)
+        yield Finding(config.setting(*path), "`curriculum_learning` is enabled without `curriculum_metrics`", exception=raised)
 
 
 @rule(
     "DSP061",
-    "dynamic-batching-values",
+    "invalid-dynamic-batching",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true, "max_tokens": 512}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling/dynamic_batching"},
+    old_names=("dynamic-batching-values",),
 )
 def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Dynamic batching has no `max_tokens`, or a size that int() does not take.
+    """Dynamic batching has no `max_tokens`, or a size that is not an integer.
 
     The sizes are converted even where the feature is off.
 
     Run-time errors: `AssertionError: Dynamic batching is enabled, so max_tokens must be specified`,
     `ValueError: invalid literal for int() with base 10: 'auto'`.
 
-    Fix: `max_tokens`, and whole numbers.
+    Fix: set `max_tokens`, and write integers.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113.
     """
@@ -110,14 +114,14 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):
         raised = not_integer(section[key]) if key in section else ""
         if raised:
-            yield Finding(config.setting(*path, key), f"{key} {section[key]!r} is no integer", exception=raised)
+            yield Finding(config.setting(*path, key), f"`{key}` is {spelled(section[key])}, not an integer", exception=raised)
     if enabled and "max_tokens" not in section:
         raised = "AssertionError: Dynamic batching is enabled, so max_tokens must be specified"
-        yield Finding(config.setting(*path), "dynamic_batching is on and has no max_tokens", exception=raised)
+        yield Finding(config.setting(*path), "`dynamic_batching` is enabled without `max_tokens`", exception=raised)
 
 
 def not_integer(value: Any) -> str:
-    """What int() raises for a value; empty where it takes it."""
+    """The error of int() for a value; empty where it converts it."""
     try:
         int(value)
     except (TypeError, ValueError, OverflowError) as raised:
@@ -127,21 +131,22 @@ def not_integer(value: Any) -> str:
 
 @rule(
     "DSP062",
-    "random-ltd-incomplete",
+    "incomplete-random-ltd",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": false}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_routing/random_ltd"},
+    old_names=("random-ltd-incomplete",),
 )
 def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Random layer token dropping is on and a part of its settings is missing, or its learning-rate schedule is on.
+    """Random layer token dropping is on without its required keys, or with its learning-rate schedule.
 
     Run-time errors: `KeyError: 'total_layer_num'`, `KeyError: 'random_ltd_schedule'`,
     `NotImplementedError` for `layer_token_lr_schedule.enabled`.
 
-    Fix: all keys of the schedule, as the exception names them, or `"enabled": false`.
+    Fix: write the keys that the exception names, or set `"enabled": false`.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78.
     """
@@ -151,12 +156,13 @@ def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for key in LTD_KEYS:
         if key not in section:
-            yield Finding(config.setting(*path), f"random_ltd is on and has no {key}", exception=f"KeyError: '{key}'")
+            yield Finding(config.setting(*path), f"`random_ltd` is enabled without `{key}`", exception=f"KeyError: '{key}'")
     schedule = section.get("random_ltd_schedule")
     for key in LTD_SCHEDULE_KEYS:
         if isinstance(schedule, dict) and key not in schedule:
-            yield Finding(config.setting(*path, "random_ltd_schedule"), f"the schedule has no {key}", exception=f"KeyError: '{key}'")
+            text = f"`random_ltd_schedule` has no `{key}`"
+            yield Finding(config.setting(*path, "random_ltd_schedule"), text, exception=f"KeyError: '{key}'")
     rates = section.get("layer_token_lr_schedule")
     if isinstance(rates, dict) and rates.get("enabled"):
         setting = config.setting(*path, "layer_token_lr_schedule", "enabled")
-        yield Finding(setting, "this schedule is not implemented", exception="NotImplementedError")
+        yield Finding(setting, "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed", exception="NotImplementedError")

@@ -1,9 +1,10 @@
-"""Rules about what passes every check and dies at the first optimizer step."""
+"""Rules about values that fail only at the first optimizer step."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
@@ -29,14 +30,14 @@ NUMBERS = ("lr", "eps", "weight_decay")
     example={"gpus": 8, "at": "/gradient_clipping"},
 )
 def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_clipping` is a text or null.
+    """`gradient_clipping` is a string or null.
 
-    Nothing looks at it before the first optimizer step, which compares it with zero. `"auto"` that nobody
-    fills is such a text.
+    DeepSpeed compares it with zero at the first optimizer step, not earlier. An `"auto"` that no Hugging Face
+    Trainer resolves is such a string.
 
     Run-time error: `TypeError: '>' not supported between instances of 'str' and 'float'`.
 
-    Fix: a number; 0 turns clipping off.
+    Fix: write a number; 0 turns clipping off.
 
     Source: deepspeed 0.19.8 runtime/engine.py:3506.
     """
@@ -45,11 +46,12 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("gradient_clipping")
     raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
-    yield Finding(setting, f"gradient_clipping is {value!r}, not a number", exception=raised, fix=unquoted(config, "gradient_clipping"))
+    text = f"`gradient_clipping` is {spelled(value)}, not a number"
+    yield Finding(setting, text, exception=raised, fix=unquoted(config, "gradient_clipping"))
 
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
-    """The number that a text spells, without its quotes; None where it spells none."""
+    """The fix that removes the quotes of a number; None for a string that is not a number."""
     from cfglint.findings.fix_builders import replace
 
     setting = config.setting(*path)
@@ -57,29 +59,30 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
         number = float(setting.value)
     except (TypeError, ValueError):
         return None
-    whole = number.is_integer() and "." not in setting.value
-    return replace(setting, int(number) if whole else number, "write it without quotes", safe=True)
+    integer = number.is_integer() and "." not in setting.value
+    return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
 
 
 @rule(
     "DSP081",
-    "steps-per-print",
+    "invalid-steps-per-print",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="first-step",
     bad='{"train_batch_size": 8, "steps_per_print": 0}\n',
     good='{"train_batch_size": 8, "steps_per_print": 1}\n',
     example={"gpus": 8, "at": "/steps_per_print"},
+    old_names=("steps-per-print",),
 )
 def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`steps_per_print` is 0 or no number.
+    """`steps_per_print` is 0 or not a number.
 
-    The step count is divided by it after the first step. Null turns the printing off; 0 does not.
+    DeepSpeed divides the step count by it after the first step. Null turns printing off; 0 does not.
 
     Run-time errors: `ZeroDivisionError: integer modulo by zero`, `TypeError: unsupported operand type(s)
     for %: 'int' and 'str'`.
 
-    Fix: null, or the number of steps.
+    Fix: write null, or a number of steps.
 
     Source: deepspeed 0.19.8 runtime/engine.py:3554.
     """
@@ -89,9 +92,10 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("steps_per_print")
     if not isinstance(value, (int, float)):
         raised = f"TypeError: unsupported operand type(s) for %: 'int' and '{type(value).__name__}'"
-        yield Finding(setting, f"steps_per_print is {value!r}, not a number", exception=raised)
+        yield Finding(setting, f"`steps_per_print` is {spelled(value)}, not a number", exception=raised)
     elif value == 0:
-        yield Finding(setting, "the step count is divided by 0", exception="ZeroDivisionError: integer modulo by zero")
+        raised = "ZeroDivisionError: integer modulo by zero"
+        yield Finding(setting, "`steps_per_print` is 0, must be positive or null", exception=raised, help="write null to turn printing off")
 
 
 @rule(
@@ -110,33 +114,34 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
 def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     """ZenFlow at stage 0.
 
-    The engine is set up for it, and the optimizer is a plain one that has nothing of what it calls.
+    The engine calls methods that only a ZeRO optimizer has.
 
     Run-time error: `AttributeError: 'FusedAdam' object has no attribute 'zenflow_need_update'`.
 
-    Fix: stage 1, 2 or 3 with an offloaded optimizer, or take `zenflow` out.
+    Fix: use stage 1, 2 or 3 with an offloaded optimizer, or remove `zenflow`.
 
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69-96.
     """
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
-        yield Finding(config.at("zero_optimization", "zenflow"), "ZenFlow needs ZeRO stage 1, 2 or 3", exception=raised)
+        yield Finding(config.at("zero_optimization", "zenflow"), "`zenflow` requires ZeRO stage 1, 2 or 3", exception=raised)
 
 
 @rule(
     "DSP083",
-    "optimizer-number-is-text",
+    "optimizer-string-for-number",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/lr"},
+    old_names=("optimizer-number-is-text",),
 )
-def optimizer_number_is_text(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A number of one of DeepSpeed's own optimizers is text, null or a list.
+def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A numeric parameter of one of DeepSpeed's own optimizers is a string, null or a list.
 
-    These classes do not look at their arguments; the compiled kernel that takes the first step does. A
-    warning and not an error, because that kernel was read and not run.
+    These classes do not check their arguments; the compiled kernel of the first step does. This is a warning,
+    not an error, because the kernel's source was read but not run.
 
     Run-time error: `TypeError: multi_tensor_adam(): incompatible function arguments.` (fused), or
     `TypeError: create_adam(): incompatible function arguments.` when a CPU optimizer is built.
@@ -154,7 +159,7 @@ def optimizer_number_is_text(config: DeepSpeedConfig) -> Iterator[Finding]:
             call = "create_adam()" if "CPU" in optimizer.class_name else "multi_tensor_adam()"
             yield Finding(
                 config.setting("optimizer", "params", key),
-                f"{key} is {value!r}, not a number",
+                f"`optimizer.params.{key}` is {spelled(value)}, not a number",
                 exception=f"TypeError: {call}: incompatible function arguments.",
                 fix=unquoted(config, "optimizer", "params", key),
             )

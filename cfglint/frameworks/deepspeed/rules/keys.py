@@ -1,4 +1,4 @@
-"""Rules about keys: removed, renamed, unknown to a section, or read by nobody."""
+"""Rules about keys: removed, deprecated, unknown or ignored."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ REFUSED_IN_ZERO = {
     "mics_hierarchical_params_gather": ((0, 19, 7), "MiCS ZeRO-3 sharding has been removed"),
     "zeropp_loco_param": ((0, 19, 8), "LoCo-Zero++ has been removed"),
 }
-SLIPS = 5000  # keys nobody reads that are compared with known ones; a file with more holds somebody's data
-COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use for things of their own
+MOST_TYPOS = 5000  # ignored keys that are compared with known ones; a file with more of them holds data
+COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
     profile project ratio seed team type verbose workspace writer""".split()  # noqa: SIM905
 )
@@ -59,17 +59,16 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
     by_version=True,
 )
 def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A feature that this DeepSpeed has dropped; the key is refused whatever its value.
+    """The key belongs to a removed feature; DeepSpeed rejects it whatever its value.
 
-    A leftover block would be ignored and the run would silently be another one, so DeepSpeed stops, even
-    at `"amp": {"enabled": false}`.
+    DeepSpeed raises so that a leftover block is not silently ignored, even for `"amp": {"enabled": false}`.
 
     Run-time error: `DeepSpeedConfigError: Elastic training has been removed; the 'elasticity'
     configuration block is no longer supported.` and the like.
 
-    Fix: take the key out. That is safe where the feature was off; where it was on, the run needs another
-    way: `bf16` for `amp`, batch sizes of your own for `elasticity`,
-    `data_efficiency.data_sampling.curriculum_learning` for `curriculum_learning`.
+    Fix: remove the key. That is safe where the feature was off; where it was on, use its replacement: `bf16`
+    for `amp`, fixed batch sizes for `elasticity`, `data_efficiency.data_sampling.curriculum_learning` for
+    `curriculum_learning`.
 
     Source: deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them.
     """
@@ -83,38 +82,45 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def removed(setting: Setting, since: Version, message: str) -> Finding:
-    """The finding for a key that is refused since a release."""
+    """The finding for a key that was removed in a release."""
     from cfglint.findings.fix_builders import remove
 
-    said = f"{setting.name} is refused since DeepSpeed {'.'.join(map(str, since))}: {message}"
     return Finding(
-        setting, said, exception=f"DeepSpeedConfigError: {message}", fix=remove(setting, f"remove {setting.name}", safe=True), on_key=True
+        setting,
+        f"`{setting.name}` was removed in DeepSpeed {'.'.join(map(str, since))}",
+        exception=f"DeepSpeedConfigError: {message}",
+        fix=remove(setting, f"remove `{setting.name}`", safe=True),
+        on_key=True,
     )
 
 
 @rule(
     "KEY101",
-    "key-will-be-refused",
+    "key-removed-later",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.19.0"}, "at": "/sparse_gradients"},
     by_version=True,
+    old_names=("key-will-be-refused",),
 )
 def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A key that later releases of DeepSpeed refuse.
+    """A later release of DeepSpeed removed the key.
 
-    The target version still takes it. From 0.19.7 or 0.19.8 on, DeepSpeed stops at the key, whatever its
-    value: `DeepSpeedConfigError`.
+    The target version still accepts it. From 0.19.7 or 0.19.8 on, DeepSpeed raises `DeepSpeedConfigError` for
+    the key, whatever its value.
 
-    Fix: take it out before the upgrade.
+    Fix: remove it before the upgrade.
 
     Source: deepspeed 0.19.8 runtime/config.py:83-141.
     """
     for key, (since, _) in REFUSED.items():
         if key in config.values and config.version < since:
-            yield Finding(config.setting(key), f"{key} is refused from DeepSpeed {'.'.join(map(str, since))} on", on_key=True)
+            removal = ".".join(map(str, since))
+            yield Finding(
+                config.setting(key), f"`{key}` is removed in DeepSpeed {removal}", help="remove it before the upgrade", on_key=True
+            )
 
 
 @rule(
@@ -130,28 +136,27 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     by_version=True,
 )
 def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A key that a strict section does not have.
+    """Unknown key in a strict section.
 
-    `zero_optimization`, `fp16`, `bf16`, the monitors and some others are pydantic models that forbid what
-    they do not know: a slip, a key of another section, or a key of a later release. A key whose value is
-    `"auto"` is dropped before the model looks. Where a key has two names, the second one is unknown beside
-    the first.
+    `zero_optimization`, `fp16`, `bf16`, the monitors and some others are pydantic models that forbid unknown
+    keys: a typo, a key of another section, or a key of a later release. A key whose value is `"auto"` is
+    dropped before validation. Where a key has two names, the second one is an unknown key if both are set.
 
     Run-time error: `pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig ... Extra
     inputs are not permitted [type=extra_forbidden]`.
 
-    Fix: the name that the finding offers, or another release of DeepSpeed.
+    Fix: use the suggested name, or another release of DeepSpeed.
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:105-113.
     """
     for name in given_sections(config):
         for fault in config.section(name).faults:
             if fault.kind in (UNKNOWN, EARLY, TWICE):
-                yield unknown(config, config.at(name, *fault.path), fault)
+                yield unknown(config, name, config.at(name, *fault.path), fault)
 
 
 def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
-    """The strict sections that a config has something for."""
+    """The strict sections that a config sets."""
     values = config.values
     for name in SECTIONS:
         if name in values:
@@ -164,27 +169,27 @@ def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
         yield "throughput"
 
 
-def unknown(config: DeepSpeedConfig, setting: Setting, fault: Fault) -> Finding:
-    """The finding for a key that a model forbids, with the known one that may have been meant."""
+def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) -> Finding:
+    """The finding for a key that a model forbids, with the most similar known key."""
     if fault.kind == EARLY:
         from cfglint.frameworks.schema import load
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
-        said = f"DeepSpeed {'.'.join(map(str, config.version))} does not know {setting.name} yet"
-        if known is not None and known.since:
-            said += f"; {known.since} does"
-        return Finding(setting, said, exception=fault.exception, on_key=True)
+        text = f"`{setting.name}` is not supported by DeepSpeed {'.'.join(map(str, config.version))}"
+        upgrade = f"remove it, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
+        return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
         from cfglint.findings.fix_builders import remove
 
-        fix = remove(setting, f"remove {setting.path[-1]}", safe=True)
-        return Finding(setting, f"{setting.name} stands under its other name as well", exception=fault.exception, fix=fix, on_key=True)
+        fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
+        return Finding(setting, f"`{setting.name}` is also set under its other name", exception=fault.exception, fix=fix, on_key=True)
     hint, fix = nearest(config, setting)
-    return Finding(setting, f"{setting.name} is no key of this section{hint}", exception=fault.exception, fix=fix, on_key=True)
+    section = ".".join(str(step) for step in setting.path[:-1]) or name
+    return Finding(setting, f"unknown key `{setting.path[-1]}` in `{section}`{hint}", exception=fault.exception, fix=fix, on_key=True)
 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
-    """What to say of the key that may have been meant, and the renaming where it is in the same section."""
+    """The suggestion of a known key, and the renaming where it is in the same section."""
     from cfglint.findings.fix_builders import rename
     from cfglint.frameworks.schema import load
 
@@ -195,20 +200,20 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
     candidate = found[0]
     if candidate.path[:-1] != section:
         return elsewhere(setting, candidate), None
-    meant = f"; did you mean {candidate.path[-1]}?"
+    hint = f"; did you mean `{candidate.path[-1]}`?"
     if config.has(*candidate.path):
-        return meant, None
-    return meant, rename(setting, candidate.path[-1], f"rename it to {candidate.path[-1]}", safe=candidate.distance == 1)
+        return hint, None
+    return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
 
 
 def elsewhere(setting: Setting, candidate: Candidate) -> str:
-    """What to say of a key of another section that has the same name or a near one; nothing for words that say little."""
+    """The suggestion of a key of another section with the same or a similar name; empty for a common word."""
     if candidate.path[-1] in COMMON_WORDS:
         return ""
     if candidate.path[-1] != setting.path[-1]:
-        return f"; did you mean {candidate.name}?"
+        return f"; did you mean `{candidate.name}`?"
     home = ".".join(candidate.path[:-1])
-    return f"; it belongs in {home}" if home else "; it belongs at the top level"
+    return f"; move it into `{home}`" if home else "; move it to the top level"
 
 
 @rule(
@@ -224,15 +229,15 @@ def elsewhere(setting: Setting, candidate: Candidate) -> str:
     by_version=True,
 )
 def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A deprecated key stands beside the key that replaced it.
+    """A deprecated key is set together with its replacement.
 
-    The old key is turned into the new one when the section is read, and may not find it taken, not even
-    by the same meaning.
+    DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
+    set already, even to an equivalent value.
 
     Run-time error: `AssertionError: Cannot provide deprecated parameter 'cpu_offload' and replacing
     parameter 'offload_optimizer' together`.
 
-    Fix: take the old key out.
+    Fix: remove the old key.
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215.
     """
@@ -241,9 +246,9 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
             from cfglint.findings.fix_builders import remove
 
             setting = config.at("zero_optimization", old)
-            said = f"{old} is the old name of {new}, and both are given"
+            text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
-            yield Finding(setting, said, exception=raised, fix=remove(setting, f"remove {old}", safe=True), on_key=True)
+            yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
 
 
 @rule(
@@ -258,10 +263,10 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     by_version=True,
 )
 def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A key of ZeRO that has a successor.
+    """Deprecated key in `zero_optimization`.
 
-    DeepSpeed still takes it and warns: `Config parameter cpu_offload is deprecated use offload_optimizer
-    instead`. `cpu_offload_use_pin_memory` is taken and does nothing at all.
+    DeepSpeed still accepts it and warns: `Config parameter cpu_offload is deprecated use offload_optimizer
+    instead`. `cpu_offload_use_pin_memory` is accepted and has no effect.
 
     Fix: write the new key: `"offload_optimizer": {"device": "cpu"}` for `cpu_offload`,
     `"offload_param": {"device": "cpu"}` for `cpu_offload_param`, `pin_memory` inside those two.
@@ -271,7 +276,7 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for old, new, advice in deprecated(config):
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
-            yield Finding(setting, f"{old} is deprecated: {advice}", fix=modern(config, setting, old), on_key=True)
+            yield Finding(setting, f"`{old}` is deprecated", help=advice, fix=modern(config, setting, old), on_key=True)
 
 
 def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
@@ -280,60 +285,71 @@ def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
     if "cpu_offload_param" in given:
         yield "cpu_offload_param", "offload_param", offloading(config, "cpu_offload_param", "offload_param")
     if "cpu_offload_use_pin_memory" in given:
-        yield "cpu_offload_use_pin_memory", "", "it does nothing; pin_memory stands in offload_optimizer and offload_param"
+        yield "cpu_offload_use_pin_memory", "", "remove it: it has no effect; set `pin_memory` in `offload_optimizer` and `offload_param`"
     if "cpu_offload" in given:
         yield "cpu_offload", "offload_optimizer", offloading(config, "cpu_offload", "offload_optimizer")
     if "stage3_gather_fp16_weights_on_model_save" in given:
         new = "gather_16bit_weights_on_model_save"
-        yield "stage3_gather_fp16_weights_on_model_save", new, f"use stage3_{new}"
+        yield "stage3_gather_fp16_weights_on_model_save", new, f"use `stage3_{new}`"
 
 
 def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
-    """What to write in place of an old switch for offloading."""
-    return f'use "{new}": {{"device": "cpu"}}' if config.zero[old] else "take it out, nothing is offloaded by default"
+    """What to write instead of a deprecated offload switch."""
+    return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it: nothing is offloaded by default"
 
 
 def modern(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
-    """The fix that says the same in the new way, where one is as short as the old."""
+    """The fix to the new key, where that is a renaming or a removal."""
     from cfglint.findings.fix_builders import remove, rename
 
     if old == "stage3_gather_fp16_weights_on_model_save":
-        return rename(setting, "stage3_gather_16bit_weights_on_model_save", "use the new name", safe=True)
+        return rename(
+            setting, "stage3_gather_16bit_weights_on_model_save", "rename it to `stage3_gather_16bit_weights_on_model_save`", safe=True
+        )
     if old == "cpu_offload_use_pin_memory" or config.zero[old] in (False, None):
-        return remove(setting, f"remove {old}", safe=True)
+        return remove(setting, f"remove `{old}`", safe=True)
     return None
 
 
 @rule(
     "KEY105",
-    "unread-key",
+    "ignored-key",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},
+    old_names=("unread-key",),
 )
-def unread_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A key that DeepSpeed never looks at.
+def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """DeepSpeed ignores the key.
 
     At the top level and in many sections (`optimizer`, `activation_checkpointing`, `flops_profiler`, `aio`,
-    ...) DeepSpeed fetches the keys that it knows and says nothing about the others, so a slip is a setting
-    that has no effect. Only a key that is close to a known one, or that another section has, is reported:
-    anything else may be read by the training script.
+    ...) DeepSpeed looks up the keys that it knows and silently ignores the others, so a key with a typo has no
+    effect. Only a key that is similar to a known one, or that belongs to another section, is reported:
+    any other key may be used by the training script.
 
-    Fix: the name or the section that the finding offers.
+    Fix: use the suggested name, or move the key into the suggested section.
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
-    for path in islice(unread(config.values), SLIPS):
+    for path in islice(unread(config.values), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
         if hint:
-            yield Finding(setting, f"nobody reads {setting.name}{hint}", fix=unsafe(fix), on_key=True)
+            yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
+
+
+def ignored(setting: Setting, hint: str) -> str:
+    """The message for an ignored key: a misplaced one is known elsewhere, any other is unknown."""
+    if hint.startswith("; move"):
+        section = ".".join(str(step) for step in setting.path[:-1])
+        return f"`{setting.path[-1]}` is ignored {f'in `{section}`' if section else 'at top level'}{hint}"
+    return f"unknown key `{setting.name}` is ignored by DeepSpeed{hint}"
 
 
 def unsafe(fix: Fix | None) -> Fix | None:
-    """A renaming that makes a dead key live changes the run."""
+    """A renaming that makes an ignored key effective changes the run, so it is not safe."""
     if fix is not None:
         fix.safe = False
     return fix

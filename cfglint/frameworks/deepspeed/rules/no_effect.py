@@ -1,9 +1,10 @@
-"""Rules about what DeepSpeed takes without a word, and does not do."""
+"""Rules about settings that DeepSpeed silently ignores or overrides."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ZERO
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
@@ -30,7 +31,7 @@ STAGE_3_ONLY = (
     "leaf_module",
 )
 BELOW_3_ONLY = ("round_robin_gradients", "parameter_alignment")
-READ_AS_TRUTH = (
+TRUTHY = (  # keys that DeepSpeed uses as `if value`, without converting them to a boolean
     "managed_gradient_accumulation",
     "prescale_gradients",
     "zero_allow_untested_optimizer",
@@ -53,12 +54,12 @@ OFF_WORDS = ("false", "no", "off", "0", "none", "null")
     example={"gpus": 8, "at": "/zero_optimization/sub_group_size"},
 )
 def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A key that only stage 3 uses, at a lower stage.
+    """A key of stage 3 at a lower stage.
 
-    `sub_group_size`, `leaf_module`, `zero_hpz_partition_size`, `zero_quantized_weights` and what begins with
-    `stage3_` is read and checked, and goes nowhere: the optimizer of stage 1 and 2 is not given it.
+    `sub_group_size`, `leaf_module`, `zero_hpz_partition_size`, `zero_quantized_weights` and keys that begin
+    with `stage3_` are parsed and checked, but not passed to the optimizer of stage 1 and 2.
 
-    Fix: stage 3 if the parameters are to be split, or take the key out.
+    Fix: use stage 3 if the parameters should be partitioned, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2666-2708 (stage 1 and 2) against 2709-2795 (stage 3).
     """
@@ -69,11 +70,11 @@ def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
         name = written if written.startswith(("stage3_", "sub_", "zero_", "leaf_")) else f"stage3_{written}"
         if name in STAGE_3_ONLY and does_something(config, written):
             setting = config.at("zero_optimization", written)
-            yield Finding(setting, f"{written} has no effect at stage {config.stage}", on_key=True)
+            yield Finding(setting, f"`{written}` has no effect at ZeRO stage {config.stage}, it requires stage 3", on_key=True)
 
 
 def does_something(config: DeepSpeedConfig, key: str) -> bool:
-    """Whether a written value differs from not writing it; an empty section asks for nothing either."""
+    """Whether a written value differs from the default; an empty section has no effect either."""
     field = ZERO.fields[ZERO.names.get(key, key)]
     return config.get("zero_optimization", key) not in (field.default, None, {})
 
@@ -90,16 +91,18 @@ def does_something(config: DeepSpeedConfig, key: str) -> bool:
 def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`offload_param` below stage 3: the parameters stay on the GPU.
 
-    Only stage 3 splits the parameters and can offload them. Whoever counted on the memory runs out of it.
+    Only stage 3 partitions the parameters and can offload them. At a lower stage the run uses more GPU memory
+    than planned.
 
-    Fix: stage 3, or take the section out.
+    Fix: use stage 3, or remove the section.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2666-2708 (not passed to the optimizer of stage 1 and 2).
     """
     section = config.zero["offload_param"]
     if config.stage in (0, 1, 2) and section is not None and section["device"] != "none":
         setting = config.at("zero_optimization", "offload_param")
-        yield Finding(setting, f"parameters are not offloaded at stage {config.stage}", on_key=True)
+        text = f"`offload_param` has no effect at ZeRO stage {config.stage}, it requires stage 3"
+        yield Finding(setting, text, note="the parameters stay on the GPU", on_key=True)
 
 
 @rule(
@@ -120,12 +123,12 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
     example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/device"},
 )
 def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`offload_optimizer` where its device cannot be had.
+    """`offload_optimizer` at a stage that does not support its device.
 
-    NVMe needs stage 3: at stage 1 and 2 the states go to the CPU's memory and the path is not looked at.
-    At stage 0 nothing is split or offloaded, but Adam becomes the CPU's Adam all the same.
+    NVMe requires stage 3: at stage 1 and 2 the states go to CPU memory and the path is ignored. At stage 0
+    nothing is partitioned or offloaded, but Adam still becomes DeepSpeedCPUAdam.
 
-    Fix: stage 3 for NVMe, stage 1 or higher for the CPU, or take the section out.
+    Fix: use stage 3 for NVMe, stage 1 or higher for the CPU, or remove the section.
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384.
     """
@@ -133,9 +136,11 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
         return
     setting = config.at("zero_optimization", "offload_optimizer", "device")
     if config.stage == 0:
-        yield Finding(setting, "at stage 0 nothing is offloaded, and the optimizer is the CPU's all the same")
+        text = "`offload_optimizer` has no effect at ZeRO stage 0, it requires stage 1 or higher"
+        yield Finding(setting, text, note="the optimizer still becomes its CPU version")
     elif config.offload == "nvme":
-        yield Finding(setting, f"at stage {config.stage} the states go to the CPU's memory, not to NVMe")
+        text = f'`offload_optimizer.device` is "nvme", which requires ZeRO stage 3, but the stage is {config.stage}'
+        yield Finding(setting, text, note="the optimizer states go to CPU memory")
 
 
 @rule(
@@ -152,16 +157,16 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
     example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/super_offload"},
 )
 def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`super_offload` below stage 3, or without offload: it does nothing.
+    """`super_offload` below stage 3 has no effect.
 
-    Fix: stage 3, or take the key out.
+    Fix: use stage 3, or remove the key.
 
-    Source: deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (asked for in the branch of stage 3 only).
+    Source: deepspeed 0.19.8 runtime/engine.py:1575, 2737-2742 (used in the branch of stage 3 only).
     """
     section = config.zero["offload_optimizer"]
     if section is not None and section["super_offload"] and config.stage in (0, 1, 2):
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
-        yield Finding(setting, f"super_offload has no effect at stage {config.stage}")
+        yield Finding(setting, f"`super_offload` has no effect at ZeRO stage {config.stage}, it requires stage 3")
 
 
 @rule(
@@ -174,32 +179,32 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/round_robin_gradients"},
 )
 def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`round_robin_gradients` or `parameter_alignment` at stage 3, which has neither.
+    """`round_robin_gradients` or `parameter_alignment` at stage 3, which does not support them.
 
-    Fix: take the key out.
+    Fix: remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2709-2795 (not passed to the optimizer of stage 3).
     """
     if config.stage == 3:
         for key in BELOW_3_ONLY:
             if config.zero[key]:
-                yield Finding(config.at("zero_optimization", key), f"{key} has no effect at stage 3", on_key=True)
+                yield Finding(config.at("zero_optimization", key), f"`{key}` has no effect at ZeRO stage 3", on_key=True)
 
 
 @rule(
     "DSP105",
-    "optimizer-without-type",
+    "section-without-type",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "optimizer": {"name": "Adam", "params": {"lr": 1e-4}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/optimizer"},
+    old_names=("optimizer-without-type",),
 )
 def optimizer_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An `optimizer` or `scheduler` section without `type`: it is passed over as a whole.
+    """An `optimizer` or `scheduler` section without `type` is ignored.
 
-    The name stands under `type`, not under `name`. At stage 0 the run then has no optimizer and nothing
-    says so.
+    The name belongs under `type`, not under `name`. At stage 0 the run then silently has no optimizer.
 
     Fix: write the name under `type`.
 
@@ -208,87 +213,92 @@ def optimizer_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("optimizer", "scheduler"):
         section = config.values.get(key)
         if isinstance(section, dict) and section and section.get("type") is None:
-            yield Finding(config.setting(key), f"without a type, {key} is not used", on_key=True)
+            yield Finding(config.setting(key), f"`{key}` is ignored, because it has no `type`", on_key=True)
 
 
 @rule(
     "DSP106",
-    "text-counts-as-true",
+    "string-counts-as-true",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_allow_untested_optimizer": "false"}\n',
     good='{"train_batch_size": 8, "zero_allow_untested_optimizer": false}\n',
     example={"gpus": 8, "at": "/zero_allow_untested_optimizer"},
+    old_names=("text-counts-as-true",),
 )
-def text_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A switch that says no in text: any text that is not empty counts as on.
+def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A boolean is written as a string such as "false", which counts as true.
 
-    The switches at the top level and in the lenient sections are not converted; `"false"` in quotes is
-    true to Python.
+    The booleans at top level and in the lenient sections are not converted, and every string that is not
+    empty is true in Python.
 
-    Fix: false without quotes.
+    Fix: write false without quotes.
 
-    Source: deepspeed 0.19.8 runtime/config.py:209-270 (plain look-ups), used as `if value`.
+    Source: deepspeed 0.19.8 runtime/config.py:209-270 (plain lookups), used as `if value`.
     """
     from cfglint.findings.fix_builders import replace
 
-    paths = [(key,) for key in READ_AS_TRUTH] + [("torch_autocast", "enabled")]
+    paths = [(key,) for key in TRUTHY] + [("torch_autocast", "enabled")]
     for path in paths:
         value = config.get(*path)
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
             fix = replace(setting, False, "write false", safe=False)
-            yield Finding(setting, f"{setting.name} is the text {value!r}, which counts as on", fix=fix)
+            yield Finding(setting, f"`{setting.name}` is the string {spelled(value)}, which counts as true", fix=fix)
 
 
 @rule(
     "DSP107",
-    "old-zero-format",
+    "deprecated-zero-boolean",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": true, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 1}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization"},
+    old_names=("old-zero-format",),
 )
-def old_zero_format(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`zero_optimization` is a bare boolean: true is stage 1.
+def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`zero_optimization` is a boolean: true means stage 1.
 
-    DeepSpeed warns that the format is deprecated, and reads `allgather_size` at the top level only then.
+    DeepSpeed warns that the format is deprecated, and reads top-level `allgather_size` only with it.
 
-    Fix: `{"stage": 1}`.
+    Fix: write `{"stage": 1}`.
 
     Source: deepspeed 0.19.8 runtime/zero/config.py:57-73.
     """
     value = config.values.get("zero_optimization")
     if isinstance(value, bool):
-        yield Finding(config.setting("zero_optimization"), f"the old way to write stage {int(value)}")
+        text = "boolean `zero_optimization` is deprecated"
+        yield Finding(config.setting("zero_optimization"), text, help=f'use {{"stage": {int(value)}}}')
 
 
 @rule(
     "DSP108",
-    "writes-fast-checkpoints",
+    "enabled-datastates-checkpoint",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "datastates_ckpt": null}\n',
     good='{"train_batch_size": 8, "datastates_ckpt": false}\n',
     example={"gpus": 8, "at": "/datastates_ckpt"},
+    old_names=("writes-fast-checkpoints",),
 )
-def writes_fast_checkpoints(config: DeepSpeedConfig) -> Iterator[Finding]:
+def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`datastates_ckpt` is on unless it is `false`: null, 0 and {} turn it on.
 
-    Fix: false, or leave the key out.
+    Fix: write false, or remove the key.
 
     Source: deepspeed 0.19.8 datastates/config.py:20.
     """
     if "datastates_ckpt" in config.values and config.values["datastates_ckpt"] in (None, 0, "", {}, "false"):
         value = config.values["datastates_ckpt"]
         if value is not False:
-            yield Finding(config.setting("datastates_ckpt"), f"{value!r} turns it on: only false is off")
+            text = f"`datastates_ckpt` is {spelled(value)}, which turns it on: only false turns it off"
+            yield Finding(config.setting("datastates_ckpt"), text)
 
 
 @rule(
     "DSP109",
-    "inner-switch-decides",
+    "ineffective-outer-switch",
     WARNING,
     kinds=DEEPSPEED,
     bad=(
@@ -300,16 +310,17 @@ def writes_fast_checkpoints(config: DeepSpeedConfig) -> Iterator[Finding]:
         ' {"enabled": true, "curriculum_metrics": {}}}}}\n'
     ),
     example={"gpus": 8, "at": "/data_efficiency/enabled"},
+    old_names=("inner-switch-decides",),
 )
-def inner_switch_decides(config: DeepSpeedConfig) -> Iterator[Finding]:
+def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An outer `enabled: false` of `data_efficiency` around an inner one that is on.
 
-    The outer switches are read and never used: curriculum learning and random layer dropping run when
-    their own switch is on.
+    The outer `enabled` keys are parsed but never used: curriculum learning and random layer dropping run when
+    their own `enabled` is true.
 
-    Fix: `"enabled": false` in the innermost section.
+    Fix: set `"enabled": false` in the innermost section.
 
-    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140; the engine asks the inner ones only
+    Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140; the engine uses the inner ones only
     (runtime/engine.py:1420, 1440).
     """
     if "data_efficiency" not in config.values:
@@ -320,26 +331,28 @@ def inner_switch_decides(config: DeepSpeedConfig) -> Iterator[Finding]:
         for outer in (("data_efficiency",), ("data_efficiency", path[0])):
             if config.get(*outer, "enabled") is False:
                 inner = config.setting("data_efficiency", *path, "enabled")
-                yield Finding(config.setting(*outer, "enabled"), f"this does not turn {path[1]} off", related=(inner,))
+                text = f"`{'.'.join(outer)}.enabled` is false, but does not turn off `{path[1]}`"
+                yield Finding(config.setting(*outer, "enabled"), text, related=(inner,), help=f"set `{inner.name}` to false")
 
 
 @rule(
     "DSP110",
-    "tensor-parallel-batch",
+    "smaller-batch-with-autotp",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 1}}\n',
     example={"gpus": 8, "at": "/tensor_parallel/autotp_size"},
+    old_names=("tensor-parallel-batch",),
 )
-def tensor_parallel_batch(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """With AutoTP a step consumes fewer samples than `train_batch_size` says.
+def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """With AutoTP a step consumes fewer samples than `train_batch_size`.
 
-    The ranks of a tensor-parallel group share their samples, but DeepSpeed divides the batch by all GPUs.
-    What it prints as the train batch size is too large by `autotp_size`.
+    The ranks of a tensor-parallel group process the same samples, but DeepSpeed divides the batch by all GPUs.
+    The train batch size that it prints is too large by the factor `autotp_size`.
 
-    Fix: count on `train_batch_size / autotp_size` samples a step, in the learning rate as well, or multiply
-    the accumulation by `autotp_size`.
+    Fix: expect `train_batch_size / autotp_size` samples per step, also when setting the learning rate, or
+    multiply the gradient accumulation steps by `autotp_size`.
 
     Source: deepspeed 0.19.8 runtime/config.py:455-475 against runtime/engine.py:957, utils/groups.py:168.
     """
@@ -347,36 +360,39 @@ def tensor_parallel_batch(config: DeepSpeedConfig) -> Iterator[Finding]:
     total, taken = batch.global_batch.value, batch.consumed_batch
     if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken is not None:
         setting = config.setting("tensor_parallel", "autotp_size")
-        yield Finding(setting, f"a step consumes {taken} samples, not the {total} that DeepSpeed prints", related=(batch.global_batch,))
+        text = f"with `autotp_size` {spelled(setting.value)} a step consumes {taken} samples, not {total} (`train_batch_size`)"
+        yield Finding(setting, text, related=(batch.global_batch,))
 
 
 @rule(
     "DSP111",
-    "sequence-parallel-fraction",
+    "indivisible-sequence-parallel",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 16, "sequence_parallel_size": 3}\n',
     good='{"train_batch_size": 16, "sequence_parallel_size": 2}\n',
     example={"gpus": 8, "at": "/sequence_parallel_size"},
+    old_names=("sequence-parallel-fraction",),
 )
-def sequence_parallel_fraction(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`sequence_parallel_size` does not divide the GPUs, and DeepSpeed computes on with a fraction.
+def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`sequence_parallel_size` does not divide the GPUs, and DeepSpeed computes with a fraction.
 
-    8 GPUs over 3 is 2.67 copies to it, and a batch that happens to multiply up is taken. No such groups
-    can be formed.
+    With 8 GPUs and size 3 the data-parallel size is 2.67, and a batch that happens to be consistent with it is
+    accepted. Such process groups cannot be formed.
 
-    Fix: a size that divides the GPUs.
+    Fix: use a size that divides the GPU count.
 
     Source: deepspeed 0.19.8 runtime/config.py:469 (a true division).
     """
     size, world = config.values.get("sequence_parallel_size"), config.world_size
     if isinstance(size, int) and size > 0 and world is not None and world % size and "data_parallel_size" not in config.values:
-        yield Finding(config.setting("sequence_parallel_size"), f"{size} does not divide {world} GPUs")
+        text = f"`sequence_parallel_size` is {size}, which does not divide {world} GPUs"
+        yield Finding(config.setting("sequence_parallel_size"), text)
 
 
 @rule(
     "DSP112",
-    "zenflow-sets-accumulation",
+    "zenflow-overrides-accumulation",
     WARNING,
     kinds=DEEPSPEED,
     bad=(
@@ -388,14 +404,15 @@ def sequence_parallel_fraction(config: DeepSpeedConfig) -> Iterator[Finding]:
         ' "offload_optimizer": {"device": "cpu"}, "zenflow": {"update_interval": 4}}, ' + ADAM + "}\n"
     ),
     example={"gpus": 8, "at": "/gradient_accumulation_steps"},
+    old_names=("zenflow-sets-accumulation",),
 )
-def zenflow_sets_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
+def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     """ZenFlow overwrites `gradient_accumulation_steps` with its `update_interval`.
 
-    It does so after the batch has been checked, so that the three batch sizes no longer agree. With
-    `"auto"` the accumulation becomes 0, and ZenFlow decides at run time.
+    It does so after the batch check, so the three batch sizes no longer agree. With `"auto"` the
+    accumulation becomes 0, and ZenFlow decides at run time.
 
-    Fix: the same number in both, or leave `update_interval` to "auto".
+    Fix: write the same number in both, or set `update_interval` to "auto".
 
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:69.
     """
@@ -405,7 +422,8 @@ def zenflow_sets_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     interval = section["update_interval"]
     if interval != steps:
         setting = config.setting("gradient_accumulation_steps")
-        yield Finding(setting, f"ZenFlow's update_interval ({interval}) takes its place", on_key=True)
+        text = f"`gradient_accumulation_steps` is overridden by `zenflow.update_interval` ({spelled(interval)})"
+        yield Finding(setting, text, on_key=True)
 
 
 @rule(
@@ -421,14 +439,15 @@ def zenflow_sets_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
 def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """fp16 without ZeRO and without an optimizer: there is no loss scaling.
 
-    The model is cast to half precision, and nothing guards its gradients. DeepSpeed does not object.
+    The model is cast to half precision, and its gradients may underflow. DeepSpeed does not check this.
 
-    Fix: name an optimizer, or use `bf16`, which needs no loss scaling.
+    Fix: add an `optimizer` section, or use `bf16`, which does not require loss scaling.
 
     Source: deepspeed 0.19.8 runtime/engine.py:681-693.
     """
     if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.whole:
-        yield Finding(config.at("fp16", "enabled"), "without an optimizer there is no loss scaling")
+        text = "`fp16.enabled` without an optimizer: loss scaling is off"
+        yield Finding(config.at("fp16", "enabled"), text, help="add an `optimizer` section, or use `bf16`")
 
 
 @rule(
@@ -447,9 +466,9 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/optimizer/params/torch_adam"},
 )
 def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`torch_adam` with an offloaded optimizer: torch's Adam on the CPU, several times slower than DeepSpeed's.
+    """`torch_adam` with an offloaded optimizer: torch's Adam on the CPU is several times slower than DeepSpeed's.
 
-    Fix: leave `torch_adam` out.
+    Fix: remove `torch_adam`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2380-2384.
     """
@@ -458,7 +477,7 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if optimizer.class_name in ("Adam", "AdamW") and config.offload != "none":
         setting = config.setting("optimizer", "params", "torch_adam")
-        yield Finding(setting, "the offloaded states are stepped by torch's Adam, which is slow on a CPU")
+        yield Finding(setting, "`torch_adam` is slow with an offloaded optimizer", help="remove `torch_adam` to use DeepSpeedCPUAdam")
 
 
 @rule(
@@ -471,12 +490,11 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/optimizer/type"},
 )
 def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`Adam` with weight decay is AdamW to DeepSpeed.
+    """`Adam` with weight decay runs as AdamW.
 
-    The decay is decoupled unless `adam_w_mode: false` says otherwise; `AdamW` is decoupled whatever it
-    says.
+    The decay is decoupled unless `adam_w_mode` is false; with `AdamW` it is always decoupled.
 
-    Fix: write `AdamW` where that is meant, else `"adam_w_mode": false`.
+    Fix: write `AdamW` if that is intended, else `"adam_w_mode": false`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2486-2490.
     """
@@ -485,6 +503,9 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     mode = optimizer.params.get("adam_w_mode")
     if optimizer.name == "adam" and mode is None and optimizer.params.get("weight_decay") not in (None, 0, 0.0, "auto"):
-        yield Finding(config.setting("optimizer", "type"), "weight decay is decoupled here: this is AdamW, unless adam_w_mode is false")
+        text = "`Adam` with weight decay runs as AdamW (`adam_w_mode` defaults to true)"
+        advice = "write `AdamW` if that is intended, else set `adam_w_mode` to false"
+        yield Finding(config.setting("optimizer", "type"), text, help=advice)
     elif optimizer.name == "adamw" and mode is False:
-        yield Finding(config.setting("optimizer", "params", "adam_w_mode"), "AdamW stays AdamW", severity=WARNING)
+        text = "`adam_w_mode: false` has no effect with `AdamW`: weight decay stays decoupled"
+        yield Finding(config.setting("optimizer", "params", "adam_w_mode"), text, severity=WARNING)

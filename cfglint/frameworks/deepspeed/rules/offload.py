@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-# The first of SuperOffload's settings that an optimizer has not.
+# The first parameter of SuperOffload that an optimizer does not have.
 LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "DeepSpeedCPULion": "eps"}
 
 
@@ -29,13 +29,12 @@ LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "
 def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Offload to NVMe at stage 3 without `nvme_path`.
 
-    Below stage 3 the path is not looked at: an offloaded optimizer goes to the CPU there, and parameters
-    are not offloaded at all.
+    Below stage 3 the path is ignored: an offloaded optimizer goes to the CPU, and parameters are not offloaded.
 
     Run-time errors: `TypeError: expected str, bytes or os.PathLike object, not NoneType` (optimizer),
     `AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme` (parameters).
 
-    Fix: `"nvme_path"`, a folder on the node's own disk; or `"device": "cpu"`.
+    Fix: set `"nvme_path"` to a folder on a local disk of the node; or use `"device": "cpu"`.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:840, runtime/zero/partition_parameters.py:1229.
     """
@@ -48,7 +47,8 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
         section = config.zero[key]
         needed = key == "offload_param" or config.has_optimizer
         if section is not None and section["device"] == "nvme" and section["nvme_path"] is None and needed:
-            yield Finding(config.at("zero_optimization", key), f"{key} to nvme needs nvme_path", exception=exception)
+            text = f"`{key}` to NVMe requires `nvme_path`"
+            yield Finding(config.at("zero_optimization", key), text, exception=exception)
 
 
 @rule(
@@ -57,6 +57,7 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
         ' "optimizer": {"type": "Lion", "params": {"lr": 1e-4}}}\n'
@@ -68,11 +69,11 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/ratio"},
 )
 def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An offload ratio below 1 with another optimizer than DeepSpeed's CPU Adam.
+    """An offload ratio below 1 with an optimizer other than DeepSpeedCPUAdam.
 
     Run-time error: `AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam`.
 
-    Fix: `Adam` or `AdamW` without `torch_adam`, or leave `ratio` out.
+    Fix: use `Adam` or `AdamW` without `torch_adam`, or remove `ratio`.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:312-316.
     """
@@ -82,7 +83,8 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     if optimizer.class_name and optimizer.class_name != "DeepSpeedCPUAdam":
         raised = "AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam"
         setting = config.at("zero_optimization", "offload_optimizer", "ratio")
-        yield Finding(setting, f"a ratio below 1 needs DeepSpeedCPUAdam, not {optimizer.class_name}", exception=raised)
+        text = f"`ratio` below 1 requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
+        yield Finding(setting, text, exception=raised)
 
 
 @rule(
@@ -103,14 +105,14 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     example={"gpus": 8, "at": "/zero_optimization/offload_optimizer/super_offload"},
 )
 def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """SuperOffload with an optimizer that has not the settings of Adam on the CPU.
+    """SuperOffload with an optimizer that does not have the parameters of DeepSpeedCPUAdam.
 
-    It copies learning rate, betas, eps, weight decay and amsgrad from the optimizer; the fused ones and
-    the other kinds lack one or more of them.
+    It copies learning rate, betas, eps, weight decay and amsgrad from the optimizer; the fused and the other
+    optimizers do not have all of them.
 
     Run-time error: `KeyError: 'amsgrad'`.
 
-    Fix: `Adam` or `AdamW` without `torch_adam`, offloaded to the CPU; or `"super_offload": false`.
+    Fix: use `Adam` or `AdamW` without `torch_adam`, offloaded to the CPU; or set `"super_offload": false`.
 
     Source: deepspeed 0.19.8 runtime/superoffload/superoffload_stage3.py:47-56.
     """
@@ -120,5 +122,5 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     lacking = LACKING.get(optimizer.class_name)
     if lacking:
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
-        said = f"SuperOffload needs Adam on the CPU, not {optimizer.class_name}"
-        yield Finding(setting, said, exception=f"KeyError: '{lacking}'")
+        text = f"`super_offload` requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
+        yield Finding(setting, text, exception=f"KeyError: '{lacking}'")

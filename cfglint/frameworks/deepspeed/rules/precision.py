@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
 
@@ -39,14 +40,14 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
 
-    Fix: turn one of them off; on hardware that has bf16 (Ampere and later) that is usually fp16.
+    Fix: turn one of them off; on hardware that supports bf16 (Ampere and later) that is usually fp16.
 
     Source: deepspeed 0.19.8 runtime/config.py:511.
     """
     if config.section("fp16")["enabled"] and config.section("bf16")["enabled"]:
         other = config.at("bf16", "enabled")
         raised = "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"
-        yield Finding(config.at("fp16", "enabled"), "fp16 and bf16 are both on", related=(other,), exception=raised)
+        yield Finding(config.at("fp16", "enabled"), "`fp16.enabled` and `bf16.enabled` are both true", related=(other,), exception=raised)
 
 
 @rule(
@@ -62,14 +63,14 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
 def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Master weights or optimizer states in half precision without ZeRO.
 
-    The three switches work with stage 1, 2 or 3 only, and are checked even where fp16 or bf16 is off.
-    `bf16_optimizer_states` needs `bf16_master_weights_and_grads` beside it.
+    The three keys require stage 1, 2 or 3, and are checked even where fp16 or bf16 is off.
+    `bf16_optimizer_states` requires `bf16_master_weights_and_grads`.
 
     Run-time errors: `AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 1, 2,
     or 3.`, `AssertionError: Bf16_master_weights_and_grads is only supported with ZeRO Stage 1, 2, or 3.`,
     `AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled.`
 
-    Fix: stage 1, 2 or 3, or take the switch out.
+    Fix: use stage 1, 2 or 3, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/config.py:702-714.
     """
@@ -82,15 +83,17 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
             if config.section(section)[key]:
                 name = key if key == "bf16_optimizer_states" else key.capitalize()
                 raised = f"AssertionError: {name} is only supported with ZeRO Stage 1, 2, or 3."
-                yield Finding(config.at(section, key), f"{key} needs ZeRO stage 1, 2 or 3", exception=raised)
+                yield Finding(config.at(section, key), f"`{section}.{key}` requires ZeRO stage 1, 2 or 3", exception=raised)
     if config.stage in (1, 3) and config.version < FP16_MASTER_AT_ANY_STAGE and config.section("fp16")["fp16_master_weights_and_grads"]:
         raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
         setting = config.at("fp16", "fp16_master_weights_and_grads")
-        yield Finding(setting, "before DeepSpeed 0.18.3 this needs stage 2", exception=raised)
+        text = "`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 before DeepSpeed 0.18.3"
+        yield Finding(setting, text, exception=raised)
     bf16 = config.section("bf16")
     if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
         raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
-        yield Finding(config.at("bf16", "bf16_optimizer_states"), "this needs bf16_master_weights_and_grads beside it", exception=raised)
+        text = "`bf16.bf16_optimizer_states` requires `bf16_master_weights_and_grads`"
+        yield Finding(config.at("bf16", "bf16_optimizer_states"), text, exception=raised)
 
 
 @rule(
@@ -113,14 +116,14 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
 def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Master weights in half precision without DeepSpeed's CPU Adam.
 
-    Half-precision master weights work with an optimizer offloaded to the CPU that is DeepSpeedCPUAdam. On
-    the GPU they work for bf16 with `bf16_optimizer_states` only. The two families exclude each other.
+    Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
+    `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
 
     Run-time errors: `AssertionError: Master weights feature requires ZeRO-2 Offload with DeepSpeedCPUAdam.
     Current ZeRO-Offload:False`, `AssertionError: fp16_master_weights_and_gradients and
     bf16_master_weights_and_gradients are mutually exclusive.`
 
-    Fix: `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or take the switch out.
+    Fix: set `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
     runtime/zero/stage3.py:300.
@@ -132,7 +135,8 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if fp16 and bf16:
         raised = "AssertionError: fp16_master_weights_and_gradients and bf16_master_weights_and_gradients are mutually exclusive."
-        yield Finding(config.at("fp16", "fp16_master_weights_and_grads"), "only one of the two master weights", exception=raised)
+        text = "`fp16_master_weights_and_grads` is incompatible with `bf16_master_weights_and_grads`"
+        yield Finding(config.at("fp16", "fp16_master_weights_and_grads"), text, exception=raised)
         return
     offloaded = config.offload != "none"
     if bf16 and config.section("bf16")["bf16_optimizer_states"] and not offloaded:
@@ -141,18 +145,19 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         section, key = ("fp16", "fp16_master_weights_and_grads") if fp16 else ("bf16", "bf16_master_weights_and_grads")
         raised = f"AssertionError: Master weights feature requires ZeRO-{stage} Offload with DeepSpeedCPUAdam. Current ZeRO-"
         raised += f"{'3 ' if stage == 3 else ''}Offload:{offloaded}"
-        yield Finding(config.at(section, key), f"{key} needs the optimizer offloaded, and DeepSpeedCPUAdam", exception=raised)
+        text = f"`{section}.{key}` requires an offloaded optimizer that is DeepSpeedCPUAdam"
+        yield Finding(config.at(section, key), text, exception=raised)
 
 
 def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
-    """Whether stage 1 gives way to the bf16 optimizer, which has checks of its own (engine.py:2305)."""
+    """Whether the engine uses the bf16 optimizer instead of that of stage 1; it has its own checks (engine.py:2305)."""
     separate = dtype(data_type(config, "grad_accum_dtype")) == "fp32"
     return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
 
 
 @rule(
     "PRC103",
-    "gradient-accumulation-type",
+    "invalid-gradient-accumulation-type",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
@@ -160,18 +165,19 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
     example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
+    old_names=("gradient-accumulation-type",),
 )
 def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.grad_accum_dtype` is no data type, or one that this setup cannot accumulate in.
+    """`data_types.grad_accum_dtype` is not a data type, or not supported with this config.
 
-    Without ZeRO, gradients are accumulated in the model's own type. bf16 without any optimizer takes fp32
+    Without ZeRO, gradients are accumulated in the model's own type. bf16 without an optimizer supports fp32
     and bf16.
 
     Run-time errors: `ValueError: 'auto' is not a valid DtypeEnum`, `NotImplementedError: unsupported mix of
     model_dtype=torch.bfloat16 and grad_accum_dtype=torch.float32`, `AssertionError: BF16Optimizer:
     Unsupported gradient accumulation data type: torch.float16`.
 
-    Fix: `fp32` or the model's own type, or leave the key out.
+    Fix: write `fp32` or the model's own type, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71.
     """
@@ -180,42 +186,47 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("data_types", "grad_accum_dtype")
     found = dtype(value)
+    if found is not None and not config.knows_precision:
+        return
     if found is None:
-        said = f"grad_accum_dtype {value!r} is none of {', '.join(DTYPES)}"
-        yield Finding(setting, said, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
+        text = f"`data_types.grad_accum_dtype` is {spelled(value)}, not a valid data type"
+        choices = f"write one of {', '.join(DTYPES)}"
+        yield Finding(setting, text, exception=f"ValueError: {value!r} is not a valid DtypeEnum", help=choices)
     elif config.stage == 0 and config.has_optimizer and found != config.precision:
         raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
-        said = f"without ZeRO, gradients cannot be accumulated in {found} for a model in {config.precision}"
-        yield Finding(setting, said, exception=raised)
+        text = f"`data_types.grad_accum_dtype` is {found}, must be {config.precision} (the model's type) without ZeRO"
+        yield Finding(setting, text, exception=raised)
     elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
-        yield Finding(setting, f"bf16 without an optimizer accumulates in fp32 or bf16, not in {found}", exception=raised)
+        text = f"`data_types.grad_accum_dtype` is {found}, must be fp32 or bf16 for bf16 without an optimizer"
+        yield Finding(setting, text, exception=raised)
 
 
 def accumulates(config: DeepSpeedConfig) -> bool:
-    """Whether the engine gets to ask for the type of accumulated gradients."""
+    """Whether the engine uses the type of accumulated gradients."""
     return config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")
 
 
 @rule(
     "PRC104",
-    "parameter-type",
+    "invalid-parameter-type",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "bf16"}}\n',
     example={"gpus": 8, "at": "/data_types/param_dtype"},
+    old_names=("parameter-type",),
 )
 def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`data_types.param_dtype` is no data type, or not the one that fp16 and bf16 make.
+    """`data_types.param_dtype` is not a data type, or not the one that `fp16` and `bf16` select.
 
-    The key repeats the choice, it does not make one: with neither section on it has to be fp32.
+    The key does not select the type, it only has to agree: with neither section on it has to be fp32.
 
     Run-time errors: `AssertionError: data_types.param_dtype='fp16' conflicts with the enabled precision
     mode (model dtype torch.bfloat16)`, `ValueError: 'auto' is not a valid DtypeEnum`.
 
-    Fix: take the key out.
+    Fix: remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
@@ -228,11 +239,12 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting = config.setting("data_types", key)
         found = dtype(value)
         if found is None:
-            yield Finding(setting, f"{key} {value!r} is no data type", exception=f"ValueError: {value!r} is not a valid DtypeEnum")
-        elif key == "param_dtype" and found != config.precision:
+            text = f"`data_types.{key}` is {spelled(value)}, not a valid data type"
+            yield Finding(setting, text, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
+        elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
-            said = f"param_dtype {value} is not {config.precision}, which fp16 and bf16 make it"
-            yield Finding(setting, said, exception=raised, fix=remove(setting, "remove param_dtype", safe=True))
+            text = f"`data_types.param_dtype` is {value}, but the model's type is {config.precision} (`fp16` and `bf16` select it)"
+            yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))
 
 
 @rule(
@@ -245,13 +257,13 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/bf16/enabled"},
 )
 def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`"enabled": "auto"` in a config that no trainer fills: the precision is off, and the run is in fp32.
+    """`"enabled": "auto"` without a Hugging Face Trainer to resolve it: the precision is off, the run is in fp32.
 
-    DeepSpeed drops a key whose value is "auto" from its strict sections, so that the default counts, which
-    is off. In `torch_autocast`, which is not strict, "auto" is a text that counts as on. Releases before
-    0.17.1 took it for on in `fp16` and `bf16` too.
+    DeepSpeed drops a key whose value is "auto" from its strict sections, so the default applies, which is
+    off. In `torch_autocast`, which is not strict, "auto" is a string that counts as true. Releases before
+    0.17.1 treated it as true in `fp16` and `bf16` too.
 
-    Fix: true or false.
+    Fix: write true or false.
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:54-57, runtime/config.py:176-181.
     """
@@ -261,7 +273,8 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     for name in ("fp16", "bf16", "bfloat16", "torch_autocast"):
         if config.get(name, "enabled") == "auto":
             state = "off" if strict and name != "torch_autocast" else "on"
-            yield Finding(config.setting(name, "enabled"), f'nobody fills "auto" here: {name} is {state}')
+            text = f'`{name}.enabled` is "auto", which is not resolved here (no Hugging Face Trainer), so {name} is {state}'
+            yield Finding(config.setting(name, "enabled"), text, help="write true or false")
 
 
 @rule(
@@ -274,10 +287,10 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/torch_autocast/enabled"},
 )
 def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`torch_autocast` is on beside fp16 or bf16.
+    """`torch_autocast` is on together with fp16 or bf16.
 
-    Nothing objects, and both are at work: the model is cast to half precision, and autocast, which is made
-    for a model in fp32, runs on top of it.
+    DeepSpeed does not check this and applies both: the model is cast to half precision, and autocast, which
+    is meant for a model in fp32, runs on top of it.
 
     Fix: turn one of the two off.
 
@@ -287,27 +300,29 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(section, dict) and section.get("enabled") and config.precision != "fp32":
         setting = config.setting("torch_autocast", "enabled")
         related = config.at(config.precision, "enabled")
-        yield Finding(setting, f"torch_autocast and {config.precision} are both on", related=(related,))
+        text = f"`torch_autocast.enabled` and `{config.precision}.enabled` are both true"
+        yield Finding(setting, text, related=(related,), help="turn one of the two off")
 
 
 @rule(
     "PRC107",
-    "hidden-bfloat16",
+    "ignored-bfloat16",
     WARNING,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "bf16": {"enabled": false}, "bfloat16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bfloat16"},
+    old_names=("hidden-bfloat16",),
 )
-def hidden_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`bfloat16` stands beside `bf16`, and is not read.
+def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`bfloat16` is set together with `bf16`, and is ignored.
 
-    The old name counts only where the new one is missing or null; what it says, slips included, is passed
-    over.
+    The old name is read only where the new one is missing or null; its content, typos included, is not
+    checked.
 
     Fix: keep one of the two.
 
     Source: deepspeed 0.19.8 runtime/precision_config.py:35-39.
     """
     if config.values.get("bf16") is not None and "bfloat16" in config.values:
-        yield Finding(config.setting("bfloat16"), "bf16 is there, so that bfloat16 is not read", on_key=True)
+        yield Finding(config.setting("bfloat16"), "`bfloat16` is ignored, because `bf16` is set", on_key=True)

@@ -1,9 +1,10 @@
-"""Rules about the `scheduler` section: the name, and what the class behind it takes."""
+"""Rules about the `scheduler` section: the name, and the parameters of its class."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
 
@@ -22,7 +23,7 @@ ADAM = '"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}'
 
 
 def at(config: DeepSpeedConfig, key: str) -> Any:
-    """The setting of a parameter of the schedule."""
+    """The setting of a parameter of the scheduler."""
     return config.setting("scheduler", "params", key)
 
 
@@ -38,14 +39,14 @@ def at(config: DeepSpeedConfig, key: str) -> Any:
     example={"gpus": 8, "at": "/scheduler/type"},
 )
 def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A schedule that neither DeepSpeed nor torch has; case matters.
+    """Unknown scheduler; names are case-sensitive.
 
     DeepSpeed has WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle and LRRangeTest; any other name is
-    looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is not looked at.
+    looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is ignored.
 
     Run-time error: `AssertionError: DeepSpeed does not recognize LR scheduler warmuplr`.
 
-    Fix: one of these names as it is written here.
+    Fix: use one of these names, spelled like this.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1922-1932.
     """
@@ -55,44 +56,48 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     name = section["type"]
     setting = config.setting("scheduler", "type")
     if not isinstance(name, str):
-        yield Finding(setting, "scheduler.type is not a name", exception="TypeError: attribute name must be string")
+        text = f"`scheduler.type` is {spelled(name)}, not a string"
+        yield Finding(setting, text, exception="TypeError: attribute name must be string")
         return
     if name in OWN or name in TORCH:
         return
     raised = f"AssertionError: DeepSpeed does not recognize LR scheduler {name}"
     meant = next((known for known in (*OWN, *TORCH) if known.lower() == name.lower()), None)
     if meant is None:
-        yield Finding(setting, f"neither DeepSpeed nor torch has a schedule {name!r}", exception=raised)
+        text = f"unknown scheduler {spelled(name)}: neither DeepSpeed nor torch has it"
+        yield Finding(setting, text, exception=raised)
         return
     from cfglint.findings.fix_builders import replace
 
     fix = replace(setting, meant, f"write {meant}", safe=True)
-    yield Finding(setting, f"schedules are known by their exact names: {meant}, not {name}", exception=raised, fix=fix)
+    yield Finding(setting, f"unknown scheduler {spelled(name)}: names are case-sensitive", exception=raised, fix=fix)
 
 
 @rule(
     "STP101",
-    "torch-scheduler-on-wrapper",
+    "torch-scheduler-with-wrapped-optimizer",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "zero_optimization": {"stage": 2},'
         ' "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n'
     ),
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n',
     example={"gpus": 8, "at": "/scheduler/type"},
+    old_names=("torch-scheduler-on-wrapper",),
 )
 def torch_scheduler_on_wrapper(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A schedule of torch's for an optimizer that DeepSpeed has wrapped.
+    """A torch scheduler with an optimizer that DeepSpeed wraps.
 
-    ZeRO, fp16 and bf16 wrap the optimizer, and torch's schedules want a `torch.optim.Optimizer`. They work
-    in fp32 without ZeRO only.
+    ZeRO, fp16 and bf16 wrap the optimizer, and torch's schedulers require a `torch.optim.Optimizer`. They work
+    only in fp32 without ZeRO.
 
     Run-time error: `TypeError: DeepSpeedZeroOptimizer is not an Optimizer`, `TypeError: FP16_Optimizer is
     not an Optimizer`.
 
-    Fix: a schedule of DeepSpeed's (WarmupCosineLR, WarmupDecayLR), or one built in code and passed in.
+    Fix: use a scheduler of DeepSpeed (WarmupCosineLR, WarmupDecayLR), or build one in code and pass it in.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__).
     """
@@ -104,12 +109,12 @@ def torch_scheduler_on_wrapper(config: DeepSpeedConfig) -> Iterator[Finding]:
     wrapped = wrapper(config)
     if wrapped:
         setting = config.setting("scheduler", "type")
-        said = f"torch's {scheduler.name} does not take the optimizer that DeepSpeed wraps"
-        yield Finding(setting, said, exception=f"TypeError: {wrapped} is not an Optimizer")
+        text = f"torch's {scheduler.name} is incompatible with the optimizer that DeepSpeed wraps ({wrapped})"
+        yield Finding(setting, text, exception=f"TypeError: {wrapped} is not an Optimizer")
 
 
 def wrapper(config: DeepSpeedConfig) -> str:
-    """The class in which the engine wraps the optimizer; empty in fp32 without ZeRO, or where it is not known."""
+    """The class in which the engine wraps the optimizer; empty in fp32 without ZeRO, or where it is unknown."""
     if config.stage in (1, 2):
         return "DeepSpeedZeroOptimizer"
     if config.stage == 3:
@@ -119,27 +124,27 @@ def wrapper(config: DeepSpeedConfig) -> str:
 
 @rule(
     "STP102",
-    "scheduler-parameters",
+    "invalid-scheduler-parameters",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000}}}\n',
     example={"gpus": 8, "at": "/scheduler/params"},
+    old_names=("scheduler-parameters",),
 )
 def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The parameters of a schedule are not there, one is missing, or one is unknown to its class.
+    """The parameters of a scheduler are missing, incomplete, or unknown to its class.
 
-    `params` has to be an object, if only an empty one. WarmupDecayLR and WarmupCosineLR need
-    `total_num_steps`, OneCycle needs `cycle_min_lr` and `cycle_max_lr`. WarmupCosineLR scales the
-    optimizer's learning rate and takes ratios, not rates.
+    `params` has to be an object, which may be empty. WarmupDecayLR and WarmupCosineLR require
+    `total_num_steps`, OneCycle requires `cycle_min_lr` and `cycle_max_lr`. WarmupCosineLR scales the
+    optimizer's learning rate by ratios, it has no parameters for learning rates.
 
     Run-time errors: `TypeError: WarmupLR() argument after ** must be a mapping, not NoneType`, `TypeError:
     WarmupDecayLR.__init__() missing 1 required positional argument: 'total_num_steps'`, `TypeError:
     WarmupCosineLR.__init__() got an unexpected keyword argument 'warmup_max_lr'`.
 
-    Fix: the parameters of the schedule that is named: `warmup_min_ratio` and `cos_min_ratio` for
-    WarmupCosineLR.
+    Fix: use the parameters of the scheduler: `warmup_min_ratio` and `cos_min_ratio` for WarmupCosineLR.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1933-1935, runtime/lr_schedules.py.
     """
@@ -149,52 +154,54 @@ def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     params = scheduler.params
     if not isinstance(params, dict):
         raised = f"TypeError: {scheduler.name}() argument after ** must be a mapping, not {type(params).__name__}"
-        yield Finding(config.setting("scheduler", "params"), f"{scheduler.name} needs params, if only {{}}", exception=raised)
+        text = f"{scheduler.name} requires `params` to be an object"
+        yield Finding(config.setting("scheduler", "params"), text, exception=raised, help='write "params": {} for the defaults')
         return
     for key in extra(scheduler):
         raised = f"TypeError: {scheduler.name}.__init__() got an unexpected keyword argument '{key}'"
-        yield Finding(at(config, key), f"{scheduler.name} takes no {key}", exception=raised, on_key=True)
+        yield Finding(at(config, key), f"{scheduler.name} has no parameter `{key}`", exception=raised, on_key=True)
     lacking = missing(scheduler)
     if lacking:
         names = " and ".join(f"'{key}'" for key in lacking)
         plural = "s" if len(lacking) > 1 else ""
         raised = f"TypeError: {scheduler.name}.__init__() missing {len(lacking)} required positional argument{plural}: {names}"
-        said = f"{scheduler.name} needs {' and '.join(lacking)}"
-        yield Finding(config.setting("scheduler", "params"), said, exception=raised)
+        text = f"{scheduler.name} requires {' and '.join(f'`{key}`' for key in lacking)}"
+        yield Finding(config.setting("scheduler", "params"), text, exception=raised)
 
 
 def extra(scheduler: Scheduler) -> list[Any]:
-    """Parameters that the class does not take."""
+    """Parameters that the class does not have."""
     return [key for key in scheduler.params or () if key not in scheduler.takes]
 
 
 def missing(scheduler: Scheduler) -> list[str]:
-    """Parameters that the class needs and that are not there."""
+    """Required parameters that are missing."""
     return [key for key in scheduler.needs if key not in (scheduler.params or ())]
 
 
 @rule(
     "STP103",
-    "scheduler-value",
+    "invalid-scheduler-value",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 0}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}\n',
     example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
+    old_names=("scheduler-value",),
 )
 def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A parameter of one of DeepSpeed's schedules that the class refuses.
+    """Invalid value of a parameter of one of DeepSpeed's schedulers.
 
-    Steps are positive integers: not 0, not 0.1 for a tenth of the run, not "auto" that nobody fills.
-    Rates are computed with when the schedule is built, so that a text ends the run there.
+    Steps are positive integers: not 0, not 0.1 for a tenth of the run, not an unresolved "auto". Building the
+    scheduler computes with the learning rates, so it fails for a string.
 
     Run-time errors: `ValueError: warmup_num_steps must be a positive integer, got 0`, `ValueError:
     lr_range_test_step_size must be a positive integer, got 0`, `ValueError: cycle_first_step_size must be
     positive, got 0.0`, `TypeError: unsupported operand type(s) for -: 'str' and 'float'`, `TypeError: '<'
     not supported between instances of 'str' and 'int'`.
 
-    Fix: a number of steps above 0, for a share of the run reckoned out; rates without quotes.
+    Fix: write a positive number of steps, not a fraction of the run, and learning rates without quotes.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:371, 520-560, 734-745, 826, 875-893.
     """
@@ -210,7 +217,8 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         found = list(cycle_values(config, params))
     for key, raised in found[:1]:
         if not (params.get(key) == "auto" and config.open):
-            yield Finding(at(config, key), f"{scheduler.name} refuses {key} {params.get(key)!r}", exception=raised)
+            text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept"
+            yield Finding(at(config, key), text, exception=raised)
 
 
 def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:
@@ -221,7 +229,7 @@ def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iter
 
 
 def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    """What the three warm-up schedules compute at once."""
+    """The values that the three warmup schedulers use when they are built."""
     yield from positive_integer(params, "warmup_num_steps", config.version)
     if name != "WarmupCosineLR":
         yield from rates(config, name, params)
@@ -233,7 +241,7 @@ def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) ->
 
 
 def rates(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    """The two rates of WarmupLR and WarmupDecayLR, of which it takes the difference; lists are one a parameter group."""
+    """The two rates of WarmupLR and WarmupDecayLR, which are subtracted; a list has one per parameter group."""
     low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
     key = "warmup_max_lr"
     if high is None:
@@ -273,7 +281,7 @@ def cycle_values(config: DeepSpeedConfig, params: dict[Any, Any]) -> Iterator[tu
 
 
 def not_float(value: Any) -> str:
-    """What float() raises for a value; empty where it takes it."""
+    """The error of float() for a value; empty where it converts it."""
     try:
         float(value)
     except (TypeError, ValueError, OverflowError) as raised:
@@ -282,7 +290,7 @@ def not_float(value: Any) -> str:
 
 
 def has_betas(config: DeepSpeedConfig) -> bool:
-    """Whether the optimizer has the momentum that OneCycle turns."""
+    """Whether the optimizer has the momentum that OneCycle changes."""
     optimizer = config.optimizer
     return optimizer is not None and "betas" in (optimizer.accepted() or ())
 
@@ -298,20 +306,21 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     example={"gpus": 8, "at": "/scheduler"},
 )
 def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A schedule without any optimizer: it is not built, not even looked at.
+    """A `scheduler` section without an optimizer is ignored.
 
-    Fix: name an optimizer, or pass one to `deepspeed.initialize`.
+    Fix: add an `optimizer` section, or pass an optimizer to `deepspeed.initialize`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:681-690.
     """
     section = config.values.get("scheduler")
     if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.whole:
-        yield Finding(config.setting("scheduler"), "there is no optimizer for it, so that the schedule is never built", on_key=True)
+        text = "`scheduler` is ignored, because there is no optimizer"
+        yield Finding(config.setting("scheduler"), text, on_key=True, help="add an `optimizer` section")
 
 
 @rule(
     "STP105",
-    "warmup-beyond-total",
+    "warmup-longer-than-total-steps",
     WARNING,
     kinds=DEEPSPEED,
     bad=(
@@ -323,15 +332,17 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000, "warmup_num_steps": 100}}}\n'
     ),
     example={"gpus": 8, "at": "/scheduler/params/warmup_num_steps"},
+    old_names=("warmup-beyond-total",),
 )
 def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The warm-up is longer than `total_num_steps`.
+    """The warmup is longer than `total_num_steps`.
 
-    The rate never gets to its top, or drops to its end at once. 1000 steps of warm-up are the default.
+    The learning rate never reaches its maximum, or drops to its minimum at once. The default is 1000 warmup
+    steps.
 
     DeepSpeed logs: `total_num_steps 100 is less than warmup_num_steps 1000`.
 
-    Fix: `total_num_steps` of the whole run, or a shorter warm-up.
+    Fix: set `total_num_steps` to the length of the run, or use a shorter warmup.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:826, 893.
     """
@@ -341,7 +352,8 @@ def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
     total, steps = scheduler.params.get("total_num_steps"), scheduler.params.get("warmup_num_steps", 1000)
     if isinstance(total, (int, float)) and isinstance(steps, int) and 0 < total < max(2, steps):
         related = (at(config, "total_num_steps"),)
-        yield Finding(at(config, "warmup_num_steps"), f"a warm-up of {steps} steps in a run of {total}", related=related)
+        text = f"`warmup_num_steps` is {steps}, more than `total_num_steps` ({spelled(total)})"
+        yield Finding(at(config, "warmup_num_steps"), text, related=related)
 
 
 @rule(
@@ -354,11 +366,11 @@ def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/scheduler/params/warmup_type"},
 )
 def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`warmup_type` is neither log nor linear: the warm-up is logarithmic.
+    """`warmup_type` is neither log nor linear: the warmup is logarithmic.
 
     DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
 
-    Fix: `log` or `linear`.
+    Fix: write `log` or `linear`.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:747, 885.
     """
@@ -367,4 +379,5 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     value = scheduler.params.get("warmup_type", "log")
     if value not in ("log", "linear") and not (value == "auto" and config.open):
-        yield Finding(at(config, "warmup_type"), f"warmup_type {value!r} is not known: the warm-up is logarithmic")
+        text = f'unknown `warmup_type` {spelled(value)}: the warmup is logarithmic ("log")'
+        yield Finding(at(config, "warmup_type"), text, help='write "log" or "linear"')

@@ -1,9 +1,10 @@
-"""Rules about the values in the sections that pydantic models hold."""
+"""Rules about the values in the sections that are pydantic models."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-# The other sections, each with what the first look at a value that is no mapping raises.
+# The other sections, each with the attribute that DeepSpeed first accesses on it.
 LOOKED_UP = {
     "activation_checkpointing": "get",
     "torch_autocast": "get",
@@ -46,13 +47,14 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
         for fault in config.section(name).faults:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
-                said = fault.message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
-                message = f"{setting.name or name}: {said[:1].lower()}{said[1:]}"
+                text = fault.message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+                value = f" is {setting.spelled}" if setting.written else ""
+                message = f"`{setting.name or name}`{value}: {text[:1].lower()}{text[1:]}"
                 yield Finding(setting, message, exception=fault.exception, consumer_only=tuned(config, setting.value))
 
 
 def tuned(config: DeepSpeedConfig, value: Any) -> bool:
-    """Whether DeepSpeed's autotuner, which starts runs of its own, takes a value for the list of what to try."""
+    """Whether DeepSpeed's autotuner, which starts its own runs, treats a value as the list of values to try."""
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
@@ -67,15 +69,15 @@ def tuned(config: DeepSpeedConfig, value: Any) -> bool:
     example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
 )
 def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value of a strict section is of a type that its field does not take.
+    """A value of a strict section has a type that its field does not accept.
 
-    Fields are read leniently: an integer may be written 5e8, "5_000" or true, a boolean as "yes" or 1.
-    But "5e8" in quotes is no integer, 1.5 neither, and null fits few fields.
+    Fields are parsed leniently: an integer may be written 5e8, "5_000" or true, a boolean as "yes" or 1.
+    But "5e8" in quotes is not an integer, nor is 1.5, and few fields accept null.
 
     Run-time error: `ValidationError: 1 validation error for DeepSpeedZeroConfig ... Input should be a valid
     integer, unable to parse string as an integer`.
 
-    Fix: write the number without quotes, the boolean as true or false.
+    Fix: write numbers without quotes, booleans as true or false.
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:57; pydantic 2.14 conversion table.
     """
@@ -93,12 +95,12 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/reduce_bucket_size"},
 )
 def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A number of a strict section is outside of what its field allows.
+    """A number in a strict section is out of range.
 
     Run-time error: `ValidationError: ... Input should be greater than 0`, `... Input should be less than or
     equal to 1`.
 
-    Fix: a number within the bounds that the message names, or leave the key out for its default.
+    Fix: write a number within the bounds of the message, or remove the key to get its default.
 
     Source: deepspeed 0.19.8 runtime/zero/config.py:90-380, runtime/zero/offload_config.py:21-120.
     """
@@ -116,14 +118,14 @@ def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/stage"},
 )
 def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value is not one of those that the field names.
+    """A value in a strict section is not a valid choice.
 
-    Spelling counts: the devices of the offload sections are `cpu`, `nvme` and `none` in lower case.
+    Choices are case-sensitive: the devices of the offload sections are `cpu`, `nvme` and `none`.
 
     Run-time error: `ValidationError: ... Input should be 0, 1, 2, 3 or 3` (the stage), `... Input should be
     'none', 'cpu' or 'nvme'`.
 
-    Fix: one of the values that the message lists.
+    Fix: use one of the values that the message lists.
 
     Source: deepspeed 0.19.8 runtime/zero/config.py:82-88, runtime/zero/offload_config.py:13-18.
     """
@@ -132,18 +134,19 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule(
     "DSP002",
-    "section-contradicts-itself",
+    "inconsistent-section",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 1.0}}}\n',
     example={"gpus": 8, "at": "/zero_optimization"},
+    old_names=("section-contradicts-itself",),
 )
-def section_contradicts_itself(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A section whose keys are fine one by one, but not together.
+def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Keys of a section are incompatible with each other.
 
-    `offload_optimizer.ratio` below 1 needs stage 3; `compute_grad_norm: false` needs stage 1 or 2; with
+    `offload_optimizer.ratio` below 1 requires stage 3; `compute_grad_norm: false` requires stage 1 or 2; with
     dynamic loss scaling, fp16's `loss_scale_window` and `min_loss_scale` have to be positive; ZenFlow's
     intervals are numbers or "auto".
 
@@ -152,8 +155,8 @@ def section_contradicts_itself(config: DeepSpeedConfig) -> Iterator[Finding]:
     be > 0 when dynamic loss scaling is enabled (loss_scale=0)`, `... select_strategy must be one of "auto",
     "step", or "epoch"`.
 
-    Fix: stage 3 for a `ratio` below 1, stage 1 or 2 for `compute_grad_norm: false`, a window and a floor
-    above 0; or leave the second key out for its default.
+    Fix: use stage 3 for a `ratio` below 1, stage 1 or 2 for `compute_grad_norm: false`, a window and a
+    minimum above 0; or remove the second key to get its default.
 
     Source: deepspeed 0.19.8 runtime/zero/config.py:388-399, runtime/precision_config.py:182-197,
     runtime/zenflow/zenflow_config.py:53-70.
@@ -172,25 +175,25 @@ def section_contradicts_itself(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/fp16"},
 )
 def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A section holds a value, or null, where DeepSpeed wants an object.
+    """A section is a single value or null, not an object.
 
-    An empty object is fine everywhere. Null is fine for `bf16`, `aio`, `expert_parallel`,
-    `datastates_ckpt` and inside `zero_optimization`; `true` for `zero_optimization`, where it is the old
-    way to say stage 1. `"auto"` is taken by the monitors and by what stands inside a strict section.
+    An empty object is accepted everywhere. Null is accepted for `bf16`, `aio`, `expert_parallel`,
+    `datastates_ckpt` and inside `zero_optimization`; `true` for `zero_optimization`, where it is deprecated
+    and means stage 1. `"auto"` is accepted by the monitors and inside strict sections.
 
     Run-time errors: `TypeError: ... argument after ** must be a mapping, not bool`, `AttributeError:
     'NoneType' object has no attribute 'get'`, `ValidationError: ... Input should be a valid dictionary`.
 
-    Fix: write an object, usually with `"enabled": true`, or leave the key out.
+    Fix: write an object, usually with `"enabled": true`, or remove the key.
 
-    Source: deepspeed 0.19.8 runtime/config.py:482-591 and the sections' own readers.
+    Source: deepspeed 0.19.8 runtime/config.py:482-591 and the functions that parse each section.
     """
     yield from not_mappings(config)
     yield from faults(config, ESCAPED)
 
 
 def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Findings for whole sections that are no mappings."""
+    """Findings for sections that are not mappings."""
     values = config.values
     for key in UNPACKED:
         value = values.get(key, {}) if config.version >= SINCE.get(key, ()) else {}
@@ -208,7 +211,7 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The two sections that are looked at in their own way: `expert_parallel` and `timers`."""
+    """Findings for the two sections that are parsed differently: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
     if experts and not isinstance(experts, dict) and config.version >= SINCE["expert_parallel"]:
         yield no_mapping(config, "expert_parallel", f"AttributeError: '{type(experts).__name__}' object has no attribute 'get'")
@@ -216,7 +219,8 @@ def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(timers, dict):
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):
-            yield Finding(config.setting("timers", "throughput"), "timers.throughput is not an object", exception=unpacking(inner))
+            text = f"`timers.throughput` is {spelled(inner)}, not an object"
+            yield Finding(config.setting("timers", "throughput"), text, exception=unpacking(inner))
     elif not isinstance(timers, (str, list)):
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     elif "throughput" in timers:
@@ -224,12 +228,12 @@ def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def unpacking(value: object) -> str:
-    """What `Model(**value)` raises."""
+    """The error that `Model(**value)` raises."""
     return f"TypeError: argument after ** must be a mapping, not {type(value).__name__}"
 
 
 def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:
-    """The finding for a section that is no mapping."""
+    """The finding for a section that is not a mapping."""
     value = config.values.get(key)
-    said = "null" if value is None else repr(value) if not isinstance(value, list) else "a list"
-    return Finding(config.setting(key), f"{key} is {said}, not an object", exception=exception)
+    text = "a list" if isinstance(value, list) else spelled(value)
+    return Finding(config.setting(key), f"`{key}` is {text}, not an object", exception=exception)

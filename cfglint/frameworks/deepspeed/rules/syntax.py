@@ -1,4 +1,4 @@
-"""Rules about the file as a whole."""
+"""Rules about the top level of the file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 
+JSON_TYPES = {"list": "a list", "str": "a string", "int": "an integer", "float": "a number", "bool": "a boolean", "NoneType": "null"}
+
+
 @rule(
     "DSP001",
     "config-not-an-object",
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
     example={"gpus": 8, "at": ""},
 )
 def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The file holds a list or a single value where DeepSpeed wants an object.
+    """The file is a list or a single value, not an object.
 
-    The loader does not mind, and the first look-up of a key dies.
+    The parser accepts it; the first lookup of a key fails.
 
     Run-time error: `AttributeError: 'list' object has no attribute 'get'`, or for a single value
     `TypeError: argument of type 'int' is not iterable`.
@@ -40,4 +43,4 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     name = type(config.root).__name__
     missing = f"AttributeError: '{name}' object has no attribute 'get'"
     raised = missing if isinstance(config.root, (list, str)) else f"TypeError: argument of type '{name}' is not iterable"
-    yield Finding(config.setting(), f"a DeepSpeed config is a JSON object, not {name}", exception=raised)
+    yield Finding(config.setting(), f"the config is {JSON_TYPES.get(name, name)}, must be an object", exception=raised)

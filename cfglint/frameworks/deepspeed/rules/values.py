@@ -1,9 +1,10 @@
-"""Rules about values that DeepSpeed checks by hand while it reads the config."""
+"""Rules about values that DeepSpeed's own code checks while parsing the config."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
@@ -33,35 +34,36 @@ ALLREDUCE_OP_SINCE = (0, 19, 6)
 
 
 def dtype(value: Any) -> str | None:
-    """DeepSpeed's own name of a data type that it knows under several; None for an unknown one."""
+    """The short name of a data type, of which DeepSpeed accepts several spellings; None for an unknown one."""
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
 def not_attribute(value: Any, attribute: str) -> str:
-    """What Python says of an attribute that a value does not have."""
+    """Python's error for an attribute that a value does not have."""
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
 
 
 @rule(
     "TYP104",
-    "communication-type-unknown",
+    "invalid-communication-type",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "communication_data_type": "float16"}\n',
     good='{"train_batch_size": 8, "communication_data_type": "fp16"}\n',
     example={"gpus": 8, "at": "/communication_data_type"},
+    old_names=("communication-type-unknown",),
 )
 def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A data type for communication that is not fp16, bf16 or fp32.
+    """The communication data type is not fp16, bf16 or fp32.
 
-    The case of the letters does not matter; null leaves the choice to DeepSpeed. `"auto"` is not known
-    here, and nobody else fills it.
+    Case does not matter; null leaves the choice to DeepSpeed. `"auto"` is not accepted here and is not
+    resolved by the Hugging Face Trainer either.
 
     Run-time error: `ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16',
-    'fp32']. Got: float16`; for a value that is no text, `AttributeError: ... has no attribute 'lower'`.
+    'fp32']. Got: float16`; for a value that is not a string, `AttributeError: ... has no attribute 'lower'`.
 
-    Fix: fp16, bf16 or fp32, or leave the key out.
+    Fix: use fp16, bf16 or fp32, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/config.py:217-230.
     """
@@ -70,28 +72,29 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         if value is None:
             continue
         if not isinstance(value, str):
-            yield Finding(config.setting(key), f"{key} is not a text", exception=not_attribute(value, "lower"))
+            yield Finding(config.setting(key), f"`{key}` is {spelled(value)}, not a string", exception=not_attribute(value, "lower"))
         elif value.lower() not in COMMUNICATION:
             raised = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
-            yield Finding(config.setting(key), f"{key} {value!r} is not fp16, bf16 or fp32", exception=raised)
+            yield Finding(config.setting(key), f'`{key}` is {spelled(value)}, must be "fp16", "bf16" or "fp32"', exception=raised)
 
 
 @rule(
     "TYP105",
-    "gradient-allreduce-op",
+    "invalid-gradient-allreduce-op",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "avg"}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean"}\n',
     example={"gpus": 8, "at": "/gradient_allreduce_op"},
+    old_names=("gradient-allreduce-op",),
 )
 def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`gradient_allreduce_op` is neither mean nor sum.
 
     Run-time error: `ValueError: Invalid gradient_allreduce_op. Supported operations: ['mean', 'sum']`.
 
-    Fix: mean or sum.
+    Fix: use mean or sum.
 
     Source: deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on).
     """
@@ -101,31 +104,33 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(value, str) or value.lower() not in ("mean", "sum"):
         shown = value.lower() if isinstance(value, str) else value
         raised = f"ValueError: Invalid gradient_allreduce_op. Supported operations: ['mean', 'sum']. Got: {shown!r}"
-        yield Finding(config.setting("gradient_allreduce_op"), f"gradient_allreduce_op {value!r} is not mean or sum", exception=raised)
+        text = f'`gradient_allreduce_op` is {spelled(value)}, must be "mean" or "sum"'
+        yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised)
 
 
 @rule(
     "TYP106",
-    "checkpoint-value",
+    "invalid-checkpoint-value",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "checkpoint": {"tag_validation": "error"}}\n',
     good='{"train_batch_size": 8, "checkpoint": {"tag_validation": "Fail"}}\n',
     example={"gpus": 8, "at": "/checkpoint/tag_validation"},
+    old_names=("checkpoint-value",),
 )
 def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value in `checkpoint` that DeepSpeed does not know.
+    """Invalid value in the `checkpoint` section.
 
     `tag_validation` is warn, ignore or fail; `parallel_write.pipeline_stage` is true or false;
-    `writer.type` is mock, python or fast; `writer.data_parallel` is replica, socket or machine. The case of
-    the letters does not matter.
+    `writer.type` is mock, python or fast; `writer.data_parallel` is replica, socket or machine. Case does not
+    matter.
 
     Run-time errors: `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of
     ERROR`, `DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of 'yes' is invalid`,
     `AssertionError: writer contains invalid value DISK for type`.
 
-    Fix: one of the values above.
+    Fix: use one of the values above.
 
     Source: deepspeed 0.19.8 runtime/config.py:387-406, runtime/model_checkpointing/config.py:23-65.
     """
@@ -139,7 +144,8 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield from writer_value(config, writer, "type", ("MOCK", "PYTHON", "FAST"))
         yield from writer_value(config, writer, "data_parallel", ("REPLICA", "SOCKET", "MACHINE"))
     elif writer is not None:
-        yield Finding(config.setting("checkpoint", "writer"), "checkpoint.writer is not an object", exception=not_attribute(writer, "get"))
+        text = f"`checkpoint.writer` is {spelled(writer)}, not an object"
+        yield Finding(config.setting("checkpoint", "writer"), text, exception=not_attribute(writer, "get"))
 
 
 def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
@@ -147,10 +153,11 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
     if not isinstance(value, str):
-        yield Finding(setting, "checkpoint.tag_validation is not a text", exception=not_attribute(value, "upper"))
+        yield Finding(setting, f"`checkpoint.tag_validation` is {spelled(value)}, not a string", exception=not_attribute(value, "upper"))
     elif value.upper() not in ("WARN", "IGNORE", "FAIL"):
         raised = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {value.upper()}"
-        yield Finding(setting, f"checkpoint.tag_validation {value!r} is not warn, ignore or fail", exception=raised)
+        text = f'`checkpoint.tag_validation` is {spelled(value)}, must be "warn", "ignore" or "fail"'
+        yield Finding(setting, text, exception=raised)
 
 
 def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
@@ -158,35 +165,38 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
         setting = config.setting("checkpoint", "parallel_write")
-        yield Finding(setting, "checkpoint.parallel_write is not an object", exception=not_attribute(parallel, "get"))
+        text = f"`checkpoint.parallel_write` is {spelled(parallel)}, not an object"
+        yield Finding(setting, text, exception=not_attribute(parallel, "get"))
         return
     value = parallel.get("pipeline_stage", False)
     if value not in (True, False):
         raised = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{value}' is invalid, expecting: true or false"
         setting = config.setting("checkpoint", "parallel_write", "pipeline_stage")
-        yield Finding(setting, "checkpoint.parallel_write.pipeline_stage is not true or false", exception=raised)
+        yield Finding(setting, f"`checkpoint.parallel_write.pipeline_stage` is {spelled(value)}, must be true or false", exception=raised)
 
 
 def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str, choices: tuple[str, ...]) -> Iterator[Finding]:
-    """A choice of the checkpoint writer; null is taken."""
+    """A choice of the checkpoint writer; null is accepted."""
     value = writer.get(key)
     setting = config.setting("checkpoint", "writer", key)
     if value is not None and not isinstance(value, str):
-        yield Finding(setting, f"{setting.name} is not a text", exception=not_attribute(value, "upper"))
+        yield Finding(setting, f"`{setting.name}` is {spelled(value)}, not a string", exception=not_attribute(value, "upper"))
     elif value is not None and value.upper() not in choices:
         raised = f"AssertionError: writer contains invalid value {value.upper()} for {key}, expecting one of {list(choices)}"
-        yield Finding(setting, f"{setting.name} {value!r} is not one of {', '.join(choices)}", exception=raised)
+        text = f"`{setting.name}` is {spelled(value)}, must be {listed(spelled(choice.lower()) for choice in choices)}"
+        yield Finding(setting, text, exception=raised)
 
 
 @rule(
     "TYP107",
-    "keep-in-fp32-modules",
+    "invalid-keep-in-fp32-modules",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": "rope"}}\n',
     good='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": ["rope"]}}\n',
     example={"gpus": 8, "at": "/data_types/keep_in_fp32_modules"},
+    old_names=("keep-in-fp32-modules",),
 )
 def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names.
@@ -194,7 +204,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `DeepSpeedConfigError: data_types.keep_in_fp32_modules must be "auto" or a list of name
     patterns`.
 
-    Fix: a list of names, or "auto".
+    Fix: write a list of names, or "auto".
 
     Source: deepspeed 0.19.8 runtime/config.py:563-568.
     """
@@ -204,29 +214,31 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     value = section["keep_in_fp32_modules"]
     if value != "auto" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
         raised = f'DeepSpeedConfigError: data_types.keep_in_fp32_modules must be "auto" or a list of name patterns, got {value!r}'
-        yield Finding(config.setting("data_types", "keep_in_fp32_modules"), 'this is neither "auto" nor a list of names', exception=raised)
+        text = f'`data_types.keep_in_fp32_modules` is {spelled(value)}, must be "auto" or a list of strings'
+        yield Finding(config.setting("data_types", "keep_in_fp32_modules"), text, exception=raised)
 
 
 @rule(
     "TYP108",
-    "torch-autocast-value",
+    "invalid-torch-autocast-value",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat"}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     example={"gpus": 8, "at": "/torch_autocast/dtype"},
+    old_names=("torch-autocast-value",),
 )
 def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A data type or a list of modules of `torch_autocast` that DeepSpeed cannot take.
+    """Invalid data type or list of modules in `torch_autocast`.
 
-    The type is checked even where autocast is off. Modules are names with their package, such as
+    The data type is checked even where autocast is off. Modules are full names, such as
     `torch.nn.Linear`.
 
     Run-time errors: `ValueError: 'bfloat' is not a valid DtypeEnum`, `ValueError: Invalid module names for
     torch autocast`, `TypeError: 'NoneType' object is not iterable`.
 
-    Fix: `bfloat16` or `float16`; names such as `torch.nn.Linear`.
+    Fix: use `bfloat16` or `float16`, and names such as `torch.nn.Linear`.
 
     Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
@@ -237,16 +249,17 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = section["dtype"]
         setting = config.setting("torch_autocast", "dtype")
         raised = f"ValueError: {value!r} is not a valid DtypeEnum"
-        yield Finding(setting, f"torch_autocast.dtype {value!r} is no data type", exception=raised)
+        yield Finding(setting, f"`torch_autocast.dtype` is {spelled(value)}, not a known data type", exception=raised)
     if "lower_precision_safe_modules" not in section:
         return
     names = section["lower_precision_safe_modules"]
     setting = config.setting("torch_autocast", "lower_precision_safe_modules")
     if not isinstance(names, (list, str, dict)):
-        yield Finding(setting, f"{setting.name} is not a list", exception=f"TypeError: '{type(names).__name__}' object is not iterable")
+        raised = f"TypeError: '{type(names).__name__}' object is not iterable"
+        yield Finding(setting, f"`{setting.name}` is {spelled(names)}, not a list", exception=raised)
     elif not all(isinstance(name, str) for name in names):
         raised = f"ValueError: Invalid module names for torch autocast: {names}. Expected list of strings."
-        yield Finding(setting, f"{setting.name} is not a list of names", exception=raised)
+        yield Finding(setting, f"`{setting.name}` is {spelled(names)}, not a list of strings", exception=raised)
 
 
 @rule(
@@ -263,12 +276,12 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`wall_clock_breakdown` or `flops_profiler.enabled` is not a boolean.
 
-    The two are joined with `|`, which takes booleans and integers and nothing else: no text, no null, no
+    DeepSpeed combines the two with `|`, which accepts only booleans and integers: not a string, null or
     "auto".
 
     Run-time error: `TypeError: unsupported operand type(s) for |: 'str' and 'bool'`.
 
-    Fix: true or false.
+    Fix: write true or false.
 
     Source: deepspeed 0.19.8 runtime/config.py:533.
     """
@@ -285,34 +298,35 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exception: str) -> Finding:
-    """The finding for a switch that is no boolean, mended where it spells one."""
+    """The finding for a value that is not a boolean, with a fix where the string spells one."""
     from cfglint.findings.fix_builders import replace
 
     setting = config.setting(*path)
     word = value.lower() if isinstance(value, str) else ""
     fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
-    return Finding(setting, f"{setting.name} is {value!r}, not true or false", exception=exception, fix=fix)
+    return Finding(setting, f"`{setting.name}` is {spelled(value)}, must be true or false", exception=exception, fix=fix)
 
 
 @rule(
     "TYP110",
-    "autotuning-value",
+    "invalid-autotuning-value",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": ""}}\n',
     good='{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": "autotuning_results"}}\n',
     example={"gpus": 8, "at": "/autotuning/results_dir"},
+    old_names=("autotuning-value",),
 )
 def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A folder of `autotuning` is empty, or its `model_info` is no object.
+    """A folder name of `autotuning` is empty, or its `model_info` is not an object.
 
     Both are checked even where autotuning is off.
 
     Run-time error: `AssertionError: results_dir cannot be empty`, `AssertionError: exps_dir cannot be
     empty`.
 
-    Fix: name the folder, or leave the key out for its default.
+    Fix: name the folder, or remove the key to get its default.
 
     Source: deepspeed 0.19.8 autotuning/config.py:37-42, 86-92.
     """
@@ -322,29 +336,31 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("results_dir", "exps_dir"):
         if not section.get(key, True):
             raised = f"AssertionError: {key} cannot be empty"
-            yield Finding(config.setting("autotuning", key), f"autotuning.{key} is empty", exception=raised)
+            yield Finding(config.setting("autotuning", key), f"`autotuning.{key}` is empty", exception=raised)
     info = section.get("model_info")
     if info is not None and not isinstance(info, dict):
-        yield Finding(config.setting("autotuning", "model_info"), "model_info is not an object", exception=not_attribute(info, "get"))
+        text = f"`autotuning.model_info` is {spelled(info)}, not an object"
+        yield Finding(config.setting("autotuning", "model_info"), text, exception=not_attribute(info, "get"))
 
 
 @rule(
     "TYP111",
-    "optimizer-type-not-text",
+    "optimizer-type-not-string",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "optimizer": {"type": ["Adam"]}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 8, "at": "/optimizer/type"},
+    old_names=("optimizer-type-not-text",),
 )
-def optimizer_type_not_text(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`optimizer.type` is something else than a name, or `optimizer.params` cannot be looked into.
+def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """`optimizer.type` is not a string, or `optimizer.params` is not an object.
 
-    Run-time error: `AttributeError: 'list' object has no attribute 'lower'`; for `params`, which is looked
-    into once the config is read, `AttributeError: 'list' object has no attribute 'keys'`.
+    Run-time error: `AttributeError: 'list' object has no attribute 'lower'`; for `params`, which DeepSpeed
+    checks after parsing, `AttributeError: 'list' object has no attribute 'keys'`.
 
-    Fix: `{"type": "AdamW", "params": {"lr": 2e-5}}`.
+    Fix: write `{"type": "AdamW", "params": {"lr": 2e-5}}`.
 
     Source: deepspeed 0.19.8 runtime/config.py:519, 723.
     """
@@ -353,48 +369,52 @@ def optimizer_type_not_text(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     name, params = section["type"], section.get("params")
     if not isinstance(name, str):
-        yield Finding(config.setting("optimizer", "type"), "optimizer.type is not a name", exception=not_attribute(name, "lower"))
+        text = f"`optimizer.type` is {spelled(name)}, not a string"
+        yield Finding(config.setting("optimizer", "type"), text, exception=not_attribute(name, "lower"))
     elif params is not None and not isinstance(params, dict):
-        yield Finding(config.setting("optimizer", "params"), "optimizer.params is not an object", exception=not_attribute(params, "keys"))
+        text = f"`optimizer.params` is {spelled(params)}, not an object"
+        yield Finding(config.setting("optimizer", "params"), text, exception=not_attribute(params, "keys"))
 
 
 @rule(
     "TYP112",
-    "number-only-for-a-warning",
+    "value-not-a-number",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "vocabulary_size": "50257"}\n',
     good='{"train_batch_size": 8, "vocabulary_size": 50264}\n',
     example={"gpus": 8, "at": "/vocabulary_size"},
+    old_names=("number-only-for-a-warning",),
 )
-def number_only_for_a_warning(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """A value that DeepSpeed needs for a warning only, and that is no number.
+def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A value that DeepSpeed compares with a number is not a number.
 
-    `vocabulary_size` is only tested for being a multiple of 8, `optimizer.params.max_grad_norm` only for
-    being positive, and a text ends the run there.
+    DeepSpeed uses these values only to decide on a warning: whether `vocabulary_size` is a multiple of 8,
+    and whether `optimizer.params.max_grad_norm` is positive. A string makes that comparison fail.
 
     Run-time errors: `TypeError: not all arguments converted during string formatting`, `TypeError: '>' not
     supported between instances of 'str' and 'int'`.
 
-    Fix: write a number, or leave the key out.
+    Fix: write a number, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/config.py:716-733.
     """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):
-        yield Finding(config.setting("vocabulary_size"), "vocabulary_size is not a number", exception=modulo(size))
+        yield Finding(config.setting("vocabulary_size"), f"`vocabulary_size` is {spelled(size)}, not a number", exception=modulo(size))
     optimizer = config.optimizer
     if optimizer is None or not isinstance(optimizer.params, dict) or "max_grad_norm" not in optimizer.params:
         return
     norm = optimizer.params["max_grad_norm"]
     if not isinstance(norm, (int, float)):
         raised = f"TypeError: '>' not supported between instances of '{type(norm).__name__}' and 'int'"
-        yield Finding(config.setting("optimizer", "params", "max_grad_norm"), "max_grad_norm is not a number", exception=raised)
+        text = f"`optimizer.params.max_grad_norm` is {spelled(norm)}, not a number"
+        yield Finding(config.setting("optimizer", "params", "max_grad_norm"), text, exception=raised)
 
 
 def modulo(value: Any) -> str:
-    """What `value % 8` raises."""
+    """The error that `value % 8` raises."""
     if isinstance(value, str):
         return "TypeError: not all arguments converted during string formatting"
     return f"TypeError: unsupported operand type(s) for %: '{type(value).__name__}' and 'int'"

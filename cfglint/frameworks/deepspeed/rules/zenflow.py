@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
@@ -24,31 +25,32 @@ OVERWRITTEN = (
 
 
 def zenflow(config: DeepSpeedConfig) -> Any:
-    """The ZenFlow section as its model holds it; None where there is none."""
+    """The parsed ZenFlow section; None where there is none."""
     return config.zero["zenflow"]
 
 
 @rule(
     "DSP050",
-    "zenflow-intervals",
+    "invalid-zenflow-interval",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/zenflow/select_interval"},
+    old_names=("zenflow-intervals",),
 )
 def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZenFlow's intervals do not fit its strategy.
+    """ZenFlow's intervals are incompatible with its strategy.
 
-    With the strategy "auto", `select_interval` stays "auto"; with "step" or "epoch" it is a number. In
-    steps, it is not shorter than `update_interval`.
+    With the strategy "auto", `select_interval` has to be "auto"; with "step" or "epoch" a number. With "step"
+    it must not be smaller than `update_interval`.
 
     Run-time errors: `Warning: If use auto select strategy, select_interval will be set to 1 ...` (raised,
     not logged), `ValueError: If don't use auto select strategy, select_interval must be a number.`,
     `ValueError: Select interval must be greater or equal to update interval`.
 
-    Fix: leave the intervals out with the strategy "auto"; else numbers, `select_interval` the larger one.
+    Fix: remove the intervals with the strategy "auto"; else write numbers, `select_interval` the larger one.
 
     Source: deepspeed 0.19.8 runtime/zenflow/engine.py:34-64.
     """
@@ -59,13 +61,15 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.at("zero_optimization", "zenflow", "select_interval")
     if strategy == "auto":
         if isinstance(select, int):
-            yield Finding(setting, 'with the strategy "auto", select_interval is "auto" too', exception=OVERWRITTEN)
+            text = f'`select_interval` is {select}, must be "auto" when `select_strategy` is "auto"'
+            yield Finding(setting, text, exception=OVERWRITTEN)
     elif isinstance(select, str):
         raised = "ValueError: If don't use auto select strategy, select_interval must be a number."
-        yield Finding(setting, f"with the strategy {strategy!r}, select_interval has to be a number", exception=raised)
+        text = f"`select_interval` is {spelled(select)}, must be an integer when `select_strategy` is {spelled(strategy)}"
+        yield Finding(setting, text, exception=raised)
     elif strategy == "step" and isinstance(update, int) and select != 0 and select < update:
         raised = "ValueError: Select interval must be greater or equal to update interval"
-        yield Finding(setting, f"select_interval {select} is shorter than update_interval {update}", exception=raised)
+        yield Finding(setting, f"`select_interval` is {select}, less than `update_interval` ({update})", exception=raised)
 
 
 @rule(
@@ -84,7 +88,7 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `ValueError: Zenflow must be used with cpu offload`, `AssertionError: offload selective
     optimizer should be used with overlap_comm`.
 
-    Fix: `"offload_optimizer": {"device": "cpu"}` and `"overlap_comm": true`.
+    Fix: set `"offload_optimizer": {"device": "cpu"}` and `"overlap_comm": true`.
 
     Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:75, 116, runtime/zenflow/engine_stage3.py:104.
     """
@@ -93,35 +97,37 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if section["offload"] and not config.overlap_comm:
         raised = "AssertionError: offload selective optimizer should be used with overlap_comm"
-        yield Finding(config.at("zero_optimization", "zenflow", "offload"), "zenflow.offload needs overlap_comm", exception=raised)
+        yield Finding(config.at("zero_optimization", "zenflow", "offload"), "`zenflow.offload` requires `overlap_comm`", exception=raised)
     elif config.stage != 3 and config.offload == "none":
         raised = "ValueError: Zenflow must be used with cpu offload"
-        yield Finding(config.at("zero_optimization", "zenflow"), "ZenFlow needs offload_optimizer", exception=raised)
+        yield Finding(config.at("zero_optimization", "zenflow"), "`zenflow` requires `offload_optimizer`", exception=raised)
 
 
 @rule(
     "DSP052",
-    "zenflow-optimizer-parameters",
+    "unknown-zenflow-optimizer-parameter",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}},'
         ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "bias_correction": true}}}\n'
     ),
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/optimizer/params/bias_correction"},
+    old_names=("zenflow-optimizer-parameters",),
 )
 def zenflow_optimizer_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """An optimizer parameter that ZenFlow's second optimizer does not take.
+    """An optimizer parameter that ZenFlow's second optimizer does not have.
 
-    At stage 1 and 2 ZenFlow hands `optimizer.params` as they stand to an AdamW of torch's, which knows
-    nothing of `torch_adam`, `adam_w_mode` or `bias_correction`. Without `params` it dies as well.
+    At stage 1 and 2 ZenFlow passes `optimizer.params` unchanged to torch's AdamW, which has no parameters
+    `torch_adam`, `adam_w_mode` or `bias_correction`. Without `params` it fails too.
 
     Run-time errors: `TypeError: AdamW.__init__() got an unexpected keyword argument 'torch_adam'`,
     `TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType`.
 
-    Fix: only `lr`, `betas`, `eps`, `weight_decay` and `amsgrad` under `params`.
+    Fix: use only `lr`, `betas`, `eps`, `weight_decay` and `amsgrad` under `params`.
 
     Source: deepspeed 0.19.8 runtime/zenflow/zenflow_stage_1_and_2.py:81.
     """
@@ -130,10 +136,11 @@ def zenflow_optimizer_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if optimizer.params is None:
         raised = "TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
-        yield Finding(config.setting("optimizer"), "ZenFlow needs optimizer.params", exception=raised)
+        yield Finding(config.setting("optimizer"), "`zenflow` requires `optimizer.params`", exception=raised)
         return
     accepted = PARAMETERS["AdamW"].split()
     for key in optimizer.params if isinstance(optimizer.params, dict) else ():
         if key not in accepted:
             raised = f"TypeError: AdamW.__init__() got an unexpected keyword argument '{key}'"
-            yield Finding(config.setting("optimizer", "params", key), f"ZenFlow's AdamW takes no {key}", exception=raised, on_key=True)
+            text = f"ZenFlow's AdamW has no parameter `{key}`"
+            yield Finding(config.setting("optimizer", "params", key), text, exception=raised, on_key=True)

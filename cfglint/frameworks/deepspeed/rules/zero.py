@@ -1,9 +1,10 @@
-"""Rules about ZeRO's stages: what they need, and what does not go together."""
+"""Rules about ZeRO's stages: what they require, and what is incompatible."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 
@@ -17,40 +18,41 @@ CLIPPING_SINCE = (0, 19, 3)
 
 
 def clipping(config: DeepSpeedConfig) -> object:
-    """The gradient norm at which DeepSpeed clips; from 0.19.3 on it does so by default."""
+    """The gradient norm at which DeepSpeed clips; from 0.19.3 on it is 1.0 by default."""
     return config.values.get("gradient_clipping", 1.0 if config.version >= CLIPPING_SINCE else 0.0)
 
 
 def averages(config: DeepSpeedConfig) -> bool:
-    """Whether gradients are averaged, not summed up."""
+    """Whether gradients are averaged, not summed."""
     value = config.values.get("gradient_allreduce_op", "mean")
     return not (isinstance(value, str) and value.lower() == "sum")
 
 
 def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
-    """Whether the engine builds the optimizer of stage 1 and 2 around one that is there."""
+    """Whether the engine wraps an optimizer in that of stage 1 and 2."""
     return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
 
 
 @rule(
     "DSP010",
-    "sum-of-gradients",
+    "unsupported-gradient-sum",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "sum", "zero_optimization": {"stage": 3}}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean", "zero_optimization": {"stage": 3}}\n',
     example={"gpus": 8, "at": "/gradient_allreduce_op"},
+    old_names=("sum-of-gradients",),
 )
 def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`gradient_allreduce_op: sum` with something that only averages.
+    """`gradient_allreduce_op: sum` with a feature that always averages gradients.
 
-    Stage 3, ZenFlow and DeepCompile average gradients and cannot be told otherwise.
+    Stage 3, ZenFlow and DeepCompile do not support summing gradients.
 
     Run-time error: `ValueError: gradient_allreduce_op='sum' is not supported with ZeRO stage 3` (or
     `ZenFlow`, or `DeepCompile`).
 
-    Fix: leave `gradient_allreduce_op` out, or use stage 2 or lower without ZenFlow and DeepCompile.
+    Fix: remove `gradient_allreduce_op`, or use stage 2 or lower without ZenFlow and DeepCompile.
 
     Source: deepspeed 0.19.8 runtime/config.py:693-700.
     """
@@ -63,7 +65,8 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
     ):
         if there:
             raised = f"ValueError: gradient_allreduce_op='sum' is not supported with {name}"
-            yield Finding(config.setting("gradient_allreduce_op"), f"{name} cannot sum gradients up", exception=raised)
+            text = f'`gradient_allreduce_op` is "sum", which {name} does not support'
+            yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='remove it, or write "mean"')
 
 
 @rule(
@@ -78,25 +81,25 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/stage"},
 )
 def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Stage 1 or 2 and no optimizer.
+    """ZeRO stage 1 or 2 without an optimizer.
 
-    The stages split the optimizer's states, so there has to be one: in the config, or passed to
-    `deepspeed.initialize`. A misspelt `optimizer`, or one without `type`, is as good as none.
+    These stages partition the optimizer's states, so an optimizer is required: in the config, or passed to
+    `deepspeed.initialize`. A misspelt `optimizer` section, or one without `type`, does not count.
 
     Run-time error: `AssertionError: zero stage 2 requires an optimizer`.
 
-    Fix: name one under `optimizer`, or pass one to `deepspeed.initialize`.
+    Fix: add an `optimizer` section, or pass an optimizer to `deepspeed.initialize`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2659.
     """
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
-        said = f"stage {config.stage} needs an optimizer, and there is none"
-        yield Finding(config.at("zero_optimization", "stage"), said, exception=raised)
+        text = f"`zero_optimization.stage` is {config.stage}, which requires an optimizer, and none is set"
+        yield Finding(config.at("zero_optimization", "stage"), text, exception=raised, help="add an `optimizer` section")
 
 
 def readable_optimizer(config: DeepSpeedConfig) -> bool:
-    """Whether the section is of a form that is read at all; others are refused before."""
+    """Whether the `optimizer` section can be parsed; DeepSpeed fails earlier on any other."""
     section = config.values.get("optimizer", {})
     return isinstance(section, dict) and isinstance(section.get("type", ""), (str, type(None)))
 
@@ -107,6 +110,7 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}},'
@@ -115,15 +119,15 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
     example={"gpus": 8, "at": "/optimizer/type"},
 )
 def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """ZeRO with an optimizer that DeepSpeed has not tried with it.
+    """ZeRO with an optimizer that DeepSpeed has not tested with it.
 
-    Tried are Adam, AdamW, Adagrad, Lion and Muon. Any other, such as Lamb or SGD, needs
+    Adam, AdamW, Adagrad, Lion and Muon are tested. Any other, such as Lamb or SGD, requires
     `"zero_allow_untested_optimizer": true`.
 
     Run-time error: `AssertionError: You are using an untested ZeRO Optimizer. Please add
     <"zero_allow_untested_optimizer": true> in the configuration file to use it.`
 
-    Fix: `"zero_allow_untested_optimizer": true`, or one of the optimizers above.
+    Fix: set `"zero_allow_untested_optimizer": true`, or use one of the optimizers above.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45.
     """
@@ -136,14 +140,14 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         from cfglint.findings.fix_builders import insert
 
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
-        fix = insert(config, ("zero_allow_untested_optimizer",), True, "allow it", safe=True)
-        said = f"ZeRO takes {optimizer.name} only with zero_allow_untested_optimizer"
-        yield Finding(config.setting("optimizer", "type"), said, exception=raised, fix=fix)
+        fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true", safe=True)
+        text = f"`optimizer.type` {optimizer.name} requires `zero_allow_untested_optimizer` with ZeRO"
+        yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix)
 
 
 @rule(
     "DSP013",
-    "legacy-stage1",
+    "removed-legacy-stage1",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
@@ -151,14 +155,15 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": false}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 3}}\n',
     example={"gpus": 8, "at": "/zero_optimization/legacy_stage1"},
+    old_names=("legacy-stage1",),
 )
 def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`legacy_stage1` is on: the implementation is gone since 0.5.9.
+    """`legacy_stage1` is on: that implementation was removed in 0.5.9.
 
     Run-time error: `Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >=
     0.5.9.`
 
-    Fix: take the key out.
+    Fix: remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2650.
     """
@@ -167,12 +172,13 @@ def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
 
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
-        yield Finding(setting, "the old stage 1 is gone", exception=raised, fix=remove(setting, "remove legacy_stage1", safe=True))
+        text = "`legacy_stage1` was removed in DeepSpeed 0.5.9"
+        yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `legacy_stage1`", safe=True))
 
 
 @rule(
     "DSP014",
-    "no-gradient-norm",
+    "gradient-norm-required",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
@@ -183,18 +189,19 @@ def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
         ' "gradient_clipping": 0}\n'
     ),
     example={"gpus": 8, "at": "/zero_optimization/compute_grad_norm"},
+    old_names=("no-gradient-norm",),
 )
 def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`compute_grad_norm: false` with something that needs the norm.
+    """`compute_grad_norm: false` with a feature that requires the gradient norm.
 
-    Clipping does, and it is on by default (1.0), so `gradient_clipping` has to be 0. So do ZenFlow, an
-    offloaded optimizer, and stage 1 in bf16 with gradients accumulated in fp32.
+    Clipping requires it and is on by default (1.0), so `gradient_clipping` has to be 0. ZenFlow, an offloaded
+    optimizer, and stage 1 in bf16 with gradients accumulated in fp32 require it too.
 
     Run-time errors: `ValueError: zero_optimization.compute_grad_norm=false requires gradient_clipping=0`,
     `... does not support ZenFlow`, `... does not support optimizer offload`, `... does not support ZeRO
     Stage 1 with BF16 parameters and FP32 gradient accumulation`.
 
-    Fix: leave `compute_grad_norm` out, or turn off what needs the norm (`"gradient_clipping": 0`).
+    Fix: remove `compute_grad_norm`, or turn off what requires the norm (`"gradient_clipping": 0`).
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:213-219, runtime/engine.py:2308.
     """
@@ -209,13 +216,13 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
     ):
         if there:
             raised = f"ValueError: zero_optimization.compute_grad_norm=false {text}"
-            yield Finding(config.at("zero_optimization", "compute_grad_norm"), f"compute_grad_norm=false {text}", exception=raised)
+            yield Finding(config.at("zero_optimization", "compute_grad_norm"), f"`compute_grad_norm: false` {text}", exception=raised)
             return
 
 
 @rule(
     "DSP015",
-    "scaled-before-reduce-scatter",
+    "prescale-with-reduce-scatter",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
@@ -225,19 +232,20 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
         ' "prescale_gradients": true}\n'
     ),
     example={"gpus": 8, "at": "/prescale_gradients"},
+    old_names=("scaled-before-reduce-scatter",),
 )
 def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`prescale_gradients` or `gradient_predivide_factor` with stage 2 or 3 and reduce-scatter.
 
-    Reduce-scatter is on by default, and scales gradients itself. With stage 2 and
-    `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not read as a boolean: a
-    text such as "false" counts as on.
+    Reduce-scatter is on by default and scales gradients itself. With stage 2 and
+    `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not converted to a boolean: a
+    string such as "false" counts as true.
 
     Run-time errors: `AssertionError: pre-scale gradients is not yet supported with ZeRO-2 with reduce
     scatter enabled`, `AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-3
     with reduce scatter enabled`.
 
-    Fix: take `prescale_gradients` and `gradient_predivide_factor` out, or set `"reduce_scatter": false`.
+    Fix: remove `prescale_gradients` and `gradient_predivide_factor`, or set `"reduce_scatter": false`.
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396.
     """
@@ -249,12 +257,12 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     factor = config.values.get("gradient_predivide_factor", 1.0)
     if factor != 1.0:
         raised = f"AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-{stage} with reduce scatter enabled"
-        said = f"stage {stage} with reduce_scatter needs a factor of 1.0"
-        yield Finding(config.setting("gradient_predivide_factor"), said, exception=raised)
+        text = f"`gradient_predivide_factor` is {spelled(factor)}, must be 1.0 with ZeRO stage {stage} and `reduce_scatter`"
+        yield Finding(config.setting("gradient_predivide_factor"), text, exception=raised)
     if config.values.get("prescale_gradients", False):
         raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
-        said = f"stage {stage} with reduce_scatter cannot prescale gradients"
-        yield Finding(config.setting("prescale_gradients"), said, exception=raised)
+        text = f"`prescale_gradients` is incompatible with ZeRO stage {stage} and `reduce_scatter`"
+        yield Finding(config.setting("prescale_gradients"), text, exception=raised)
 
 
 @rule(
@@ -274,14 +282,16 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `AssertionError: allgather_bucket_size must be a multiple of
     nccl_start_alignment_factor, 2`.
 
-    Fix: an even number; 500000000 is the default.
+    Fix: write an even number; 500000000 is the default.
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389.
     """
     size = config.zero["allgather_bucket_size"]
     if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
         raised = "AssertionError: allgather_bucket_size must be a multiple of nccl_start_alignment_factor, 2"
-        yield Finding(config.at("zero_optimization", "allgather_bucket_size"), f"{size} is odd", exception=raised)
+        yield Finding(
+            config.at("zero_optimization", "allgather_bucket_size"), f"`allgather_bucket_size` is {size}, must be even", exception=raised
+        )
 
 
 @rule(
@@ -290,6 +300,7 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false},'
@@ -300,15 +311,15 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
 def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Muon at stage 3 with reduce-scatter, or quantized gradients without it.
 
-    Reduce-scatter is on by default; Muon needs whole gradients, so it has to be turned off.
-    `zero_quantized_gradients` is the other way round: it needs reduce-scatter, and does not go with Muon.
+    Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off.
+    `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
 
     Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
     all2all process group cannot be used together`, `AssertionError: when enable all_to_all_reduce,
     reduce_scatter should also be enabled for data type checks.`
 
-    Fix: `"reduce_scatter": false` for Muon; for quantized gradients leave `reduce_scatter` on and use another
-    optimizer.
+    Fix: set `"reduce_scatter": false` for Muon; for quantized gradients leave `reduce_scatter` on and use
+    another optimizer.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:360-363, 390.
     """
@@ -320,49 +331,53 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         other = "reduce scatter" if scatter else "all2all process group"
         key = "reduce_scatter" if scatter else "zero_quantized_gradients"
         raised = f"ValueError: Muon and {other} cannot be used together"
-        yield Finding(config.at("zero_optimization", key), f"Muon at stage 3 does not go with {key}", exception=raised)
+        yield Finding(config.at("zero_optimization", key), f"`{key}` is incompatible with Muon at ZeRO stage 3", exception=raised)
     elif quantized and scatter is False:
         raised = "AssertionError: when enable all_to_all_reduce, reduce_scatter should also be enabled for data type checks."
-        yield Finding(config.at("zero_optimization", "reduce_scatter"), "zero_quantized_gradients needs reduce_scatter", exception=raised)
+        text = "`reduce_scatter` is false, but `zero_quantized_gradients` requires it"
+        yield Finding(config.at("zero_optimization", "reduce_scatter"), text, exception=raised)
 
 
 @rule(
     "DSP018",
-    "secondary-partition-does-not-divide",
+    "indivisible-secondary-partition",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
     example={"gpus": 12, "at": "/zero_optimization/zero_hpz_partition_size"},
+    old_names=("secondary-partition-does-not-divide",),
 )
 def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`zero_hpz_partition_size` does not divide the GPUs.
 
-    The second partition of the parameters is over groups of that many GPUs; a larger number than there
-    are GPUs is taken for all of them.
+    The secondary partition of the parameters is over groups of that many GPUs; a number larger than the GPU
+    count means all GPUs.
 
     Run-time error: `AssertionError: 12 is not divisible by 8`.
 
-    Fix: the GPUs of one node, or another size that divides all GPUs.
+    Fix: write the number of GPUs of one node, or another divisor of the GPU count.
 
     Source: deepspeed 0.19.8 utils/groups.py:71, 943.
     """
     size, world = config.zero["zero_hpz_partition_size"], config.world_size
     if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world) and config.has_optimizer:
         raised = f"AssertionError: {world} is not divisible by {size}"
-        yield Finding(config.at("zero_optimization", "zero_hpz_partition_size"), f"{size} does not divide {world} GPUs", exception=raised)
+        text = f"`zero_hpz_partition_size` is {size}, which does not divide {world} GPUs"
+        yield Finding(config.at("zero_optimization", "zero_hpz_partition_size"), text, exception=raised)
 
 
 @rule(
     "DSP019",
-    "unmanaged-accumulation",
+    "unsupported-unmanaged-accumulation",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
     good='{"train_batch_size": 8, "managed_gradient_accumulation": true, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
     example={"gpus": 8, "at": "/managed_gradient_accumulation"},
+    old_names=("unmanaged-accumulation",),
 )
 def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile.
@@ -371,8 +386,8 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     with ZeRO stage 2`, `AssertionError: managed_gradient_accumulation=False is not supported with
     DeepCompile`.
 
-    Fix: leave `managed_gradient_accumulation` out, or set `"overlap_comm": false`; DeepCompile needs it left
-    on.
+    Fix: remove `managed_gradient_accumulation`, or set `"overlap_comm": false`; DeepCompile requires the
+    default (true).
 
     Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
     """
@@ -381,9 +396,11 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("managed_gradient_accumulation")
     text = "AssertionError: managed_gradient_accumulation=False"
     if config.stage in (0, 1) and config.overlap_comm:
-        yield Finding(setting, "overlap_comm then needs stage 2", exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2")
+        message = "`managed_gradient_accumulation: false` with `overlap_comm` requires ZeRO stage 2"
+        yield Finding(setting, message, exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2")
     if config.section("compile")["deepcompile"]:
-        yield Finding(setting, "DeepCompile accumulates itself", exception=f"{text} is not supported with DeepCompile")
+        message = "`managed_gradient_accumulation: false` is incompatible with DeepCompile"
+        yield Finding(setting, message, exception=f"{text} is not supported with DeepCompile")
 
 
 @rule(
@@ -397,11 +414,11 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/zero_optimization/zero_quantized_weights"},
 )
 def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """`zero_quantized_weights` beside `torch_autocast`.
+    """`zero_quantized_weights` together with `torch_autocast`.
 
     Run-time error: `AssertionError: Cannot enable both torch autocast and zero quantized weights`.
 
-    Fix: keep one of the two; `bf16` in place of `torch_autocast` goes with quantized weights.
+    Fix: keep one of the two; `bf16` instead of `torch_autocast` is compatible with quantized weights.
 
     Source: deepspeed 0.19.8 runtime/torch_autocast.py:32.
     """
@@ -409,7 +426,8 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
     if isinstance(section, dict) and section.get("enabled") and config.zero["zero_quantized_weights"]:
         raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
         setting = config.at("zero_optimization", "zero_quantized_weights")
-        yield Finding(setting, "autocast does not go with quantized weights", exception=raised)
+        text = "`zero_quantized_weights` is incompatible with `torch_autocast`"
+        yield Finding(setting, text, exception=raised, help="use `bf16` instead of `torch_autocast`")
 
 
 @rule(
@@ -426,13 +444,13 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
 def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`zero_hpz_partition_size` at stage 3 without an optimizer.
 
-    The engine then asks itself for a method that only the optimizer of stage 3 has. A model built under
-    `deepspeed.zero.Init` has its groups already and does not get there.
+    The engine calls a method on itself that only the optimizer of stage 3 has. A model built under
+    `deepspeed.zero.Init` has its groups already and is not affected.
 
     Run-time error: `AttributeError: 'DeepSpeedEngine' object has no attribute
     '_set_zero_group_parallelism'`.
 
-    Fix: name an optimizer, or leave `zero_hpz_partition_size` out.
+    Fix: add an `optimizer` section, or remove `zero_hpz_partition_size`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2717-2720.
     """
@@ -440,4 +458,4 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
     if config.stage == 3 and isinstance(size, int) and size > 1 and not config.has_optimizer and readable_optimizer(config):
         raised = "AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'"
         setting = config.at("zero_optimization", "zero_hpz_partition_size")
-        yield Finding(setting, "a second partition needs an optimizer, and there is none", exception=raised)
+        yield Finding(setting, "`zero_hpz_partition_size` requires an optimizer, and none is set", exception=raised)

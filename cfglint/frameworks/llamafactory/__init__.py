@@ -1,0 +1,116 @@
+"""LLaMA-Factory: the YAML file of `llamafactory-cli train`, loaded by OmegaConf and parsed by `HfArgumentParser`."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+from cfglint.frameworks.huggingface import top_keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.frameworks.summary import Summary
+    from cfglint.source.document import Document, Path
+    from cfglint.source.loaders import Loader
+
+KIND = "llamafactory"
+NEWEST = "0.9.5"
+TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
+
+# Keys that are LLaMA-Factory's alone.
+OWN = frozenset(
+    (
+        "finetuning_type",
+        "stage",
+        "template",
+        "cutoff_len",
+        "dataset_dir",
+        "lora_target",
+        "lora_rank",
+        "quantization_bit",
+        "overwrite_cache",
+        "plot_loss",
+        "neat_packing",
+        "freeze_trainable_layers",
+        "pref_loss",
+        "pref_beta",
+        "eval_dataset",
+        "enable_liger_kernel",
+    )
+)
+# Keys that it shares with others.
+SHARED = frozenset(("model_name_or_path", "dataset", "do_train", "output_dir", "per_device_train_batch_size", "max_samples", "val_size"))
+TRAINING = frozenset(("stage", "do_train", "do_predict", "do_eval"))  # one of these is in every file for training or evaluation
+OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen"))  # files for chat, api and export
+FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "services", "jobs", "architectures", "base_model"))
+
+# Rules of the trainer that LLaMA-Factory's own take the place of.
+REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
+
+
+class LlamaFactory(Framework):
+    """Files that `llamafactory-cli train` takes."""
+
+    kind = KIND
+    title = "LLaMA-Factory"
+    package = "llamafactory"
+    newest = NEWEST
+    base = TRAINER.kind
+    replaced_rules = REPLACED
+
+    def detect(self, document: Document) -> int:
+        """By the names at the top; a file for its other commands does not count."""
+        names = top_keys(document)
+        own = len(names & OWN)
+        if not own or names & FOREIGN or (names & OTHER_COMMANDS and not names & TRAINING):
+            return NO_MATCH
+        if own > 1 and own + len(names & SHARED) > 2:
+            return CERTAIN
+        return MAYBE if own > 1 and names & SHARED else NO_MATCH
+
+    def related_tool(self, document: Document) -> str | None:
+        """LLaMA-Factory for files of its other commands."""
+        names = top_keys(document)
+        return self.title if names & OTHER_COMMANDS and len(names & OWN) > 0 and "model_name_or_path" in names else None
+
+    def packages(self) -> dict[str, str]:
+        """LLaMA-Factory and the transformers that it stands on."""
+        return {self.package: self.newest, TRAINER.package: TRANSFORMERS}
+
+    def references(self, document: Document) -> list[tuple[Path, str, str]]:
+        """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
+        return TRAINER.references(document)
+
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+        """The five dataclasses, of the first document; the others are files that it names."""
+        from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+        return LlamaFactoryConfig(documents, kinds, facts)
+
+    def batch(self, config: LlamaFactoryConfig) -> Batch:
+        """The trainer's batch."""
+        return TRAINER.batch(config)
+
+    def numbers(self, config: LlamaFactoryConfig) -> dict[str, int | None]:
+        """Steps, warm-up steps and the length of a sequence."""
+        return {**TRAINER.numbers(config), "seq_length": config.sequence_length}
+
+    def account(self, config: LlamaFactoryConfig) -> Summary:
+        """The trainer's lines, and what is trained on what."""
+        from cfglint.frameworks.llamafactory.summary import account
+
+        return account(config)
+
+    def load_rules(self) -> None:
+        """Register the rules."""
+        from cfglint.frameworks.llamafactory import rules  # noqa: F401
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """OmegaConf's loader; a JSON file is never read."""
+        from cfglint.frameworks.llamafactory.loader import JSON, OMEGACONF
+
+        return JSON if document.syntax == "json" else OMEGACONF
+
+
+FRAMEWORK = LlamaFactory()

@@ -1,0 +1,37 @@
+"""The values of LLaMA-Factory's own fields, and of the trainer's as `get_train_args` leaves them."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.llamafactory._tables import FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
+
+
+class TrainerArguments(Arguments):
+    """`TrainingArguments` of a LLaMA-Factory run."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a field with which the trainer is built."""
+        if name in OVERWRITTEN:
+            return OVERWRITTEN[name]
+        return super().__getitem__(name)
+
+    @property
+    def checkpointing(self) -> Any:
+        """Whether activations are recomputed by the trainer's own switch, beside LLaMA-Factory's."""
+        return self["gradient_checkpointing"]
+
+
+def default_of(name: str) -> Any:
+    """The default of an own field; KeyError for a name that is none."""
+    return FIELDS[name][1]
+
+
+def comma_list(value: Any) -> Any:
+    """A string as the list that `split_arg` makes of it, anything else as it is (data_args.py:148-151)."""
+    return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

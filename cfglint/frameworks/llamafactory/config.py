@@ -1,0 +1,145 @@
+"""A LLaMA-Factory run: its file, and the trainer that it builds."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface import PACKAGE
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.field_operations import makes_optimizer
+from cfglint.frameworks.llamafactory import FRAMEWORK, TRANSFORMERS
+from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.rule import Finding, Rule
+    from cfglint.frameworks.base import Config, LaunchFacts
+    from cfglint.frameworks.huggingface.arguments import Arguments
+    from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.setting import Setting
+    from cfglint.source.document import Document
+
+DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts
+SMALLEST_SPLIT = 1e-6  # what val_size is compared with
+PACKING_STAGES = ("pt", "sft")
+# Rules of the trainer whose exception comes while it is built, not when it trains.
+BUILDING = frozenset(("HFT012", "HFT040", "HFT041", "HFT042", "HFT043", "HFT044", "HFT045", "HFT046"))
+STAGES_OF_TRAINING = ("init", "first-step")
+
+
+class LlamaFactoryConfig(TrainerConfig):
+    """What `llamafactory-cli train` makes of its files."""
+
+    framework = FRAMEWORK
+    sole_consumer = True
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        target = {PACKAGE: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}
+        super().__init__(documents, kinds, facts.but(target=target))
+
+    def parsed_arguments(self) -> Arguments:
+        """The trainer's share of the values."""
+        return TrainerArguments(self.values, self.version)
+
+    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        """The file's values with the launch line's over them; nothing is interpolated."""
+        return self.launched_with(values)
+
+    def override_value(self, override: Override) -> Any:
+        """`key=value` behind the file is read by OmegaConf."""
+        from cfglint.frameworks.overrides import by_omegaconf
+
+        return by_omegaconf(override)
+
+    def own(self, name: str) -> Any:
+        """The value of one of LLaMA-Factory's fields."""
+        return self.values[name] if name in self.values else default_of(name)
+
+    def field(self, name: str) -> Setting:
+        """A field with its place: LLaMA-Factory's or the trainer's."""
+        value = self.own(name) if name in FIELDS else self.arguments[name]
+        return self.setting(name, value=value)
+
+    @property
+    def stage(self) -> Any:
+        """What is trained."""
+        return self.own("stage")
+
+    @property
+    def method(self) -> Any:
+        """Which weights are trained."""
+        return self.own("finetuning_type")
+
+    @property
+    def trains(self) -> bool:
+        """Whether the trainer trains at all."""
+        return bool(self.arguments["do_train"])
+
+    @property
+    def evaluates(self) -> bool:
+        """`do_eval` as TrainingArguments leaves it: a strategy other than "no" turns it on (transformers 5.6.0 training_args.py:1537)."""
+        return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy not in ("no", None)
+
+    @property
+    def zero3(self) -> bool:
+        """Whether the DeepSpeed file says stage 3."""
+        section = self.section("deepspeed")
+        zero = section.get("zero_optimization") if isinstance(section, dict) else None
+        return isinstance(zero, dict) and zero.get("stage") == 3
+
+    @property
+    def launched(self) -> bool | None:
+        """Whether torchrun starts the processes: with several GPUs, and for DeepSpeed and FSDP. None where that is unknown."""
+        return True if self.uses_fsdp else super().launched
+
+    @property
+    def own_trainer(self) -> bool:
+        """Whether another trainer runs: PPO's own loop, HyperParallel, or the fork of transformers that KTransformers brings."""
+        return self.stage == "ppo" or bool(self.own("use_kt")) or (self.stage == "sft" and bool(self.own("use_hyper_parallel")))
+
+    @property
+    def makes_optimizer(self) -> bool:
+        """Whether the trainer builds the optimizer, not the DeepSpeed file."""
+        return makes_optimizer(self)
+
+    @property
+    def datasets(self) -> Any:
+        """The names of the training sets as a list, null, or what else is written."""
+        return comma_list(self.own("dataset"))
+
+    @property
+    def held_out(self) -> bool:
+        """Whether `val_size` takes samples away."""
+        size = self.own("val_size")
+        return isinstance(size, (int, float)) and size > SMALLEST_SPLIT
+
+    @property
+    def packs(self) -> bool:
+        """Whether samples are packed into blocks, so that their number is not that of the samples."""
+        packing = self.own("packing")
+        if self.own("neat_packing"):
+            packing = True
+        on = self.stage == "pt" if packing is None else bool(packing)
+        return on and self.stage in PACKING_STAGES
+
+    @property
+    def sequence_length(self) -> int | None:
+        """The tokens of a block where samples are packed, else of the longest sample (data_args.py:188-189)."""
+        length = self.own("cutoff_len")
+        return length if isinstance(length, int) and not isinstance(length, bool) else None
+
+    def loaded(self) -> tuple[int | None, Any]:
+        """(rows that the trainer gets, rows of a batch): packed and streamed ones cannot be counted."""
+        rows, micro = super().loaded()
+        return (None if self.packs or self.own("streaming") or self.own_trainer else rows), micro
+
+    def reaches(self, rule: Rule, finding: Finding) -> bool:
+        """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
+        if self.trains and not self.own_trainer:
+            return True
+        return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
+
+    def others(self) -> list[Config]:
+        """The DeepSpeed configuration that the engine gets, where anything is trained."""
+        return super().others() if self.trains and not self.own_trainer else []

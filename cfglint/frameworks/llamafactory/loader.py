@@ -1,0 +1,145 @@
+"""What OmegaConf makes of a YAML file: PyYAML's safe loader on libyaml, with another float, no dates and no duplicate keys.
+
+Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466; llamafactory 0.9.5 hparams/parser.py:85-99.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Problem
+from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused
+from cfglint.source.loaders import Loader, YamlLoader, is_merge
+from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
+from cfglint.source.yaml import PURE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KEY_TYPES = (str, int, float, bool, bytes)
+VALUE_TYPES = (str, int, float, bool, bytes, type(None))
+INTERPOLATION = "${"
+
+
+class OmegaConfLoader(YamlLoader):
+    """`OmegaConf.load`, `merge` and `to_container` of a file: interpolations stay the text that they are."""
+
+    def read(self, document: Document) -> LoadResult:
+        """The values of a document, parsed by libyaml; an empty file is an empty mapping."""
+        result = Loader.read(self, document)
+        if result.problems:
+            return result
+        try:
+            return LoadResult(container(result.value, document), [])
+        except Refused as problem:
+            return LoadResult(None, [problem.problem])
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """What libyaml refuses, further documents, and keys that are there twice."""
+        problems = super().refusals(document)
+        if problems:
+            return problems
+        for start, end, what in document.relaxations:
+            if what == PURE:
+                return [Problem(start, end, "libyaml does not accept this", "syntax", "yaml.scanner.ScannerError: while scanning")]
+        return [problem for mapping in document.mappings() for problem in self.duplicates(mapping)]
+
+    def duplicates(self, mapping: Node) -> list[Problem]:
+        """A problem for each string key that a mapping already has."""
+        if mapping.kind != MAPPING or len({key.raw for key, _ in mapping.children}) == len(mapping.children):
+            return []
+        seen: set[str] = set()
+        problems = []
+        for key, _ in mapping.children:
+            if key.kind != SCALAR or is_merge(key) or not self.is_string(key):
+                continue
+            if key.raw in seen:
+                message = f"duplicate key `{key.raw}`: OmegaConf refuses it"
+                reason = constructor_error(f"while constructing a mapping: found duplicate key {key.raw}")
+                problems.append(Problem(key.start, key.end, message, "duplicate", reason))
+            seen.add(key.raw)
+        return problems
+
+    def is_string(self, key: Node) -> bool:
+        """Whether a key without a tag of its own is a string."""
+        return key.tag is None and (bool(key.style) or isinstance(self.scalar(key), str))
+
+    def number(self, node: Node) -> Any:
+        """A number; `1e-5` is one here, and a date is a string."""
+        raw = node.raw
+        if is_omegaconf_float(raw) and not is_yaml_float(raw):
+            return float(raw.replace("_", ""))
+        if is_yaml_float(raw) or is_yaml_int(raw):
+            return super().number(node)
+        return raw
+
+
+class JsonLoader(Loader):
+    """A JSON file, which LLaMA-Factory hands to `json.load` as a path."""
+
+    name = "json.load"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """Every file is refused."""
+        reason = "AttributeError: 'PosixPath' object has no attribute 'read'"
+        return [Problem(0, 0, "LLaMA-Factory cannot read a JSON file: write YAML", "value", reason)]
+
+
+def container(value: Any, document: Document) -> dict[Any, Any]:
+    """The mapping that OmegaConf gives for what the YAML loader built; raises Refused."""
+    root = document.root
+    if value is None:
+        return {}
+    assert root is not None
+    if isinstance(value, list):
+        raise refused(root, "TypeError: Cannot merge incompatible container types")
+    if isinstance(value, str):  # a text is taken for YAML once more, and for a key without a value
+        return {value: None}
+    if not isinstance(value, dict):
+        raise refused(root, f"OSError: Invalid loaded object type: {type(value).__name__}")
+    check_types(value, root)
+    if INTERPOLATION in document.text:
+        check_interpolations(value, document)
+    return value
+
+
+def check_types(value: Any, node: Node) -> None:
+    """Refuse keys and values that no OmegaConf container holds."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if not isinstance(key, KEY_TYPES):
+                reason = f"omegaconf.errors.KeyValidationError: Incompatible key type '{type(key).__name__}'"
+                raise refused(node, reason)
+            check_types(each, node)
+    elif isinstance(value, list):
+        for each in value:
+            check_types(each, node)
+    elif not isinstance(value, VALUE_TYPES):
+        reason = f"omegaconf.errors.UnsupportedValueType: Value '{type(value).__name__}' is not a supported primitive type"
+        raise refused(node, reason)
+
+
+def check_interpolations(values: dict[Any, Any], document: Document) -> None:
+    """Refuse a text that begins an interpolation and is none: the grammar is checked, nothing is resolved."""
+    for path, _, node in document.walk():
+        value = node.raw if node.kind == SCALAR else None
+        if value is None or INTERPOLATION not in value or not path:
+            continue
+        reason = grammar_error(value)
+        if reason:
+            raise refused(node, f"omegaconf.errors.GrammarParseError: {reason}")
+
+
+def grammar_error(text: str) -> str:
+    """What OmegaConf's own parser has against a text with `${`; empty where nothing."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        OmegaConf.create({"value": text})
+    except OmegaConfBaseException as error:
+        return str(error).split("\n", 1)[0]
+    return ""
+
+
+OMEGACONF = OmegaConfLoader("OmegaConf.load")
+JSON = JsonLoader()

@@ -1,0 +1,310 @@
+"""What `DataArguments` refuses, and templates that do not exist."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.llamafactory._tables import EFFICIENT_EOS, TEMPLATES
+from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+EVALUATED = BASE + "eval_dataset: other\n"
+
+
+@rule(
+    "LLF010",
+    "validation-size",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=EVALUATED + "val_size: 0.1\n",
+    good=BASE + "val_size: 0.1\n",
+    example={**KIND, "at": "/val_size"},
+)
+def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`val_size` takes samples of the training set for evaluation, so it needs `dataset` and excludes `eval_dataset`.
+
+    Run-time error: ``ValueError: Cannot specify `val_size` if `eval_dataset` is not None.``,
+    ``ValueError: Cannot specify `val_size` if `dataset` is None.``
+
+    Fix: remove one of the two.
+
+    Source: llamafactory 0.9.5 hparams/data_args.py:159-163.
+    """
+    if not config.held_out:
+        return
+    if config.own("dataset") is None:
+        text = "ValueError: Cannot specify `val_size` if `dataset` is None."
+        yield conflict(config, "val_size", message="`val_size` needs `dataset`", exception=text, needs=("dataset",))
+    elif config.own("eval_dataset") is not None:
+        text = "ValueError: Cannot specify `val_size` if `eval_dataset` is not None."
+        yield conflict(config, "val_size", "eval_dataset", message="`val_size` is incompatible with `eval_dataset`", exception=text)
+
+
+@rule(
+    "LLF011",
+    "interleave-probabilities",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "interleave_probs: 0.5,0.5\n",
+    good=BASE.replace("mine", "mine,yours") + "mix_strategy: interleave_over\ninterleave_probs: 0.5,0.5\n",
+    example={**KIND, "at": "/interleave_probs"},
+)
+def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`interleave_probs` is for data sets that are interleaved, one probability for each.
+
+    Run-time error: ``ValueError: `interleave_probs` is only valid for interleaved mixing.``, `ValueError: The length of
+    dataset and interleave probs should be identical.`, `ValueError: The length of eval dataset and interleave probs
+    should be identical.`
+
+    Fix: `mix_strategy: interleave_under` or `interleave_over`, and a number for each data set.
+
+    Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
+    """
+    given = config.own("interleave_probs")
+    if given is None:
+        return
+    if config.own("mix_strategy") == "concat":
+        text = "ValueError: `interleave_probs` is only valid for interleaved mixing."
+        message = '`interleave_probs` requires `mix_strategy` other than "concat"'
+        yield conflict(config, "interleave_probs", "mix_strategy", message=message, exception=text, needs=("mix_strategy",))
+        return
+    count = comma_list(given)
+    for name, words in (("dataset", "dataset"), ("eval_dataset", "eval dataset")):
+        names = comma_list(config.own(name))
+        if isinstance(count, list) and isinstance(names, list) and len(names) != len(count):
+            text = f"ValueError: The length of {words} and interleave probs should be identical."
+            message = f"`interleave_probs` has {len(count)} numbers, `{name}` {len(names)} names"
+            yield conflict(config, "interleave_probs", name, message=message, exception=text)
+            return
+
+
+@rule(
+    "LLF012",
+    "streaming-options",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
+    good=BASE + "streaming: true\nmax_steps: 100\nval_size: 100\n",
+    example={**KIND, "at": "/val_size"},
+)
+def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`streaming` does not know how many samples there are.
+
+    So it needs `max_steps`, and excludes `max_samples` and a `val_size` that is a ratio.
+
+    Run-time error: ``ValueError: Please specify `max_steps` in streaming mode.``, `ValueError: Streaming mode should have
+    an integer val size.`, ``ValueError: `max_samples` is incompatible with `streaming`.``
+
+    Fix: set `max_steps`, write `val_size` as a number of samples, remove `max_samples`.
+
+    Source: llamafactory 0.9.5 hparams/data_args.py:176-180, hparams/parser.py:356.
+    """
+    if not config.own("streaming"):
+        return
+    size, steps = config.own("val_size"), config.arguments["max_steps"]
+    if number(size) and SMALL < size < 1:
+        text = "ValueError: Streaming mode should have an integer val size."
+        message = f"`val_size` {size} is a ratio, but `streaming` needs a number of samples"
+        yield conflict(config, "val_size", "streaming", message=message, exception=text)
+    if config.own("max_samples") is not None:
+        text = "ValueError: `max_samples` is incompatible with `streaming`."
+        yield conflict(config, "max_samples", "streaming", message="`max_samples` is incompatible with `streaming`", exception=text)
+    if steps == -1:
+        text = "ValueError: Please specify `max_steps` in streaming mode."
+        yield conflict(config, "streaming", message="`streaming` requires `max_steps`", exception=text, needs=("max_steps",))
+
+
+@rule(
+    "LLF013",
+    "two-loss-masks",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: `mask_history` is incompatible with `train_on_prompt`.",
+    bad=BASE + "mask_history: true\ntrain_on_prompt: true\n",
+    good=BASE + "mask_history: true\n",
+    example={**KIND, "at": "/mask_history"},
+)
+def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`mask_history` and `train_on_prompt` exclude each other: one takes turns out of the loss, the other adds the prompt.
+
+    Run-time error: ``ValueError: `mask_history` is incompatible with `train_on_prompt`.``
+
+    Fix: keep one of them.
+
+    Source: llamafactory 0.9.5 hparams/data_args.py:182.
+    """
+    if config.own("mask_history") and config.own("train_on_prompt"):
+        message = "`mask_history` is incompatible with `train_on_prompt`"
+        yield Finding(config.field("mask_history"), message, related=(config.field("train_on_prompt"),))
+
+
+@rule(
+    "LLF014",
+    "unknown-template",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE + "template: lama3\n",
+    good=BASE + "template: llama3\n",
+    fixed=BASE + "template: llama3\n",
+    example={**KIND, "at": "/template"},
+)
+def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`template` is not a template of this release.
+
+    Releases add templates, and forks have their own. Without `template` the tokenizer's own chat template is used.
+
+    Run-time error: `ValueError: Template lama3 does not exist.`
+
+    Fix: a name that the release has.
+
+    Source: llamafactory 0.9.5 data/template.py:638, 652-2100 (register_template).
+    """
+    name = config.own("template")
+    if name is None or (isinstance(name, str) and name in TEMPLATES):
+        return
+    near = nearest_template(name) if isinstance(name, str) else None
+    message = f"template `{name}` does not exist" + (f"; did you mean `{near}`?" if near else "")
+    from cfglint.findings.fix_builders import replace
+
+    setting = config.field("template")
+    fix = replace(setting, near, f"write {near}", safe=False) if near else None
+    yield Finding(setting, message, exception=f"ValueError: Template {name} does not exist.", fix=fix)
+
+
+def nearest_template(name: str) -> str | None:
+    """The template that a name may be a typo of."""
+    from cfglint.frameworks.schema import distance
+
+    ranked = sorted((count, each) for each in TEMPLATES if (count := distance(name, each)) is not None and count <= 1)
+    return ranked[0][1] if ranked else None
+
+
+@rule(
+    "LLF015",
+    "template-without-prompt-loss",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: Current template does not support `train_on_prompt`.",
+    bad=BASE + "template: bailing\ntrain_on_prompt: true\n",
+    good=BASE + "template: llama3\ntrain_on_prompt: true\n",
+    example={**KIND, "at": "/train_on_prompt"},
+)
+def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """The template ends a turn by the end-of-sequence token alone, and `train_on_prompt` does not support that.
+
+    Run-time error: ``ValueError: Current template does not support `train_on_prompt`.``
+
+    Fix: another template, or no `train_on_prompt`.
+
+    Source: llamafactory 0.9.5 data/template.py:643.
+    """
+    if config.own("train_on_prompt") and config.own("template") in EFFICIENT_EOS:
+        message = f"template `{config.own('template')}` does not support `train_on_prompt`"
+        yield Finding(config.field("train_on_prompt"), message, related=(config.field("template"),))
+
+
+@rule(
+    "LLF016",
+    "dataset-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Please specify dataset for training.",
+    bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: full\ndo_train: true\n",
+    good=BASE,
+    example={**KIND, "at": "/do_train"},
+)
+def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`do_train` requires `dataset`.
+
+    Run-time error: `ValueError: Please specify dataset for training.`
+
+    Fix: name a data set of `dataset_info.json`.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:359.
+    """
+    if config.trains and config.own("dataset") is None:
+        yield Finding(config.field("do_train"), "`do_train` requires `dataset`", severity=certainty(config, "dataset"))
+
+
+@rule(
+    "LLF017",
+    "evaluation-set-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
+    bad=BASE + "eval_strategy: steps\n",
+    good=BASE + "eval_strategy: steps\nval_size: 0.1\n",
+    example={**KIND, "at": "/eval_strategy"},
+)
+def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """An evaluation is asked for, and there is nothing to evaluate on.
+
+    `eval_strategy` of steps or epoch turns `do_eval` on; `do_predict` and `predict_with_generate` need an evaluation set, too.
+
+    Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`.
+
+    Fix: `eval_dataset`, or `val_size: 0.1` to hold out a tenth of the training set.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
+    """
+    size = config.own("val_size")
+    if config.own("eval_dataset") is not None or not number(size) or size >= SMALL:
+        return
+    asking = asks_for_evaluation(config)
+    if asking is not None:
+        message = f"`{asking}` requires `eval_dataset` or `val_size`"
+        severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
+        yield Finding(config.field(asking), message, severity=severity)
+
+
+def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
+    """The key that asks for an evaluation."""
+    if config.arguments.eval_strategy in ("steps", "epoch"):
+        return config.arguments.strategy_key
+    if config.evaluates:
+        return "do_eval"
+    if config.arguments["do_predict"]:
+        return "do_predict"
+    return "predict_with_generate" if config.own("predict_with_generate") else None
+
+
+@rule(
+    "LLF018",
+    "pixel-range",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "image_max_pixels: 100\n",
+    good=BASE + "image_max_pixels: 262144\n",
+    example={**KIND, "at": "/image_max_pixels"},
+)
+def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """The most pixels of an image or frame are fewer than the least: 1024 for images and 256 for frames by default.
+
+    Run-time error: ``ValueError: `image_max_pixels` cannot be smaller than `image_min_pixels`.``
+
+    Fix: raise `image_max_pixels` or `video_max_pixels`.
+
+    Source: llamafactory 0.9.5 hparams/model_args.py:347-351.
+    """
+    for what in ("image", "video"):
+        most, least = f"{what}_max_pixels", f"{what}_min_pixels"
+        if number(config.own(most)) and number(config.own(least)) and config.own(most) < config.own(least):
+            text = f"ValueError: `{most}` cannot be smaller than `{least}`."
+            message = f"`{most}` {config.own(most)} is smaller than `{least}` {config.own(least)}"
+            name, other = (most, least) if most in config.values else (least, most)
+            yield conflict(config, name, other, message=message, exception=text, needs=(most, least))

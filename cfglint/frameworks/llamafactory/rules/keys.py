@@ -1,0 +1,140 @@
+"""Keys that none of LLaMA-Factory's dataclasses has."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
+from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.frameworks.setting import Setting
+
+# Arguments of Megatron-core, which the environment variable USE_MCA adds.
+MEGATRON = frozenset(
+    (
+        "tensor_model_parallel_size",
+        "pipeline_model_parallel_size",
+        "virtual_pipeline_model_parallel_size",
+        "expert_model_parallel_size",
+        "context_parallel_size",
+        "sequence_parallel",
+        "use_distributed_optimizer",
+        "bias_activation_fusion",
+        "apply_rope_fusion",
+        "overlap_grad_reduce",
+        "overlap_param_gather",
+        "moe_grouped_gemm",
+        "moe_token_dispatcher_type",
+        "recompute_granularity",
+    )
+)
+SURE_SIGNS = 2  # Megatron keys in a file from which it is taken for one of USE_MCA
+MOST_TYPOS = 2
+
+
+@rule(
+    "LLF001",
+    "unknown-llamafactory-key",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "lora_ranks: 16\n",
+    good=BASE + "lora_rank: 16\n",
+    fixed=BASE + "lora_rank: 16\n",
+    example={**KIND, "at": "/lora_ranks"},
+)
+def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """None of LLaMA-Factory's dataclasses has a field of this name.
+
+    The parser refuses the file for one such key. A field of `TrainingArguments` that transformers has removed, such as
+    `evaluation_strategy` or `group_by_length`, is one of them. Only the environment variable ALLOW_EXTRA_ARGS=1 lets
+    unknown keys pass. Keys of Megatron-core (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, which no file
+    tells: they are a warning.
+
+    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']`.
+
+    Fix: the name of the field, or remove the key.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
+    """
+    unknown = [key for key in config.values if not known(key, config)]
+    megatron = len(MEGATRON.intersection(key for key in unknown if isinstance(key, str))) >= SURE_SIGNS
+    for key in unknown:
+        setting = config.setting(key)
+        exception = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+        if megatron or key in MEGATRON:
+            message = f"unknown key `{key}`: LLaMA-Factory accepts it only with the environment variable USE_MCA=1"
+            yield Finding(setting, message, severity=WARNING, on_key=True)
+            continue
+        removed = removal(key, config)
+        if removed is not None:
+            yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True)
+            continue
+        near = nearest(key, config) if isinstance(key, str) else None
+        message = f"unknown key `{key}`: LLaMA-Factory refuses it" + (f"; did you mean `{near}`?" if near else "")
+        yield Finding(setting, message, exception=exception, fix=renamed(setting, near), on_key=True)
+
+
+def known(key: Any, config: LlamaFactoryConfig) -> bool:
+    """Whether one of the five dataclasses has a field of this name."""
+    return isinstance(key, str) and (key in FIELDS or key in config.arguments.defaults)
+
+
+def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
+    """(message, fix) for a field of TrainingArguments that the release no longer has; None for another key."""
+    if key not in TRAINER_FIELDS or not TRAINER_FIELDS[key][3]:
+        return None
+    from cfglint.frameworks.huggingface.rules.migrations import replacement
+
+    successor, fix = replacement(key, config)
+    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f": use `{successor}`" if successor else ""), fix
+
+
+def renamed(setting: Setting, name: str | None) -> Fix | None:
+    """The fix that gives a key its right name."""
+    from cfglint.findings.fix_builders import rename
+
+    return rename(setting, name, f"rename to {name}", safe=False) if name else None
+
+
+def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
+    """The field, not set by the file, that a key may be a typo of."""
+    from cfglint.frameworks.huggingface.rules.keys import near_fields
+
+    lengths: dict[int, list[str]] = {}
+    for name in (*FIELDS, *config.arguments.defaults):
+        lengths.setdefault(len(name), []).append(name)
+    return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
+
+
+@rule(
+    "LLF002",
+    "model-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Please provide `model_name_or_path`.",
+    when_partial=SKIP,
+    bad="stage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n",
+    good=BASE,
+    example=KIND,
+)
+def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`model_name_or_path` is required.
+
+    Run-time error: ``ValueError: Please provide `model_name_or_path`.``
+
+    Fix: name the model.
+
+    Source: llamafactory 0.9.5 hparams/model_args.py:207.
+    """
+    if config.readable and config.own("model_name_or_path") is None:
+        yield Finding(config.field("model_name_or_path"), "`model_name_or_path` is required")

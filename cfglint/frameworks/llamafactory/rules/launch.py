@@ -1,0 +1,171 @@
+"""What several processes, DeepSpeed and other engines exclude (`get_train_args`)."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+FULL = BASE + "finetuning_type: full\n"
+ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'
+ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'
+EXCLUDES_ZERO3 = {
+    "predict_with_generate": "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3.",
+    "pissa_init": "Please use scripts/pissa_init.py to initialize PiSSA in DeepSpeed ZeRO-3.",
+    "pure_bf16": "`pure_bf16` is incompatible with DeepSpeed ZeRO-3.",
+    "use_unsloth": "Unsloth is incompatible with DeepSpeed ZeRO-3.",
+    "use_kt": "KTransformers is incompatible with DeepSpeed ZeRO-3.",
+}
+
+
+@rule(
+    "LLF060",
+    "zero3-conflict",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad={"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
+    good={"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO2},
+    example={**KIND, "gpus": 8, "at": "/pure_bf16"},
+)
+def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3.
+
+    Run-time error: ``ValueError: `pure_bf16` is incompatible with DeepSpeed ZeRO-3.``
+
+    Fix: ZeRO stage 2, or remove the option.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:368-413.
+    """
+    if not config.zero3:
+        return
+    for name, text in EXCLUDES_ZERO3.items():
+        if config.own(name):
+            message = f"`{name}` is incompatible with ZeRO stage 3"
+            yield conflict(config, name, "deepspeed", message=message, exception=f"ValueError: {text}")
+
+
+@rule(
+    "LLF061",
+    "distributed-optimizer",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=FULL + "use_badam: true\n",
+    good=FULL + "use_muon: true\n",
+    example={**KIND, "gpus": 8, "at": "/use_badam"},
+)
+def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3.
+
+    Run-time error: `ValueError: Distributed training does not support layer-wise GaLore.`, `ValueError: Layer-wise BAdam
+    only supports DeepSpeed ZeRO-3 training.`, `ValueError: Radio-based BAdam does not yet support distributed training,
+    use layer-wise BAdam.`
+
+    Fix: one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:387-399.
+    """
+    if not config.launched:
+        return
+    for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
+        if config.own(switch) and config.own(name):
+            text = f"ValueError: Distributed training does not support layer-wise {title}."
+            yield conflict(config, name, message=f"`{name}` is incompatible with several processes", exception=text)
+    if not config.own("use_badam"):
+        return
+    if config.own("badam_mode") == "ratio":
+        text = "ValueError: Radio-based BAdam does not yet support distributed training, use layer-wise BAdam."
+        yield conflict(config, "badam_mode", message="`badam_mode` ratio is incompatible with several processes", exception=text)
+    elif not config.zero3:
+        text = "ValueError: Layer-wise BAdam only supports DeepSpeed ZeRO-3 training."
+        message = "`use_badam` requires ZeRO stage 3 when there are several processes"
+        yield conflict(config, "use_badam", message=message, exception=text, needs=("deepspeed",))
+
+
+@rule(
+    "LLF062",
+    "low-rank-with-deepspeed",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.",
+    bad={"train.yaml": FULL + "use_apollo: true\noptim: adamw_torch\ndeepspeed: ds.json\n", "ds.json": ZERO2},
+    good={"train.yaml": FULL + "deepspeed: ds.json\n", "ds.json": ZERO2},
+    example={**KIND, "gpus": 8, "at": "/use_apollo"},
+)
+def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """GaLore and APOLLO are incompatible with DeepSpeed.
+
+    Run-time error: `ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.`
+
+    Fix: remove one of them.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:400.
+    """
+    if config.arguments["deepspeed"] is None:
+        return
+    for name in ("use_galore", "use_apollo"):
+        if config.own(name):
+            yield Finding(config.field(name), f"`{name}` is incompatible with DeepSpeed", related=(config.field("deepspeed"),))
+
+
+@rule(
+    "LLF063",
+    "generation-and-accuracy",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.",
+    bad=BASE + "val_size: 0.1\npredict_with_generate: true\ncompute_accuracy: true\n",
+    good=BASE + "val_size: 0.1\ncompute_accuracy: true\n",
+    example={**KIND, "at": "/compute_accuracy"},
+)
+def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other.
+
+    Run-time error: ``ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.``
+
+    Fix: keep one of them.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:371.
+    """
+    if config.own("predict_with_generate") and config.own("compute_accuracy"):
+        message = "`compute_accuracy` is incompatible with `predict_with_generate`"
+        yield Finding(config.field("compute_accuracy"), message, related=(config.field("predict_with_generate"),))
+
+
+@rule(
+    "LLF064",
+    "inference-option",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "infer_backend: vllm\n",
+    good=BASE + "infer_backend: huggingface\n",
+    example={**KIND, "at": "/infer_backend"},
+)
+def inference_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference.
+
+    Run-time error: `ValueError: vLLM/SGLang backend is only available for API, CLI and Web.`, `ValueError: Cannot use
+    device map for quantized models in training.`
+
+    Fix: remove the key from the training file.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:374, 406.
+    """
+    if config.own("infer_backend") != "huggingface":
+        text = "ValueError: vLLM/SGLang backend is only available for API, CLI and Web."
+        message = f"`infer_backend` must be huggingface in training, not {config.own('infer_backend')}"
+        yield conflict(config, "infer_backend", message=message, exception=text)
+    if config.trains and config.own("quantization_device_map") == "auto":
+        text = "ValueError: Cannot use device map for quantized models in training."
+        message = "`quantization_device_map` auto is incompatible with `do_train`"
+        yield conflict(config, "quantization_device_map", "do_train", message=message, exception=text)

@@ -1,0 +1,333 @@
+"""What fine-tuning method, adapters, quantization and special optimizers exclude."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.fields import OPTIMIZERS
+from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+METHODS = ("lora", "oft", "freeze", "full")
+SWITCHES = ("use_galore", "use_apollo", "use_badam")
+LORA_ONLY = ("loraplus_lr_ratio", "use_rslora", "use_dora", "pissa_init")
+QUANTIZED = ("lora", "oft")
+FULL = BASE + "finetuning_type: full\n"
+LORA = BASE + "finetuning_type: lora\n"
+GALORE_OPTIMIZERS = ("adamw_torch", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "adafactor")
+APOLLO_OPTIMIZERS = ("adamw_torch",)
+
+
+@rule(
+    "LLF020",
+    "unknown-finetuning-type",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="AssertionError: Invalid fine-tuning method.",
+    bad=BASE + "finetuning_type: qlora\n",
+    good=LORA,
+    example={**KIND, "at": "/finetuning_type"},
+)
+def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`finetuning_type` is lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
+
+    Run-time error: `AssertionError: Invalid fine-tuning method.`
+
+    Fix: one of the four.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
+    """
+    if config.method not in METHODS:
+        yield Finding(config.field("finetuning_type"), f"`finetuning_type` must be one of {', '.join(METHODS)}, not {config.method}")
+
+
+@rule(
+    "LLF021",
+    "unknown-stage",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE.replace("sft", "sftt"),
+    good=BASE,
+    example={**KIND, "at": "/stage"},
+)
+def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted.
+
+    Run-time error: `ValueError: Unknown task: sftt.`
+
+    Fix: one of the six.
+
+    Source: llamafactory 0.9.5 train/tuner.py:127.
+    """
+    if config.stage not in ("pt", "sft", "rm", "ppo", "dpo", "kto"):
+        message = f"`stage` must be one of pt, sft, rm, ppo, dpo, kto, not {config.stage}"
+        yield Finding(config.field("stage"), message, exception=f"ValueError: Unknown task: {config.stage}.")
+
+
+@rule(
+    "LLF022",
+    "lora-only-option",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=FULL + "use_dora: true\n",
+    good=LORA + "use_dora: true\n",
+    example={**KIND, "at": "/use_dora"},
+)
+def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`.
+
+    Run-time error: ``ValueError: `use_dora` is only valid for LoRA training.``
+
+    Fix: `finetuning_type: lora`, or remove the option.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:604-615.
+    """
+    if config.method == "lora" or config.method not in METHODS:
+        return
+    for name in LORA_ONLY:
+        value = config.own(name)
+        if value is not None if name == "loraplus_lr_ratio" else value:
+            text = f"ValueError: `{name}` is only valid for LoRA training."
+            message = f"`{name}` requires `finetuning_type` lora, not {config.method}"
+            yield conflict(config, name, "finetuning_type", message=message, exception=text)
+
+
+@rule(
+    "LLF023",
+    "llama-pro-with-full",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.",
+    bad=FULL + "use_llama_pro: true\n",
+    good=BASE + "finetuning_type: freeze\nuse_llama_pro: true\n",
+    example={**KIND, "at": "/use_llama_pro"},
+)
+def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all.
+
+    Run-time error: ``ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.``
+
+    Fix: `finetuning_type: freeze` or `lora`.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
+    """
+    if config.own("use_llama_pro") and config.method == "full":
+        message = "`use_llama_pro` is incompatible with `finetuning_type` full"
+        yield Finding(config.field("use_llama_pro"), message, related=(config.field("finetuning_type"),))
+
+
+@rule(
+    "LLF024",
+    "special-optimizers",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=LORA + "use_badam: true\n",
+    good=FULL + "use_badam: true\n",
+    example={**KIND, "gpus": 1, "at": "/use_badam"},
+)
+def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other.
+
+    Run-time error: `ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together.`, `ValueError: Cannot use GaLore,
+    APOLLO or BAdam together.`
+
+    Fix: `finetuning_type: full`, and one of the three.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
+    """
+    used = [name for name in SWITCHES if config.own(name)]
+    if used and config.method == "lora":
+        text = "ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together."
+        message = f"`{used[0]}` is incompatible with `finetuning_type` lora"
+        yield conflict(config, used[0], "finetuning_type", message=message, exception=text, needs=("finetuning_type",))
+    elif len(used) > 1:
+        text = "ValueError: Cannot use GaLore, APOLLO or BAdam together."
+        yield conflict(config, used[1], used[0], message=f"`{used[1]}` is incompatible with `{used[0]}`", exception=text)
+
+
+@rule(
+    "LLF025",
+    "low-rank-optimizer",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=FULL + "use_galore: true\n",
+    good=FULL + "use_galore: true\noptim: adamw_torch\n",
+    fixed=FULL + "use_galore: true\noptim: adamw_torch\n",
+    example={**KIND, "gpus": 1, "at": "/use_galore"},
+)
+def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
+
+    GaLore also takes adafactor and the 8-bit AdamW.
+
+    Run-time error: `NotImplementedError: Unknown optim: OptimizerNames.ADAMW_TORCH_FUSED.`
+
+    Fix: `optim: adamw_torch`.
+
+    Source: llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333.
+    """
+    if not config.trains or not config.whole or not config.makes_optimizer:
+        return
+    for name, taken in (("use_galore", GALORE_OPTIMIZERS), ("use_apollo", APOLLO_OPTIMIZERS)):
+        if not config.own(name):
+            continue
+        optimizer = config.arguments.optimizer
+        if optimizer not in taken and optimizer in OPTIMIZERS:
+            text = f"NotImplementedError: Unknown optim: OptimizerNames.{str(optimizer).upper()}."
+            message = f"`{name}` requires `optim` adamw_torch, not {optimizer}"
+            where = "optim" if "optim" in config.values else name
+            severity = certainty(config, "optim")
+            yield Finding(config.field(where), message, exception=text, severity=severity, fix=plain_adamw(config))
+        return
+
+
+def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
+    """The fix that writes `optim: adamw_torch`."""
+    from cfglint.findings.fix_builders import insert, replace
+
+    if "optim" in config.values:
+        return replace(config.field("optim"), "adamw_torch", "write adamw_torch", safe=True)
+    return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)
+
+
+@rule(
+    "LLF026",
+    "layerwise-accumulation",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
+    good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
+    example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
+)
+def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Layer-wise GaLore and APOLLO update during the backward pass, so there is nothing to accumulate.
+
+    Run-time error: `ValueError: Per-layer GaLore does not support gradient accumulation.`
+
+    Fix: `gradient_accumulation_steps: 1`.
+
+    Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
+    """
+    if not config.trains or config.arguments["gradient_accumulation_steps"] == 1 or not config.makes_optimizer:
+        return
+    for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
+        if config.own(switch) and config.own(name):
+            text = f"ValueError: Per-layer {title} does not support gradient accumulation."
+            message = f"`{name}` requires `gradient_accumulation_steps` 1"
+            yield conflict(config, name, "gradient_accumulation_steps", message=message, exception=text)
+            return
+
+
+@rule(
+    "LLF027",
+    "adapter-without-lora",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Adapter is only valid for the LoRA method.",
+    bad=FULL + "adapter_name_or_path: saves/adapter\n",
+    good=LORA + "adapter_name_or_path: saves/adapter\n",
+    example={**KIND, "at": "/adapter_name_or_path"},
+)
+def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`adapter_name_or_path` requires `finetuning_type: lora`.
+
+    Run-time error: `ValueError: Adapter is only valid for the LoRA method.`
+
+    Fix: `finetuning_type: lora`, or merge the adapter into the model first.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:185.
+    """
+    if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in METHODS:
+        message = f"`adapter_name_or_path` requires `finetuning_type` lora, not {config.method}"
+        yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),))
+
+
+@rule(
+    "LLF028",
+    "quantization-conflict",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=FULL + "quantization_bit: 4\n",
+    good=LORA + "quantization_bit: 4\n",
+    example={**KIND, "at": "/quantization_bit"},
+)
+def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """A quantized model is only trained through one adapter, as it is.
+
+    So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
+    several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
+
+    Run-time error: `ValueError: Quantization is only compatible with the LoRA or OFT method.`, `ValueError: Cannot resize
+    embedding layers of a quantized model.`, `ValueError: FP8 training is not compatible with quantization. Please disable
+    one of them.`, ...
+
+    Fix: what the message says.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.
+    """
+    if config.own("quantization_bit") is None:
+        return
+    for name, message, text in quantization_conflicts(config):
+        yield conflict(config, "quantization_bit", name, message=f"`quantization_bit` {message}", exception=f"ValueError: {text}")
+
+
+def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, str, str]]:
+    """(other field, message, exception) for what a quantized model excludes."""
+    adapters = comma_list(config.own("adapter_name_or_path"))
+    if config.method in ("freeze", "full"):
+        text = "Quantization is only compatible with the LoRA or OFT method."
+        yield "finetuning_type", f"requires `finetuning_type` lora or oft, not {config.method}", text
+    if config.own("fp8"):
+        yield "fp8", "is incompatible with `fp8`", "FP8 training is not compatible with quantization. Please disable one of them."
+    if config.own("pissa_init"):
+        text = "Please use scripts/pissa_init.py to initialize PiSSA for a quantized model."
+        yield "pissa_init", "is incompatible with `pissa_init`", text
+    if config.own("resize_vocab"):
+        yield "resize_vocab", "is incompatible with `resize_vocab`", "Cannot resize embedding layers of a quantized model."
+    if adapters is not None and config.own("create_new_adapter"):
+        text = "Cannot create new adapter upon a quantized model."
+        yield "create_new_adapter", "is incompatible with `create_new_adapter` and an adapter", text
+    if isinstance(adapters, list) and len(adapters) != 1:
+        text = "Quantized model only accepts a single adapter. Merge them first."
+        yield "adapter_name_or_path", f"accepts one adapter, not {len(adapters)}", text
+
+
+@rule(
+    "LLF029",
+    "model-quantization-bits",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
+    bad=BASE + "ref_model_quantization_bit: 16\n",
+    good=BASE + "ref_model_quantization_bit: 8\n",
+    example={**KIND, "at": "/ref_model_quantization_bit"},
+)
+def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
+
+    Run-time error: `AssertionError: We only accept 4-bit or 8-bit quantization.`
+
+    Fix: 4, 8, or remove the key.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:577-578.
+    """
+    for name in ("ref_model_quantization_bit", "reward_model_quantization_bit"):
+        if config.own(name) not in (None, 8, 4):
+            yield Finding(config.field(name), f"`{name}` must be 4 or 8, not {config.own(name)}")

@@ -1,0 +1,283 @@
+"""What LLaMA-Factory accepts and does not do."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+    Condition = Callable[[LlamaFactoryConfig], bool]
+
+PREFERENCE_STAGES = ("dpo", "kto")
+REFERENCE_STAGES = ("dpo", "kto", "ppo")
+
+
+@rule(
+    "LLF080",
+    "nothing-trained",
+    WARNING,
+    kinds=KINDS,
+    bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: lora\ndataset: mine\n",
+    good=BASE,
+    example={**KIND, "at": "/do_train"},
+)
+def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`do_train` is off, as it is by default, and nothing is evaluated either: model and data are loaded, and that is all.
+
+    Fix: `do_train: true`.
+
+    Source: llamafactory 0.9.5 train/sft/workflow.py:113; transformers 5.6.0 training_args.py (do_train).
+    """
+    if config.whole and not config.trains and not config.evaluates and not config.arguments["do_predict"] and config.stage != "ppo":
+        written = "do_train" in config.values
+        message = "`do_train` is false" if written else "`do_train` is missing and false by default"
+        yield Finding(config.field("do_train"), f"{message}: nothing is trained or evaluated", help="set `do_train: true`")
+
+
+@rule(
+    "LLF081",
+    "evaluation-never-run",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "val_size: 0.1\n",
+    good=BASE + "val_size: 0.1\neval_strategy: epoch\n",
+    example={**KIND, "at": "/val_size"},
+)
+def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Samples are held out by `val_size`, and nothing is ever evaluated: they are only missing from training.
+
+    Fix: `eval_strategy: steps` or `epoch`, `do_eval: true` for one evaluation at the end, or remove `val_size`.
+
+    Source: llamafactory 0.9.5 data/data_utils.py:107-113, train/sft/workflow.py:144.
+    """
+    if config.trains and config.held_out and not config.evaluates and not config.arguments["do_predict"]:
+        message = "`val_size` holds samples out of training, but nothing is evaluated"
+        yield Finding(config.field("val_size"), message, help="set `eval_strategy: epoch`, or remove `val_size`")
+
+
+@rule(
+    "LLF082",
+    "packing-not-used",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE.replace("sft", "dpo") + "packing: true\n",
+    good=BASE + "packing: true\n",
+    example={**KIND, "at": "/packing"},
+)
+def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Only stages pt and sft pack. In the others `packing` makes `cutoff_len` one token shorter, and nothing else.
+
+    Fix: remove `packing`.
+
+    Source: llamafactory 0.9.5 data/loader.py:196-226, hparams/data_args.py:188-189.
+    """
+    if config.own("packing") and config.stage in ("rm", "ppo", "dpo", "kto"):
+        message = f"`packing` has no effect in stage {config.stage}"
+        yield Finding(config.field("packing"), message, related=(config.field("stage"),))
+
+
+@rule(
+    "LLF083",
+    "fp8-gather-without-fp8",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "fp8_enable_fsdp_float8_all_gather: true\n",
+    good=BASE + "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n",
+    fixed=BASE + "fp8_enable_fsdp_float8_all_gather: true\nfp8: true\n",
+    example={**KIND, "at": "/fp8_enable_fsdp_float8_all_gather"},
+)
+def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`fp8_enable_fsdp_float8_all_gather` says that it turns fp8 on, and sets it where nothing reads it.
+
+    Fix: `fp8: true`.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:421-423.
+    """
+    from cfglint.findings.fix_builders import insert, replace
+
+    if config.own("fp8_enable_fsdp_float8_all_gather") and not config.own("fp8"):
+        title = "set fp8: true"
+        written = "fp8" in config.values
+        fix = replace(config.field("fp8"), True, title, safe=False) if written else insert(config, ("fp8",), True, title, safe=False)
+        message = "`fp8_enable_fsdp_float8_all_gather` has no effect without `fp8`"
+        yield Finding(config.field("fp8_enable_fsdp_float8_all_gather"), message, fix=fix)
+
+
+@rule(
+    "LLF084",
+    "overwritten-value",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "remove_unused_columns: true\n",
+    good=BASE + "remove_unused_columns: false\n",
+    example={**KIND, "at": "/remove_unused_columns"},
+)
+def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """LLaMA-Factory sets this itself: `remove_unused_columns` is always false, `use_mca` follows the environment.
+
+    Fix: remove the key.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:311, 437.
+    """
+    from cfglint.findings.fix_builders import remove
+
+    if config.values.get("remove_unused_columns"):
+        setting = config.setting("remove_unused_columns")
+        yield Finding(setting, "`remove_unused_columns` is always false here", fix=remove(setting, "remove it", safe=True))
+    if config.own("use_mca"):
+        message = "`use_mca` is set by the environment variable USE_MCA, not by the file"
+        yield Finding(config.field("use_mca"), message)
+
+
+@rule(
+    "LLF085",
+    "interpolation-kept",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "run_name: ${output_dir}\n",
+    good=BASE + "run_name: out\n",
+    example={**KIND, "at": "/run_name"},
+)
+def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`${...}` is not resolved: LLaMA-Factory converts the file without that, and the text stays as it is.
+
+    Fix: write the value.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:93 (to_container without resolve).
+    """
+    for name, value in config.values.items():
+        if isinstance(value, str) and "${" in value and name in config.values and config.overridden.get((name,)) is None:
+            yield Finding(config.setting(name), f"`{name}`: LLaMA-Factory does not resolve `{value[:60]}`, it stays a string")
+
+
+# What is read only where something else is set: prefix or names -> (condition, what is missing).
+GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
+    (
+        tuple(name for name in FIELDS if name.startswith("galore_")),
+        "`use_galore: true`",
+        lambda config: bool(config.own("use_galore")),
+    ),
+    (
+        tuple(name for name in FIELDS if name.startswith("apollo_")),
+        "`use_apollo: true`",
+        lambda config: bool(config.own("use_apollo")),
+    ),
+    (tuple(name for name in FIELDS if name.startswith("badam_")), "`use_badam: true`", lambda config: bool(config.own("use_badam"))),
+    (tuple(name for name in FIELDS if name.startswith("swanlab_")), "`use_swanlab: true`", lambda config: bool(config.own("use_swanlab"))),
+    (tuple(name for name in FIELDS if name.startswith("ppo_")), "stage ppo", lambda config: config.stage == "ppo"),
+    (
+        ("reward_model", "reward_model_adapters", "reward_model_quantization_bit", "reward_model_type"),
+        "stage ppo",
+        lambda config: config.stage == "ppo",
+    ),
+    (
+        ("ref_model", "ref_model_adapters", "ref_model_quantization_bit"),
+        "stage dpo, kto or ppo",
+        lambda config: config.stage in REFERENCE_STAGES or bool(config.own("use_asft_loss")),
+    ),
+    (("pref_loss", "dpo_label_smoothing", "pref_bco_weight", "ld_alpha"), "stage dpo", lambda config: config.stage == "dpo"),
+    (("pref_beta", "pref_ftx"), "stage dpo or kto", lambda config: config.stage in PREFERENCE_STAGES),
+    (("kto_chosen_weight", "kto_rejected_weight"), "stage kto", lambda config: config.stage == "kto"),
+    (
+        ("simpo_gamma",),
+        "stage dpo with `pref_loss: simpo`",
+        lambda config: config.stage == "dpo" and config.own("pref_loss") == "simpo",
+    ),
+    (
+        ("lora_rank", "lora_alpha", "lora_dropout", "lora_target"),
+        "`finetuning_type: lora`",
+        lambda config: config.method == "lora" or bool(config.own("adapter_name_or_path")),
+    ),
+    (("oft_rank", "oft_block_size", "oft_target", "module_dropout"), "`finetuning_type: oft`", lambda config: config.method == "oft"),
+    (
+        ("freeze_trainable_layers", "freeze_trainable_modules", "freeze_extra_modules"),
+        "`finetuning_type: freeze`",
+        lambda config: config.method == "freeze" or bool(config.own("use_llama_pro")),
+    ),
+    (
+        ("quantization_type", "double_quantization"),
+        "`quantization_bit: 4`",
+        lambda config: config.own("quantization_bit") is not None or config.own("quantization_method") != "bnb",
+    ),
+    (("buffer_size",), "`streaming: true`", lambda config: bool(config.own("streaming"))),
+    (("pissa_iter", "pissa_convert"), "`pissa_init: true`", lambda config: bool(config.own("pissa_init"))),
+    (("loraplus_lr_embedding",), "`loraplus_lr_ratio`", lambda config: config.own("loraplus_lr_ratio") is not None),
+)
+
+
+@rule(
+    "LLF086",
+    "option-without-its-switch",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "finetuning_type: full\nlora_rank: 64\n",
+    good=BASE + "finetuning_type: lora\nlora_rank: 64\n",
+    example={**KIND, "at": "/lora_rank"},
+)
+def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """The option belongs to a method, stage or optimizer that is not used.
+
+    A value that is the default is not reported.
+
+    Fix: turn on what it belongs to, or remove it.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py, train/tuner.py:104-125, train/trainer_utils.py:527-548.
+    """
+    for names, needed, holds in GROUPS:
+        used = [name for name in names if name in config.values and config.values[name] != FIELDS[name][1]]
+        if used and not holds(config):
+            first = config.field(used[0])
+            others = f" (also {', '.join(f'`{name}`' for name in used[1:])})" if used[1:] else ""
+            yield Finding(first, f"`{used[0]}` has no effect without {needed}{others}")
+
+
+@rule(
+    "LLF087",
+    "ppo-needs-old-trl",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE.replace("sft", "ppo") + "reward_model: org/reward\n",
+    good=BASE.replace("sft", "dpo"),
+    example={**KIND, "at": "/stage"},
+)
+def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Stage ppo cannot run with the versions that LLaMA-Factory 0.9.5 itself demands.
+
+    Its start-up check wants trl>=0.18.0, its PPO trainer trl>=0.8.6,<=0.9.6: there is no release that is both.
+
+    Fix: train with dpo or kto, or use an older LLaMA-Factory for ppo.
+
+    Source: llamafactory 0.9.5 extras/misc.py (check_dependencies), train/ppo/trainer.py:70.
+    """
+    if config.stage == "ppo":
+        message = "stage ppo requires trl 0.9.6 or older, but LLaMA-Factory 0.9.5 requires trl 0.18.0 or newer"
+        yield Finding(config.field("stage"), message)
+
+
+@rule(
+    "LLF088",
+    "checkpoint-not-resumed",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE.replace("sft", "rm") + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
+    good=BASE + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
+    example={**KIND, "at": "/resume_from_checkpoint"},
+)
+def checkpoint_not_resumed(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Stages rm and ppo drop `resume_from_checkpoint` for full and freeze: training begins anew.
+
+    Fix: remove it, or name the checkpoint as `model_name_or_path`.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:454-458.
+    """
+    value = config.arguments["resume_from_checkpoint"]
+    if value is not None and config.stage in ("rm", "ppo") and config.method in ("full", "freeze"):
+        message = f"`resume_from_checkpoint` is ignored in stage {config.stage} with `finetuning_type` {config.method}"
+        yield Finding(config.field("resume_from_checkpoint"), message, related=(config.field("stage"),))

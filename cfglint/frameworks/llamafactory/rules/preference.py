@@ -1,0 +1,249 @@
+"""What single stages demand: reward models, preference losses, options of supervised fine-tuning."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+PPO = BASE.replace("sft", "ppo") + "reward_model: org/reward\n"
+DPO = BASE.replace("sft", "dpo")
+WITHOUT_REFERENCE = ("orpo", "simpo")
+PPO_TRACKERS = ("wandb", "tensorboard", "trackio", "none")
+SFT_ONLY = {
+    "predict_with_generate": "`predict_with_generate` cannot be set as True except SFT.",
+    "neat_packing": "`neat_packing` cannot be set as True except SFT.",
+    "train_on_prompt": "`train_on_prompt` or `mask_history` cannot be set as True except SFT.",
+    "mask_history": "`train_on_prompt` or `mask_history` cannot be set as True except SFT.",
+}
+
+
+@rule(
+    "LLF040",
+    "reward-model-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: `reward_model` is necessary for PPO training.",
+    bad=BASE.replace("sft", "ppo"),
+    good=PPO,
+    example={**KIND, "at": "/stage"},
+)
+def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Stage ppo requires `reward_model`.
+
+    Run-time error: ``ValueError: `reward_model` is necessary for PPO training.``
+
+    Fix: name the reward model.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:580.
+    """
+    if config.stage == "ppo" and config.own("reward_model") is None:
+        yield Finding(config.field("stage"), "stage ppo requires `reward_model`", severity=certainty(config, "reward_model"))
+
+
+@rule(
+    "LLF041",
+    "reward-model-type",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=PPO + "finetuning_type: full\n",
+    good=PPO + "finetuning_type: full\nreward_model_type: full\n",
+    example={**KIND, "at": "/finetuning_type"},
+)
+def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """In stage ppo a reward model that is an adapter (lora, the default, or oft) requires the same `finetuning_type`.
+
+    Run-time error: ``ValueError: `reward_model_type` cannot be lora for Freeze/Full PPO training.``
+
+    Fix: `reward_model_type: full`.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:583-587.
+    """
+    kind = config.own("reward_model_type")
+    if config.stage == "ppo" and kind in ("lora", "oft") and config.method != kind and config.own("reward_model") is not None:
+        text = f"ValueError: `reward_model_type` cannot be {kind} for Freeze/Full PPO training."
+        message = f"`reward_model_type` {kind} requires `finetuning_type` {kind}, not {config.method}"
+        name, other = ("reward_model_type", "finetuning_type")
+        if name not in config.values:
+            name, other = other, name
+        yield conflict(config, name, other, message=message, exception=text, needs=("reward_model_type",))
+
+
+@rule(
+    "LLF042",
+    "label-smoothing-loss",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.",
+    bad=DPO + "pref_loss: ipo\ndpo_label_smoothing: 0.1\n",
+    good=DPO + "pref_loss: sigmoid\ndpo_label_smoothing: 0.1\n",
+    example={**KIND, "at": "/dpo_label_smoothing"},
+)
+def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """In stage dpo `dpo_label_smoothing` requires `pref_loss: sigmoid`, the default.
+
+    Run-time error: ``ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.``
+
+    Fix: one or the other.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:589.
+    """
+    smoothing = config.own("dpo_label_smoothing")
+    if config.stage == "dpo" and config.own("pref_loss") != "sigmoid" and number(smoothing) and smoothing > SMALL:
+        message = f"`dpo_label_smoothing` requires `pref_loss` sigmoid, not {config.own('pref_loss')}"
+        yield Finding(config.field("dpo_label_smoothing"), message, related=(config.field("pref_loss"),))
+
+
+@rule(
+    "LLF043",
+    "pissa-stage",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Cannot use PiSSA for current training stage.",
+    bad=DPO + "pissa_init: true\n",
+    good=DPO + "pissa_init: true\npref_loss: orpo\n",
+    example={**KIND, "at": "/pissa_init"},
+)
+def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """PiSSA changes the base model, so it excludes the stages that compare with it: ppo, kto, and dpo but for orpo and simpo.
+
+    Run-time error: `ValueError: Cannot use PiSSA for current training stage.`
+
+    Fix: remove `pissa_init`.
+
+    Source: llamafactory 0.9.5 hparams/finetuning_args.py:574, 601.
+    """
+    compares = config.stage in ("ppo", "kto") or (config.stage == "dpo" and config.own("pref_loss") not in WITHOUT_REFERENCE)
+    if config.own("pissa_init") and compares:
+        message = f"`pissa_init` is incompatible with stage {config.stage}"
+        yield Finding(config.field("pissa_init"), message, related=(config.field("stage"),))
+
+
+@rule(
+    "LLF044",
+    "supervised-only-option",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=DPO + "neat_packing: true\n",
+    good=BASE + "neat_packing: true\n",
+    example={**KIND, "at": "/neat_packing"},
+)
+def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`predict_with_generate`, `neat_packing`, `train_on_prompt` and `mask_history` are for stage sft.
+
+    Run-time error: ``ValueError: `neat_packing` cannot be set as True except SFT.``
+
+    Fix: remove the option.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:316-324.
+    """
+    if config.stage == "sft":
+        return
+    for name, text in SFT_ONLY.items():
+        if config.own(name):
+            message = f"`{name}` requires stage sft, not {config.stage}"
+            yield conflict(config, name, "stage", message=message, exception=f"ValueError: {text}")
+
+
+@rule(
+    "LLF045",
+    "prediction-without-generation",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: Please enable `predict_with_generate` to save model predictions.",
+    bad=BASE + "eval_dataset: other\ndo_predict: true\n",
+    good=BASE + "eval_dataset: other\ndo_predict: true\npredict_with_generate: true\n",
+    example={**KIND, "at": "/do_predict"},
+)
+def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """In stage sft `do_predict` requires `predict_with_generate`.
+
+    Run-time error: ``ValueError: Please enable `predict_with_generate` to save model predictions.``
+
+    Fix: `predict_with_generate: true`.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:326.
+    """
+    if config.stage == "sft" and config.arguments["do_predict"] and not config.own("predict_with_generate"):
+        severity = certainty(config, "predict_with_generate")
+        yield Finding(config.field("do_predict"), "`do_predict` requires `predict_with_generate` in stage sft", severity=severity)
+
+
+@rule(
+    "LLF046",
+    "best-model-stage",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: RM and PPO stages do not support `load_best_model_at_end`.",
+    bad=BASE.replace("sft", "rm") + "load_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\nval_size: 0.1\n",
+    good=BASE + "load_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\nval_size: 0.1\n",
+    example={**KIND, "at": "/load_best_model_at_end"},
+)
+def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Stages rm and ppo do not support `load_best_model_at_end`.
+
+    Run-time error: ``ValueError: RM and PPO stages do not support `load_best_model_at_end`.``
+
+    Fix: remove it.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:329.
+    """
+    if config.stage in ("rm", "ppo") and config.arguments["load_best_model_at_end"]:
+        message = f"`load_best_model_at_end` is incompatible with stage {config.stage}"
+        yield Finding(config.field("load_best_model_at_end"), message, related=(config.field("stage"),))
+
+
+@rule(
+    "LLF047",
+    "ppo-option",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=PPO + "shift_attn: true\n",
+    good=PPO + "report_to: wandb\n",
+    example={**KIND, "at": "/shift_attn"},
+)
+def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Stage ppo only trains, without shifted attention, with a tracker that its own loop supports.
+
+    `use_kt` and `use_unsloth` exclude a reward model that is a LoRA adapter, which is the default.
+
+    Run-time error: `ValueError: PPO training does not support evaluation, use the SFT stage to evaluate models.`,
+    `ValueError: PPO training is incompatible with S^2-Attn.`, `ValueError: Unsloth does not support lora reward model.`,
+    `ValueError: PPO only accepts wandb, tensorboard, or trackio logger.`
+
+    Fix: what the message says.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:332-348.
+    """
+    if config.stage != "ppo":
+        return
+    if not config.trains:
+        text = "ValueError: PPO training does not support evaluation, use the SFT stage to evaluate models."
+        yield conflict(config, "stage", message="stage ppo requires `do_train`", exception=text, needs=("do_train",))
+    if config.own("shift_attn"):
+        text = "ValueError: PPO training is incompatible with S^2-Attn."
+        yield conflict(config, "shift_attn", "stage", message="`shift_attn` is incompatible with stage ppo", exception=text)
+    for name, title in (("use_kt", "KTransformers"), ("use_unsloth", "Unsloth")):
+        if config.own(name) and config.own("reward_model_type") == "lora":
+            text = f"ValueError: {title} does not support lora reward model."
+            message = f"`{name}` is incompatible with `reward_model_type` lora in stage ppo"
+            yield conflict(config, name, "reward_model_type", message=message, exception=text, needs=("reward_model_type",))
+    for tracker in config.arguments.trackers:
+        if tracker not in PPO_TRACKERS:
+            text = "ValueError: PPO only accepts wandb, tensorboard, or trackio logger."
+            yield conflict(config, "report_to", "stage", message=f"stage ppo does not support {tracker}", exception=text)
+            return

@@ -1,0 +1,37 @@
+"""The trackers' demands, and what the trainer gets."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+
+@rule(
+    "LLF065",
+    "trackio-project",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: `--project` must be specified when using Trackio.",
+    bad=BASE + 'report_to: trackio\nproject: ""\n',
+    good=BASE + "report_to: trackio\nproject: mine\n",
+    example={**KIND, "at": "/project"},
+)
+def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """Trackio needs a project; an empty `project` is none.
+
+    Run-time error: ``ValueError: `--project` must be specified when using Trackio.``
+
+    Fix: name the project, or leave the key out for transformers' own.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:136.
+    """
+    if "trackio" in config.arguments.trackers and not config.arguments["project"]:
+        yield Finding(config.field("project"), "`report_to` trackio requires `project`", severity=certainty(config, "project"))

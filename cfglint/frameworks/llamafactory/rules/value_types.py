@@ -1,0 +1,138 @@
+"""Values of a type that LLaMA-Factory cannot work with, or takes for something else."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.rules.common import shown
+from cfglint.frameworks.llamafactory._tables import CHOICES, FIELDS
+from cfglint.frameworks.llamafactory.field_operations import failures
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
+NULL_WORDS = ("none", "null")
+CHECKED_ELSEWHERE = ("finetuning_type", "stage", "infer_backend", "ref_model_quantization_bit", "reward_model_quantization_bit")
+
+
+@rule(
+    "LLF070",
+    "uncast-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "adapter_name_or_path: [saves/one]\n",
+    good=BASE + "adapter_name_or_path: saves/one\n",
+    example={**KIND, "at": "/adapter_name_or_path"},
+)
+def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """A value has a type that LLaMA-Factory cannot work with.
+
+    Its parser casts nothing: a quoted number stays a string, and `dataset` may be a list where `adapter_name_or_path`,
+    `add_tokens` and `add_special_tokens` may not.
+
+    Run-time error: `AttributeError: 'list' object has no attribute 'split'`, `TypeError: '>' not supported between
+    instances of 'str' and 'float'` (val_size), `ValueError: invalid literal for int() with base 10: 'true'` (use_galore).
+
+    Fix: a number without quotes; names separated by commas in one string.
+
+    Source: the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189.
+    """
+    if not config.whole:
+        return
+    from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
+
+    for stumble in failures(config):
+        setting = config.field(stumble.field)
+        fix = spelled_as_number(setting, FIELDS[stumble.field][0].split("|", 1)[0])
+        message = f"`{stumble.field}` is {described(setting.value)}: {stumble.exception}"
+        yield Finding(setting, message, exception=stumble.text, fails_at=stumble.fails_at, fix=fix)
+
+
+@rule(
+    "LLF071",
+    "string-for-own-boolean",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + 'packing: "false"\n',
+    good=BASE + "packing: false\n",
+    fixed=BASE + "packing: false\n",
+    example={**KIND, "at": "/packing"},
+)
+def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """A string where a boolean belongs counts as true, `"false"` included.
+
+    Fix: write true or false without quotes.
+
+    Source: llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
+    """
+    from cfglint.findings.fix_builders import replace
+
+    for name, value in config.values.items():
+        if isinstance(value, str) and FIELDS.get(name, ("",))[0].startswith("bool") and value.strip().lower() in FALSE_WORDS:
+            setting = config.field(name)
+            message = f"`{name}` is the string {shown(value)}, which counts as true"
+            yield Finding(setting, message, fix=replace(setting, False, "write false", safe=False))
+
+
+@rule(
+    "LLF072",
+    "string-for-own-number",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "max_samples: None\n",
+    good=BASE + "max_samples: null\n",
+    fixed=BASE + "max_samples: null\n",
+    example={**KIND, "at": "/max_samples"},
+)
+def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """A string where a number or null belongs: `None` is a string in YAML, and a quoted number stays one.
+
+    Nothing refuses it at start; data or model code fails later, or compares it wrongly.
+
+    Fix: `null`, or the number without quotes.
+
+    Source: omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
+    """
+    from cfglint.findings.fix_builders import replace
+    from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
+
+    failing = {each.field for each in failures(config)}
+    for name, value in config.values.items():
+        kinds = FIELDS[name][0].split("|") if name in FIELDS else []
+        if not isinstance(value, str) or name in failing or "str" in kinds or name in CHOICES or not {"int", "float"} & set(kinds):
+            continue
+        setting = config.field(name)
+        null = value.strip().lower() in NULL_WORDS and "None" in kinds
+        fix = replace(setting, None, "write null", safe=False) if null else spelled_as_number(setting, kinds[0])
+        yield Finding(setting, f"`{name}` is the string {shown(value)}, not {'null' if null else 'a number'}", fix=fix)
+
+
+@rule(
+    "LLF073",
+    "unchecked-own-choice",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "flash_attn: flash2\n",
+    good=BASE + "flash_attn: fa2\n",
+    example={**KIND, "at": "/flash_attn"},
+)
+def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """A value is not among those that the field lists, and the parser does not check it.
+
+    What happens then depends on the field: another branch is taken silently, or loading model or data fails.
+
+    Fix: one of the values in the message.
+
+    Source: the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict).
+    """
+    for name, value in config.values.items():
+        if name not in CHOICES or name in CHECKED_ELSEWHERE or value in CHOICES[name]:
+            continue
+        listed = ", ".join("null" if each is None else str(each) for each in CHOICES[name])
+        yield Finding(config.field(name), f"`{name}` is {shown(value)}, not one of {listed}")

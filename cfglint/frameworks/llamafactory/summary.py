@@ -1,0 +1,35 @@
+"""What `explain` shows of a LLaMA-Factory run beyond the trainer's lines."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.summary import account as trainer_account
+from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, Item, Summary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+
+
+def account(config: LlamaFactoryConfig) -> Summary:
+    """The trainer's lines, behind those that say what is trained."""
+    told = trainer_account(config)
+    if config.whole:
+        told.items[:0] = [Item(LAUNCH, label, config.field(name), package=told.package) for label, name in METHOD]
+        told.add(LENGTH, "sequence length", config.field("cutoff_len"))
+        if config.packs:
+            why = "neat_packing" if config.own("neat_packing") else "packing" if config.own("packing") else "the default of stage pt"
+            told.add(LENGTH, "packing", Setting(("packing",), True, DERIVED, because=f"{why}: the number of blocks follows from the data"))
+        told.derive(PRECISION, "gradient checkpointing", "checkpointing", *checkpointing(config))
+    return told
+
+
+METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
+
+
+def checkpointing(config: LlamaFactoryConfig) -> tuple[bool, str]:
+    """Whether activations are recomputed, and why."""
+    setting = config.field("disable_gradient_checkpointing")
+    if setting.value:
+        return False, str(setting)
+    return True, "on unless disable_gradient_checkpointing is set"

@@ -1,0 +1,193 @@
+"""TRL: files that `TrlParser` makes a trainer's configuration class of, a subclass of `TrainingArguments`."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.source.document import Document, Path
+    from cfglint.source.loaders import Loader
+
+KIND = "trl"
+PACKAGE = "trl"
+NEWEST = "1.16.0"
+TRANSFORMERS = "transformers"
+FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
+OLD_TRANSFORMERS = "4.51.3"  # what an older one is taken to run with where nobody says it
+
+TRAINERS = (
+    "sft",
+    "dpo",
+    "kto",
+    "reward",
+    "grpo",
+    "rloo",
+    "distillation",
+    "orpo",
+    "cpo",
+    "gkd",
+    "bco",
+    "prm",
+    "ppo",
+    "online_dpo",
+    "nash_md",
+    "xpo",
+)
+
+# Names that only a TRL trainer's class gives to a top-level key.
+OWN = frozenset(
+    (
+        "assistant_only_loss",
+        "center_rewards_coefficient",
+        "chat_template_path",
+        "completion_only_loss",
+        "dataset_text_field",
+        "desirable_weight",
+        "eval_packing",
+        "f_divergence_type",
+        "generation_batch_size",
+        "importance_sampling_level",
+        "log_completions",
+        "mask_truncated_completions",
+        "max_completion_length",
+        "max_prompt_length",
+        "num_completions_to_print",
+        "num_generations",
+        "num_generations_eval",
+        "packing",
+        "packing_strategy",
+        "padding_free",
+        "precompute_ref_log_probs",
+        "ref_model_init_kwargs",
+        "ref_model_mixup_alpha",
+        "ref_model_sync_steps",
+        "reward_funcs",
+        "reward_weights",
+        "rpo_alpha",
+        "scale_rewards",
+        "steps_per_generation",
+        "sync_ref_model",
+        "undesirable_weight",
+        "vllm_importance_sampling_correction",
+        "vllm_importance_sampling_mode",
+        "vllm_server_host",
+    )
+)
+# Names that its scripts share with other programs; several together are TRL's.
+SHARED = frozenset(
+    (
+        "attn_implementation",
+        "beta",
+        "bnb_4bit_quant_type",
+        "dataset_name",
+        "dataset_num_proc",
+        "dataset_test_split",
+        "dataset_train_split",
+        "load_in_4bit",
+        "lora_target_modules",
+        "lora_task_type",
+        "loss_type",
+        "max_length",
+        "max_seq_length",
+        "model_init_kwargs",
+        "model_revision",
+        "torch_dtype",
+        "use_bnb_nested_quant",
+        "use_peft",
+        "use_vllm",
+    )
+)
+ENOUGH = 3  # shared names that tell a file apart
+
+
+class Trl(Framework):
+    """Files for `TrlParser.parse_args_and_config` and for TRL's own scripts."""
+
+    kind = KIND
+    title = "TRL"
+    package = PACKAGE
+    newest = NEWEST
+    base = "huggingface"
+    replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
+
+    def detect(self, document: Document) -> int:
+        """A trainer's file with keys that only TRL's classes have."""
+        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+        from cfglint.frameworks.huggingface import top_keys
+
+        names = top_keys(document)
+        own, shared = len(names & OWN), len(names & SHARED)
+        if not own and shared < ENOUGH:
+            return NO_MATCH
+        clarity = TRAINER.detect(document)
+        if clarity == CERTAIN or own < ENOUGH:
+            return clarity
+        return CERTAIN if clarity == MAYBE else NO_MATCH
+
+    def packages(self) -> dict[str, str]:
+        """TRL, and transformers under it."""
+        from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
+
+        return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with a release of transformers that an old TRL runs with, where nobody said one."""
+        if TRANSFORMERS in facts.target or facts.version(PACKAGE, NEWEST) >= FIRST_WITH_NEWEST:
+            return facts
+        return facts.but(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
+
+    def syntax(self, path: str) -> str:
+        """TRL's parser takes every file as YAML."""
+        return "yaml"
+
+    def references(self, document: Document) -> list[tuple[Path, str, str]]:
+        """The files that a trainer file names, and the one for `accelerate launch`."""
+        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+        from cfglint.frameworks.huggingface import names_file
+
+        found = TRAINER.references(document)
+        _, node = document.find(("accelerate_config",))
+        if node is not None and names_file(node.resolved()):
+            found.append((("accelerate_config",), node.resolved().raw, "accelerate"))
+        return found
+
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+        """The trainer's arguments, of the first document; the others are files that it names."""
+        from cfglint.frameworks.trl.config import TrlConfig
+
+        return TrlConfig(documents, kinds, facts)
+
+    def batch(self, config: TrlConfig) -> Batch:
+        """Per-device size x accumulation x data-parallel size, as the Trainer has it."""
+        from cfglint.frameworks.huggingface.batch import resolve
+
+        return resolve(config)
+
+    def numbers(self, config: TrlConfig) -> dict[str, int | None]:
+        """Steps and warm-up, and for GRPO and RLOO what is generated at a time."""
+        from cfglint.frameworks.trl.batch import numbers
+
+        return numbers(config)
+
+    def account(self, config: TrlConfig) -> Summary:
+        """Length, learning rate, precision, and what the trainer fills in."""
+        from cfglint.frameworks.huggingface.summary import account
+
+        return account(config)
+
+    def load_rules(self) -> None:
+        """Register the rules."""
+        from cfglint.frameworks.trl import rules  # noqa: F401
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """PyYAML's safe loader, whatever the file is called."""
+        from cfglint.source.loaders import YAML11
+
+        return YAML11
+
+
+FRAMEWORK = Trl()

@@ -1,0 +1,124 @@
+"""The arithmetic of TRL's trainers: that of the Trainer, but for those that generate what they train on.
+
+GRPO and RLOO draw prompts and repeat each: one generation takes `generation_batch_size` completions, `num_generations` for
+a prompt, and feeds `steps_per_generation` micro batches of every process, `num_iterations` times over. Prompts that do not
+fill a generation are dropped. Source: trl 1.16.0 trainer/grpo_config.py:1096-1116, trainer/grpo_trainer.py
+(get_train_dataloader), trainer/utils.py:890-953 (RepeatSampler); 0.17.0 trainer/grpo_trainer.py:592-602, 680-760.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.batch import steps
+from cfglint.frameworks.trl.fields import SAME_LOOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.batch.solver import SplitRule
+    from cfglint.frameworks.trl.config import TrlConfig
+
+GENERATING = ("grpo", "rloo")
+GENERATION = "generation_batch_size"
+GENERATION_STEPS = "steps_per_generation"
+WITHOUT_KL = "apo_zero_unpaired"  # KTO's loss that compares no two samples
+SMALLEST_FOR_KL = 2
+MOST_GENERATIONS = 10_000  # of a prompt, up to which a batch is looked for
+
+
+def generating(config: TrlConfig) -> bool:
+    """Whether the trainer is one of those that generate by `num_generations`; RLOO of old releases does not."""
+    return config.only(*GENERATING) if config.modern else config.only("grpo")
+
+
+class Generation:
+    """What one generation comes to: completions, the micro batches that they feed, completions for a prompt, and passes."""
+
+    __slots__ = ("passes", "per_prompt", "size", "steps")
+
+    def __init__(self, size: int | None, steps: int | None, per_prompt: int | None, passes: int | None) -> None:
+        self.size = size
+        self.steps = steps
+        self.per_prompt = per_prompt
+        self.passes = passes
+
+
+def generation(config: TrlConfig) -> Generation:
+    """The generation of a trainer that generates; a part that is not known is None."""
+    args, batch, world = config.arguments, config.batch, config.world_size
+    micro, accumulation = number(batch.micro_batch.value), number(config.arguments["gradient_accumulation_steps"])
+    one = micro * world if micro is not None and world is not None else None
+    size, steps_ = (number(args[GENERATION]), number(args[GENERATION_STEPS])) if config.modern else (None, None)
+    if size is None and steps_ is None:
+        steps_ = accumulation
+    if size is None:
+        size = one * steps_ if one is not None and steps_ is not None else None
+    elif steps_ is None and one:
+        steps_ = size // one
+    return Generation(size, steps_, number(args["num_generations"]), number(args["num_iterations"]))
+
+
+def loaded(config: TrlConfig) -> tuple[int | None, Any]:
+    """(samples of an epoch, samples that one process takes from the loader at a time)."""
+    examples, micro = config.facts.num_examples, config.batch.micro_batch.value
+    if config.streams or config.packs or not config.arguments.known("packing"):
+        return None, micro
+    if not generating(config):
+        return (examples if config.only(*SAME_LOOP) else None), micro
+    made = generation(config)
+    if examples is None or not made.size or not made.steps or not made.per_prompt or not made.passes or micro is None:
+        return None, micro
+    prompts = made.size // made.per_prompt
+    if prompts < 1:
+        return None, micro
+    whole = examples // prompts * prompts if config.modern else examples  # old releases count the incomplete generation too
+    return whole * made.per_prompt * made.passes * made.steps, micro * made.steps
+
+
+def numbers(config: TrlConfig) -> dict[str, int | None]:
+    """Steps and warm-up, the length of a sample, and the sizes of a generation where the trainer has one."""
+    found = steps(config).numbers()
+    found["generation_batch_size"] = found["steps_per_generation"] = None
+    if config.whole and config.modern and generating(config):
+        made = generation(config)
+        found["generation_batch_size"], found["steps_per_generation"] = made.size, made.steps
+    return found
+
+
+def number(value: Any) -> int | None:
+    """A value as an integer; None where it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def split_rule(config: TrlConfig) -> SplitRule | None:
+    """What the trainer demands of a micro batch and an accumulation; None for nothing beyond their product."""
+    from cfglint.batch.solver import SplitRule
+
+    args = config.arguments
+    if config.only("kto") and args["loss_type"] != WITHOUT_KL:
+        return SplitRule(
+            lambda micro, accumulation, processes: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2"
+        )
+    per_prompt = number(args["num_generations"])
+    if not generating(config) or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
+        return None
+    evaluation = evaluation_group(config)
+    size, steps_ = (number(args[GENERATION]), number(args[GENERATION_STEPS])) if config.modern else (None, None)
+
+    def accepts(micro: int, accumulation: int, processes: int) -> bool:
+        one = micro * processes
+        made = size if size is not None else one * (steps_ or accumulation)
+        whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
+        return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
+
+    return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
+
+
+def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
+    """(evaluation samples of a process, completions for a prompt) where evaluations have to hold whole groups."""
+    args = config.arguments
+    size, own = number(args["per_device_eval_batch_size"]), number(args["num_generations_eval"]) if config.modern else None
+    per_prompt = own or number(args["num_generations"])
+    if args.eval_strategy not in ("steps", "epoch") or size is None or not per_prompt:
+        return None
+    return size, per_prompt

@@ -1,0 +1,88 @@
+"""A TRL trainer's configuration: what `TrlParser` makes of a file, and the trainer that it is for."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.trl import FRAMEWORK, NEWEST, PACKAGE
+from cfglint.frameworks.trl.arguments import TrlArguments
+from cfglint.frameworks.trl.fields import OLDEST, fields, meant, trainers_of
+from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.batch.solver import SplitRule
+    from cfglint.frameworks.base import Framework, LaunchFacts, Version
+    from cfglint.source.document import Document
+
+ENV = "env"  # taken out of the file and exported before anything else
+
+
+class TrlConfig(TrainerConfig):
+    """What a TRL trainer makes of its files.
+
+    `trainers` are those that the file may be for; one of them where somebody said it or the keys tell. `values` holds the
+    strings as the parser casts them; those that it refuses are in `refused`.
+    """
+
+    framework: Framework = FRAMEWORK
+    arguments: TrlArguments
+    unused_fields = ("label_names",)  # TRL's trainers name the columns that they need themselves
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        self.trl_version: Version = facts.version(PACKAGE, NEWEST)
+        self.modelled = OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST
+        self.trainers: tuple[str, ...] = trainers_of(self.modelled)
+        self.refused: list[Refused] = []
+        self.env: Any = {}
+        super().__init__(documents, kinds, facts)
+        self.whole = self.whole and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
+
+    def parsed_arguments(self) -> TrlArguments:
+        """The arguments that the values come to, once the parser has cast them."""
+        self.env = self.values.pop(ENV, {}) if self.values else {}
+        names = {key for key in self.values if isinstance(key, str)}
+        named = self.facts.trainer
+        self.trainers = (named,) if named is not None else meant(names, self.modelled)
+        table = fields(self.modelled, self.trainers, self.version)
+        found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
+        self.values = {name: found.get(name, value) for name, value in self.values.items()}
+        return TrlArguments(found, self.version, table, self.modelled, {each.name for each in self.refused})
+
+    def only(self, *trainers: str) -> bool:
+        """Whether the file is for one of these trainers, whichever it is for."""
+        return set(self.trainers) <= set(trainers)
+
+    @property
+    def launched(self) -> bool | None:
+        """Whether a launcher starts the processes: a file that asks for FSDP is started by one, on a single GPU too."""
+        return True if any(key.startswith("fsdp") for key in self.values if isinstance(key, str)) else super().launched
+
+    @property
+    def modern(self) -> bool:
+        """Whether the tables and checks are those of the newest modelled release."""
+        return self.modelled == NEWEST
+
+    @property
+    def streams(self) -> bool:
+        """Whether the script streams its data, which then has no length."""
+        return bool(self.arguments["dataset_streaming"] or self.arguments["streaming"])
+
+    @property
+    def packs(self) -> bool:
+        """Whether samples are packed into blocks, whose number depends on the data."""
+        return bool(self.arguments["packing"])
+
+    def split_rule(self) -> SplitRule | None:
+        """Whole groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
+        from cfglint.frameworks.trl.batch import split_rule
+
+        return split_rule(self)
+
+    def loaded(self) -> tuple[int | None, Any]:
+        """(samples of an epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
+        from cfglint.frameworks.trl.batch import loaded
+
+        return loaded(self)

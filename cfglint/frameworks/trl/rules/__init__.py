@@ -1,0 +1,7 @@
+"""The rules of TRL; importing this package registers them."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.trl.rules import arguments, generation, keys, parsing, trainers
+
+__all__ = ["arguments", "generation", "keys", "parsing", "trainers"]

@@ -1,0 +1,109 @@
+"""What TRL's configuration classes refuse, while they are built."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.trl.config import TrlConfig
+
+
+@rule(
+    "TRL020",
+    "quantized-twice",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: You can't use 8 bit and 4 bit precision at the same time",
+    bad=HEAD + "use_peft: true\nload_in_8bit: true\nload_in_4bit: true\n",
+    good=HEAD + "use_peft: true\nload_in_4bit: true\n",
+    example={"at": "/load_in_8bit"},
+)
+def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
+    """`load_in_8bit` and `load_in_4bit` are incompatible.
+
+    Run-time error: `ValueError: You can't use 8 bit and 4 bit precision at the same time`.
+
+    Fix: keep one of them.
+
+    Source: trl 1.16.0 trainer/model_config.py:173-175, 0.17.0 trainer/model_config.py:174-176.
+    """
+    args = config.arguments
+    if args["load_in_8bit"] and args["load_in_4bit"]:
+        message = "`load_in_8bit` is incompatible with `load_in_4bit`"
+        yield Finding(of(config, "load_in_8bit"), message, related=(of(config, "load_in_4bit"),))
+
+
+@rule(
+    "TRL021",
+    "loss-weights-length",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
+    good=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0, 0.5]\n",
+    example={"trainer": "dpo", "at": "/loss_weights"},
+)
+def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
+    """DPO's `loss_weights` needs one weight for each loss of `loss_type`.
+
+    Run-time error: ``ValueError: `loss_weights` must have the same length as `loss_type` when combining multiple losses.``
+
+    Fix: as many weights as losses.
+
+    Source: trl 1.16.0 trainer/dpo_config.py:358-364.
+    """
+    args = config.arguments
+    weights, losses = args["loss_weights"], args["loss_type"]
+    if not config.modern or not config.only("dpo") or weights is None:
+        return
+    losses = [losses] if isinstance(losses, str) else losses
+    setting = of(config, "loss_weights")
+    if not isinstance(weights, (list, dict, str)) or not isinstance(losses, (list, dict)):
+        wrong = weights if not isinstance(weights, (list, dict, str)) else losses
+        text = f"TypeError: object of type '{type(wrong).__name__}' has no len()"
+        yield Finding(setting, f"`loss_weights` has to be a list of numbers, not {shown(weights)}", exception=text)
+    elif len(weights) != len(losses):
+        text = "ValueError: `loss_weights` must have the same length as `loss_type` when combining multiple losses. "
+        text += f"Got {len(weights)} weights for {len(losses)} loss types."
+        yield Finding(
+            setting,
+            f"`loss_weights` has {len(weights)} weights for {len(losses)} losses",
+            related=(of(config, "loss_type"),),
+            exception=text,
+            severity=certain(config, "loss_type"),
+        )
+
+
+@rule(
+    "TRL022",
+    "invalid-pad-to-multiple",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "packing: true\npad_to_multiple_of: eight\n",
+    good=HEAD + "packing: true\npad_to_multiple_of: 8\n",
+    example={"trainer": "sft", "at": "/pad_to_multiple_of"},
+)
+def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
+    """`pad_to_multiple_of` is an integer, "auto", or null.
+
+    Run-time error: `ValueError: invalid literal for int() with base 10: 'eight'`.
+
+    Fix: an integer.
+
+    Source: trl 1.16.0 trainer/sft_config.py:304-313 and the same lines of the other classes.
+    """
+    value = config.arguments["pad_to_multiple_of"]
+    if not config.modern or not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
+        return
+    try:
+        int(value)
+    except ValueError as error:
+        message = f'`pad_to_multiple_of` is {shown(value)}, not an integer or "auto"'
+        yield Finding(of(config, "pad_to_multiple_of"), message, exception=f"ValueError: {error}")

@@ -1,0 +1,363 @@
+"""What GRPO and RLOO demand of their batch: whole groups of completions in every generation."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, evaluation_group, generating, generation, number
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.trl.config import TrlConfig
+
+MICRO = "per_device_train_batch_size"
+ACCUMULATION = "gradient_accumulation_steps"
+GENERATIONS = "num_generations"
+
+
+def label(config: TrlConfig) -> str:
+    """The trainer as its exceptions name it."""
+    return "RLOO" if config.only("rloo") else "GRPO"
+
+
+@rule(
+    "TRL030",
+    "incomplete-generation-groups",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
+    good=HEAD + "per_device_train_batch_size: 4\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/num_generations"},
+)
+def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
+    """The completions of one generation are not a multiple of `num_generations`.
+
+    A generation makes `num_generations` completions for each prompt, and the trainer compares them with each other, so a
+    group may not be cut. `generation_batch_size` is micro batch x processes x `steps_per_generation` where it is not given,
+    and `steps_per_generation` is `gradient_accumulation_steps`. By default `num_generations` is 8 (RLOO: 2).
+
+    Run-time error: `ValueError: generation_batch_size (4) must be divisible by num_generations (16).`; 0.17.0: `ValueError:
+    The effective train batch size (1 x 1 x 4) must be evenly divisible by the number of generations per prompt (16).`
+
+    Fix: a micro batch, an accumulation or a number of GPUs that makes it a multiple.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608.
+    """
+    if not ready(config) or sizes_conflict(config):
+        return
+    made = generation(config)
+    if made.size is None or made.per_prompt is None or made.per_prompt == 0:
+        return
+    if made.size % made.per_prompt == 0 and (config.modern or made.per_prompt <= made.size):
+        return
+    setting = of(config, GENERATIONS)
+    basis = [name for name in (GENERATION, MICRO, GENERATION_STEPS, ACCUMULATION) if name in config.arguments]
+    terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config)
+    yield Finding(
+        setting,
+        f"one generation makes {made.size} completions ({terms}), which is not a multiple of `{GENERATIONS}` ({made.per_prompt})",
+        related=[of(config, name) for name in basis],
+        exception=exception(config, made.size, made.per_prompt),
+        fails_at="config" if config.modern else "init",
+        severity=certain(config, MICRO, GENERATIONS) if basis else certain(config, GENERATIONS),
+    )
+
+
+def terms_of(config: TrlConfig) -> str:
+    """How the size of a generation comes about."""
+    made = generation(config)
+    return f"micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs x {made.steps} steps"
+
+
+def exception(config: TrlConfig, size: int, per_prompt: int) -> str:
+    """What the release raises."""
+    if config.modern:
+        return f"ValueError: generation_batch_size ({size}) must be divisible by num_generations ({per_prompt})."
+    micro, accumulation = config.batch.micro_batch.value, config.batch.accumulation.value
+    return (
+        f"ValueError: The effective train batch size ({config.world_size} x {micro} x {accumulation}) must be evenly divisible by "
+        f"the number of generations per prompt ({per_prompt})."
+    )
+
+
+def ready(config: TrlConfig) -> bool:
+    """Whether the trainer generates and its sizes are numbers: else the batch or the parser is at fault."""
+    return config.whole and generating(config) and config.batch.problem is None
+
+
+def sizes_conflict(config: TrlConfig) -> bool:
+    """Whether the sizes of a generation contradict each other, which is raised first."""
+    args = config.arguments
+    if not config.modern:
+        return False
+    if args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
+        return True
+    return not_whole(config) is not None
+
+
+def not_whole(config: TrlConfig) -> int | None:
+    """Micro batch x processes, where a written `generation_batch_size` is not a multiple of it."""
+    size, micro, world = number(config.arguments[GENERATION]), number(config.batch.micro_batch.value), config.world_size
+    if size is None or micro is None or not world or micro < 1:
+        return None
+    return micro * world if size % (micro * world) else None
+
+
+@rule(
+    "TRL031",
+    "generation-batch-not-divisible",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 40\n",
+    good=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 64\n",
+    example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
+)
+def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
+    """`generation_batch_size` is not a multiple of micro batch x processes.
+
+    Run-time error: `ValueError: generation_batch_size (40) must be divisible by the global batch size (32).`
+
+    Fix: a multiple; or `steps_per_generation` in its place, which holds on any number of GPUs.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
+    """
+    if not ready(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
+        return
+    one = not_whole(config)
+    if one is not None:
+        size = config.arguments[GENERATION]
+        yield Finding(
+            of(config, GENERATION),
+            f"`{GENERATION}` ({size}) is not a multiple of micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs = {one}",
+            related=(config.batch.micro_batch,),
+            exception=f"ValueError: generation_batch_size ({size}) must be divisible by the global batch size ({one}).",
+            severity=certain(config, MICRO),
+        )
+
+
+@rule(
+    "TRL032",
+    "generation-size-twice",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time",
+    bad=HEAD + "num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2\n",
+    good=HEAD + "num_generations: 8\nsteps_per_generation: 2\n",
+    example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
+)
+def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
+    """`generation_batch_size` and `steps_per_generation` say the same thing and are not accepted together.
+
+    Run-time error: `ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time`.
+
+    Fix: keep one of them.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
+    """
+    args = config.arguments
+    if config.modern and generating(config) and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
+        message = f"`{GENERATION}` is incompatible with `{GENERATION_STEPS}`"
+        yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),))
+
+
+@rule(
+    "TRL033",
+    "too-few-generations",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "num_generations: 1\n",
+    good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/num_generations"},
+)
+def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
+    """The advantage of a completion is its reward compared with the others of its prompt: at least two are needed.
+
+    Run-time error: `ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1,
+    which is less than the minimum required.`, `ZeroDivisionError: integer modulo by zero` (0).
+
+    Fix: 2 or more.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
+    """
+    value = config.arguments[GENERATIONS]
+    if not generating(config) or not isinstance(value, (int, float)) or value >= 2:
+        return
+    zero = value == 0 and config.modern
+    text = f"ValueError: {label(config)} requires at least 2 generations per prompt to calculate the advantages. You provided {value}"
+    yield Finding(
+        of(config, GENERATIONS),
+        f"`{GENERATIONS}` is {value}; at least 2 are required",
+        exception="ZeroDivisionError: integer modulo by zero" if zero else text,
+        fails_at="config" if config.modern else "init",
+    )
+
+
+@rule(
+    "TRL034",
+    "incomplete-evaluation-groups",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
+    good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 8\neval_strategy: steps\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/per_device_eval_batch_size"},
+)
+def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
+    """The evaluation batch of all processes is not a multiple of `num_generations_eval` (by default `num_generations`).
+
+    An `eval_strategy` other than "no" turns `do_eval` on.
+
+    Run-time error: `ValueError: The global eval batch size (3 * 1) must be divisible by the number of generations used for
+    evaluation (8).`; 0.17.0: `ValueError: The effective eval batch size (1 x 3) must be evenly divisible by the number of
+    generations per prompt (8).`
+
+    Fix: a multiple, or `num_generations_eval`.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620.
+    """
+    found, world = evaluation_group(config), config.world_size
+    if not ready(config) or found is None or not world or (found[0] * world) % found[1] == 0:
+        return
+    size, per_prompt = found
+    text = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by the number of generations used for evaluation "
+    text += f"({per_prompt})."
+    if not config.modern:
+        text = f"ValueError: The effective eval batch size ({world} x {size}) must be evenly divisible by the number of generations "
+        text += f"per prompt ({per_prompt})."
+    key = "num_generations_eval" if config.modern and number(config.arguments["num_generations_eval"]) else GENERATIONS
+    yield Finding(
+        of(config, "per_device_eval_batch_size"),
+        f"an evaluation batch is {size} x {world} GPUs = {size * world} completions, which is not a multiple of `{key}` ({per_prompt})",
+        related=(of(config, key),),
+        exception=text,
+        fails_at="config" if config.modern else "init",
+        severity=certain(config, "per_device_eval_batch_size", key),
+    )
+
+
+@rule(
+    "TRL035",
+    "batch-size-search-with-generation",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
+    good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/auto_find_batch_size"},
+)
+def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
+    """`auto_find_batch_size` makes the batch smaller, and a generation must hold whole groups.
+
+    Run-time error: `ValueError: auto_find_batch_size is not supported by GRPO, because the generation batch must contain full
+    prompt groups of num_generations completions`.
+
+    Fix: set `per_device_train_batch_size`.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657.
+    """
+    if config.modern and generating(config) and config.arguments["auto_find_batch_size"]:
+        text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
+        text += "full prompt groups"
+        yield Finding(of(config, "auto_find_batch_size"), f"{label(config)} does not support `auto_find_batch_size`", exception=text)
+
+
+@rule(
+    "TRL036",
+    "completions-not-logged",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: log_completions_hub_repo is set, but log_completions is False.",
+    bad=HEAD + "num_generations: 8\nlog_completions_hub_repo: org/log\n",
+    good=HEAD + "num_generations: 8\nlog_completions: true\nlog_completions_hub_repo: org/log\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/log_completions_hub_repo"},
+)
+def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
+    """`log_completions_hub_repo` requires `log_completions`.
+
+    Run-time error: `ValueError: log_completions_hub_repo is set, but log_completions is False. Enable log_completions to
+    upload completions to the Hub, or unset log_completions_hub_repo.`
+
+    Fix: `log_completions: true`.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1080-1084.
+    """
+    args = config.arguments
+    if config.modern and config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
+        severity = certain(config, "log_completions")
+        yield Finding(of(config, "log_completions_hub_repo"), "`log_completions_hub_repo` requires `log_completions`", severity=severity)
+
+
+@rule(
+    "TRL037",
+    "importance-sampling-bounds",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
+    good=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 0.5\nvllm_importance_sampling_clip_max: 2.0\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/vllm_importance_sampling_clip_min"},
+)
+def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
+    """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
+
+    Run-time error: `ValueError: vllm_importance_sampling_clip_min (3.0) must be less than vllm_importance_sampling_clip_max
+    (2.0).`, ``ValueError: At least one of `vllm_importance_sampling_clip_min` or `vllm_importance_sampling_clip_max` must be
+    set when `vllm_importance_sampling_mode` is a `*_truncate` mode.``
+
+    Fix: the lower bound below the upper one.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1143-1171.
+    """
+    if not config.modern or not config.only("grpo"):
+        return
+    args = config.arguments
+    cap = args["vllm_importance_sampling_cap"]
+    name = "vllm_importance_sampling_cap" if cap is not None else "vllm_importance_sampling_clip_max"
+    low, high = args["vllm_importance_sampling_clip_min"], cap if cap is not None else args["vllm_importance_sampling_clip_max"]
+    mode = args["vllm_importance_sampling_mode"]
+    setting = of(config, "vllm_importance_sampling_clip_min")
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low >= high:
+        text = f"ValueError: vllm_importance_sampling_clip_min ({low}) must be less than vllm_importance_sampling_clip_max ({high})."
+        yield Finding(setting, f"{setting.name} ({low}) is not below {name} ({high})", related=(of(config, name),), exception=text)
+    elif low is None and high is None and mode in ("token_truncate", "sequence_truncate") and args["vllm_importance_sampling_correction"]:
+        text = "ValueError: At least one of `vllm_importance_sampling_clip_min` or `vllm_importance_sampling_clip_max` must be set"
+        message = f"`vllm_importance_sampling_mode` {shown(mode)} requires a bound"
+        yield Finding(of(config, "vllm_importance_sampling_mode"), message, related=(of(config, name),), exception=text)
+
+
+@rule(
+    "TRL038",
+    "vllm-tensor-parallel-size",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 3\n",
+    good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 2\n",
+    example={"trainer": "grpo", "gpus": 8, "at": "/vllm_tensor_parallel_size"},
+)
+def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
+    """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
+
+    Run-time error: `ValueError: tensor_parallel_size (3) must divide world size (8) evenly.`
+
+    Fix: a divisor of the number of GPUs.
+
+    Source: trl 1.16.0 generation/vllm_generation.py:313-318.
+    """
+    args, world = config.arguments, config.world_size
+    size = number(args["vllm_tensor_parallel_size"])
+    if config.modern and generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
+        yield Finding(
+            of(config, "vllm_tensor_parallel_size"),
+            f"`vllm_tensor_parallel_size` ({size}) does not divide the {world} processes",
+            exception=f"ValueError: tensor_parallel_size ({size}) must divide world size ({world}) evenly.",
+            severity=certain(config, "vllm_tensor_parallel_size"),
+        )

@@ -1,0 +1,183 @@
+"""Keys that no dataclass of a TRL script has."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.trl.fields import has
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.frameworks.setting import Setting
+    from cfglint.frameworks.trl.config import TrlConfig
+
+REFUSES_UNKNOWN = (0, 19)  # the parser drops unknown keys before (trl 0.18.0 scripts/utils.py)
+# Fields of older releases that have another name now, by the class that has it; the value stays.
+RENAMED = {
+    "max_seq_length": "max_length",
+    "torch_dtype": "dtype",
+    "use_liger": "use_liger_kernel",
+    "vllm_max_model_len": "vllm_max_model_length",
+    "wandb_log_unique_prompts": "log_unique_prompts",
+    "vllm_guided_decoding_regex": "vllm_structured_outputs_regex",
+}
+# What takes the place of a field that is gone, for people.
+REPLACED = {
+    "rpo_alpha": "`loss_type: [sigmoid, sft]` with `loss_weights`",
+    "gradient_checkpointing_use_reentrant": "`gradient_checkpointing_kwargs: {use_reentrant: ...}`",
+    "vllm_device": "`vllm_mode`",
+    "num_of_sequences": "`max_length`",
+    "chars_per_token": "`max_length`",
+    "use_liger_loss": "`use_liger_kernel`",
+}
+# Fields that did nothing any more when they went, or that only choose what is logged: taking them out changes no run.
+HARMLESS = frozenset(
+    ("dataset_batch_size", "num_of_sequences", "chars_per_token", "vllm_device", "vllm_dtype", "vllm_enable_prefix_caching")
+)
+
+
+@rule(
+    "TRL010",
+    "unknown-trl-key",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
+    good=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
+    fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
+    example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
+)
+def unknown_key(config: TrlConfig) -> Iterator[Finding]:
+    """None of the script's dataclasses has a field of this name.
+
+    From 0.19.0 on `TrlParser` refuses such a key by default, older releases and TRL's own scripts drop it silently. A script
+    may have dataclasses of its own, whose keys are in the same file: without `--strict-keys` a key is reported only when
+    it looks like a typo.
+
+    Run-time error: `ValueError: Unknown arguments from config file: ['--learning_rte', '1e-05']. Please remove them, add
+    them to the dataclass, or set fail_with_unknown_args=False.`
+
+    Fix: the name of the field; names are written with underscores.
+
+    Source: trl 1.16.0 scripts/utils.py:352-357; 0.18.0 has no such check.
+    """
+    known = config.arguments.fields.types
+    for key, value in config.values.items():
+        if not isinstance(key, str) or key in known or gone(key, config):
+            continue
+        near = nearest(key, config, 2 if config.facts.strict_keys else 1)
+        meant = f"; did you mean `{near}`?" if near else ""
+        if not config.facts.strict_keys and not near:
+            continue
+        setting = config.setting(key)
+        fix = renamed(setting, near, safe=False) if near else None
+        if refuses(config):
+            yield Finding(setting, f"unknown key `{key}`{meant}", exception=refusal(key, value), on_key=True, fix=fix)
+        else:
+            yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix)
+
+
+def refuses(config: TrlConfig) -> bool:
+    """Whether an unknown key is refused: by the parser's default form, and where the trainer is known."""
+    return config.facts.strict_keys and config.trl_version >= REFUSES_UNKNOWN
+
+
+def refusal(key: str, value: Any) -> str:
+    """The exception for one unknown key."""
+    return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. Please remove them, add them to the dataclass"
+
+
+def gone(key: str, config: TrlConfig) -> bool:
+    """Whether older releases of TRL or transformers had a field of this name, which this release does not have at all."""
+    if has(key, config.modelled):
+        return False
+    if key in ARGUMENTS:
+        return bool(ARGUMENTS[key][3]) and config.version >= parse_version(ARGUMENTS[key][3])
+    return config.modern and has(key, "0.17.0")
+
+
+def nearest(key: str, config: TrlConfig, most: int) -> str | None:
+    """The field that a key is at most so many edits away from, which the file does not give."""
+    from cfglint.frameworks.huggingface.rules.keys import near_fields
+
+    plain = key.replace("-", "_")
+    if plain in config.arguments.fields.types and plain not in config.values:
+        return plain
+    return next((name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values), None)
+
+
+def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
+    """The key under another name."""
+    from cfglint.findings.fix_builders import rename
+
+    return rename(setting, name, f"rename to {name}", safe=safe)
+
+
+@rule(
+    "TRL011",
+    "removed-trl-key",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + "packing: true\nmax_seq_length: 4096\n",
+    good=HEAD + "packing: true\nmax_length: 4096\n",
+    fixed=HEAD + "packing: true\nmax_length: 4096\n",
+    example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},
+    by_version=True,
+)
+def removed_key(config: TrlConfig) -> Iterator[Finding]:
+    """A field that this release of TRL or of transformers no longer has.
+
+    `TrlParser` refuses it by default; TRL's own scripts, and older releases, drop it silently, and the run goes on with the
+    default: an old recipe with `max_seq_length: 4096` trains on 1024 tokens, and one with `warmup_ratio` has no warm-up.
+
+    Run-time error: `ValueError: Unknown arguments from config file: ['--max_seq_length', '4096']. ...`
+
+    Fix: what took its place. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
+    `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` went without a successor.
+
+    Source: the classes of trl 0.17.0 and 1.16.0, the fields of transformers 4.30.2 to 5.23.0.
+    """
+    known = config.arguments.fields.types
+    for key, value in config.values.items():
+        if not isinstance(key, str) or key in known or not gone(key, config):
+            continue
+        if not config.facts.strict_keys and no_loss(key, value):
+            continue
+        successor, fix = replacement(key, config)
+        owner = f"transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "TRL"
+        message = f"{owner} removed `{key}`" + (f": use {successor}" if successor else "")
+        if refuses(config):
+            yield Finding(config.setting(key), message, exception=refusal(key, value), fix=fix, on_key=True)
+        else:
+            yield Finding(config.setting(key), f"{message}; the key is ignored", severity=WARNING, fix=fix, on_key=True)
+
+
+def no_loss(key: str, value: Any) -> bool:
+    """Whether a removed key only says what was its default, or turns nothing on."""
+    from cfglint.frameworks.huggingface.rules.migrations import idle
+
+    return idle(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
+
+
+def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
+    """(what to use instead, the edit that does it) for a key that is gone."""
+    from cfglint.findings.fix_builders import remove
+    from cfglint.frameworks.huggingface.rules.migrations import replacement as of_argument
+
+    if key in ARGUMENTS:
+        return of_argument(key, config)
+    setting = config.setting(key)
+    new = RENAMED.get(key)
+    if new is None or new not in config.arguments.fields.types:
+        return REPLACED.get(key, ""), remove(setting, f"remove {key}", safe=key in HARMLESS)
+    if new not in config.values:
+        return f"`{new}`", renamed(setting, new, safe=True)
+    return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == setting.value)

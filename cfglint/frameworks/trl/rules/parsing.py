@@ -1,0 +1,203 @@
+"""What TRL's parser refuses in a file, and which keys it does not know."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, of, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.frameworks.trl.parser import Refused
+
+MAPPING_CHECKED = (1,)  # releases whose parser says that the file must be a mapping
+
+
+@rule(
+    "TRL001",
+    "trl-file-not-a-mapping",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad="- output_dir: out\n",
+    good="output_dir: out\n",
+)
+def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
+    """The file is not a mapping of names to values.
+
+    TRL's parser hands the keys of the file to Python as keyword arguments, so they have to be strings.
+
+    Run-time errors: `ValueError: Config file train.yaml must contain a YAML mapping.`, `TypeError: keywords must be
+    strings` (a key such as `1:`); 0.17.0: `TypeError: argument of type 'NoneType' is not iterable` (an empty file).
+
+    Fix: write `key: value` lines.
+
+    Source: trl 1.16.0 scripts/utils.py:326-339, 0.17.0 scripts/utils.py:184-200.
+    """
+    if not config.readable:
+        return
+    if not isinstance(config.root, dict):
+        what = type(config.root).__name__
+        message = "the file is empty" if config.root is None else f"the file holds a {what}, not a mapping"
+        if config.trl_version >= MAPPING_CHECKED:
+            text = f"ValueError: Config file {config.documents[0].path} must contain a YAML mapping."
+        elif config.root is None:
+            text = "TypeError: argument of type 'NoneType' is not iterable"
+        else:
+            text = f"TypeError: argument after ** must be a mapping, not {what}"
+        yield Finding(config.setting(), message, exception=text)
+        return
+    for key in config.root:
+        if not isinstance(key, str):
+            yield Finding(
+                config.setting(key), f"the key {key!r} is not a string", exception="TypeError: keywords must be strings", on_key=True
+            )
+
+
+@rule(
+    "TRL002",
+    "environment-not-a-mapping",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    raises="ValueError: `env` field should be a dict in the YAML file.",
+    bad=HEAD + "env: [WANDB_PROJECT]\n",
+    good=HEAD + "env: {WANDB_PROJECT: mine}\n",
+    example={"at": "/env"},
+)
+def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
+    """`env` has to be a mapping: its entries become environment variables before anything else is read.
+
+    Run-time error: ``ValueError: `env` field should be a dict in the YAML file.``
+
+    Fix: `env: {NAME: value}`.
+
+    Source: trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193.
+    """
+    if not isinstance(config.env, dict):
+        yield Finding(written(config, "env"), f"`env` has to be a mapping of names to values, not {shown(config.env)}")
+
+
+def written(config: TrlConfig, name: str) -> Setting:
+    """A key of the file with its place, whether or not it came through the parser."""
+    document = config.documents[0]
+    key, node = document.find((name,))
+    return Setting((name,), config.root.get(name) if isinstance(config.root, dict) else None, WRITTEN, document, node, key)
+
+
+@rule(
+    "TRL003",
+    "invalid-string-for-type",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=HEAD + 'per_device_train_batch_size: "2.5"\n',
+    good=HEAD + 'per_device_train_batch_size: "4"\nlearning_rate: 1e-5\n',
+    example={"at": "/per_device_train_batch_size"},
+)
+def invalid_string(config: TrlConfig) -> Iterator[Finding]:
+    """A string cannot be converted to the type of its field.
+
+    TRL's parser converts strings, so `learning_rate: 1e-5` (which YAML 1.1 reads as a string) and `"4"` are numbers.
+    A string that is not written as the type is refused: `1e3` and `"2.5"` are not integers. Booleans are yes/no, true/false,
+    t/f, y/n, 1/0 in any case. From 1.0 on "none" and "null" are null where the field is not a string.
+
+    Run-time error: `train.py: error: argument --max_steps/--max-steps: invalid int value: '1e3'`, exit status 2.
+
+    Fix: write the value as the type.
+
+    Source: trl 1.16.0 scripts/_hf_argparser.py:39-75, CPython argparse.py (a default is converted when it is a string).
+    """
+    for each in config.refused:
+        setting = written(config, each.name)
+        need = (
+            "a boolean"
+            if each.kind == "bool"
+            else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(each.kind, each.kind)
+        )
+        message = f"`{each.name}` is the string {shown(each.value)}, which cannot be converted to {need}"
+        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each))
+
+
+def meant_number(setting: Setting, refused: Refused) -> Fix | None:
+    """The integer that a string such as `1e3` spells."""
+    from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
+
+    return spelled_as_number(setting, "int") if refused.kind == "int" else None
+
+
+@rule(
+    "TRL004",
+    "dataset-name-required",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)",
+    bad="output_dir: out\npacking: true\n",
+    good="output_dir: out\npacking: true\ndataset_name: org/data\n",
+    example={"target": OLD, "strict_keys": True},
+)
+def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
+    """Old releases of TRL's own scripts require `dataset_name`.
+
+    Reported where the file holds the scripts' own keys and no others (`--strict-keys`); a script of your own may have
+    other arguments.
+
+    Run-time error: `train.py: error: the following arguments are required: --dataset_name/--dataset-name`.
+
+    Fix: name the data set.
+
+    Source: trl 0.17.0 scripts/utils.py:45.
+    """
+    if config.whole and config.facts.strict_keys and not config.modern and config.facts.whole and "dataset_name" not in config.arguments:
+        yield Finding(config.setting("dataset_name"), "`dataset_name` is missing, and the scripts of this release require it")
+
+
+@rule(
+    "TRL005",
+    "invalid-dataset-entry",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
+    good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",
+    example={"declared": True, "at": "/datasets/0"},
+)
+def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
+    """An entry of `datasets` needs `path`, and takes name, data_dir, data_files, split, columns and fraction.
+
+    Run-time error: `TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'`,
+    `TypeError: DatasetConfig.__init__() got an unexpected keyword argument 'type'`.
+
+    Fix: a mapping with `path` for each data set.
+
+    Source: trl 1.16.0 scripts/utils.py:38-73, 131-136.
+    """
+    entries = config.arguments["datasets"]
+    if not config.facts.declared or not config.modern or entries is None or "datasets" not in config.arguments:
+        return
+    if not isinstance(entries, list):
+        if not isinstance(entries, (str, dict)):
+            text = f"TypeError: '{type(entries).__name__}' object is not iterable"
+            yield Finding(of(config, "datasets"), f"`datasets` has to be a list of mappings, not {shown(entries)}", exception=text)
+        return
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            continue
+        unknown = next((key for key in entry if key not in DATASET_KEYS), None)
+        if unknown is not None:
+            text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
+            yield Finding(
+                config.setting("datasets", index, unknown), f"an entry of `datasets` has no key `{unknown}`", exception=text, on_key=True
+            )
+        elif "path" not in entry:
+            text = "TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'"
+            yield Finding(config.setting("datasets", index), "an entry of `datasets` needs `path`", exception=text)
+
+
+DATASET_KEYS = ("path", "name", "data_dir", "data_files", "split", "columns", "fraction")

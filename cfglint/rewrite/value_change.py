@@ -1,0 +1,64 @@
+"""One value of a file before and after an edit, for reports of what was changed."""
+
+from __future__ import annotations
+
+from cfglint.source import edit
+from cfglint.source.document import SCALAR, pointer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.document import Document, Node, Path
+    from cfglint.source.edit import Change
+
+
+class ValueChange:
+    """One value that was changed: None before means that the key was added, None after that it was removed."""
+
+    __slots__ = ("after", "before", "file", "key")
+
+    def __init__(self, file: str, key: str, before: object, after: object) -> None:
+        self.file = file
+        self.key = key
+        self.before = before
+        self.after = after
+
+    def __repr__(self) -> str:
+        return f"ValueChange({self.file!r}, {self.key!r}, {self.before!r} -> {self.after!r})"
+
+
+def value_changes(document: Document, change: Change) -> list[ValueChange]:
+    """What a change of a document's tree does to its values; a renamed key is one removed and one added."""
+    if change.kind == edit.INSERT:
+        return [ValueChange(document.path, pointer((*change.path, change.key)), None, plain(change.text))]
+    before = value_at(document, change.path)
+    if change.kind == edit.REPLACE:
+        return [ValueChange(document.path, pointer(change.path), before, plain(change.text))]
+    removed = ValueChange(document.path, pointer(change.path), before, None)
+    if change.kind == edit.DELETE:
+        return [removed]
+    return [removed, ValueChange(document.path, pointer((*change.path[:-1], change.key)), None, before)]
+
+
+def value_at(document: Document, path: Path) -> Any:
+    """The value at a path as plain data; the source text of a list or mapping."""
+    node = document.find(path)[1]
+    if node is None:
+        return None
+    return scalar(node) if node.kind == SCALAR else document.text[node.start : node.end]
+
+
+def scalar(node: Node) -> Any:
+    """The value of a scalar: a quoted one is a string."""
+    return node.raw if node.style else plain(node.raw)
+
+
+def plain(text: str) -> Any:
+    """A number, boolean or null for a text that spells one, else the string."""
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

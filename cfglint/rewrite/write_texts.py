@@ -1,0 +1,28 @@
+"""New texts of a run's files, written all or none."""
+
+from __future__ import annotations
+
+from cfglint.source import writing
+from cfglint.source.files import BYTE_ORDER_MARK, Identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Document
+
+
+def edited(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:
+    """A write for each document with a new text; it refuses a file that changed since it was read."""
+    return [writing.Edited(each.path, *_bytes(each, texts[each.path])) for each in documents if each.path in texts]
+
+
+def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
+    """Write the new texts and return their paths; FileProblem, and nothing written, when one cannot be."""
+    writes = edited(documents, texts)
+    writing.write_all(writes)
+    return [each.path for each in writes]
+
+
+def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
+    """What the file was when it was read, and what it should become."""
+    identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
+    return identity, identity.encoded(text)
