@@ -122,7 +122,7 @@ def rate(config: NeoXConfig, summary: Summary) -> None:
     ):
         summary.add(RATE, label, config.setting(*path, value=value))
     summary.add(RATE, "schedule", of(config, "lr_decay_style"))
-    summary.add(RATE, "minimum learning rate", of(config, "min_lr"))
+    summary.add(RATE, "lowest rate", of(config, "min_lr"))
     summary.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
 
 

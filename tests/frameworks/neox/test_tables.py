@@ -18,7 +18,7 @@ from cfglint.frameworks.neox.rules import model, no_effect, schedule
         MEMBERS,
         model.CASED,
         schedule.DIVISORS,
-        no_effect.FALLS_THROUGH,
+        no_effect.CASE_EFFECTS,
         no_effect.COMPUTED,
         field_rules.HOMES,
         field_rules.ARITHMETIC,
