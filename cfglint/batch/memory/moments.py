@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.activations import Layer, Widths
 from cfglint.batch.memory.loss import bytes_of_loss
-from cfglint.batch.memory.settings import FSDP, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
+from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
 from cfglint.batch.memory.shape import GATED
 from cfglint.batch.memory.sharding import held
 from cfglint.record import record
@@ -68,6 +68,8 @@ class TrainingStep:
         self.shape, self.run = shape, run
         self.widths = widths = widths_of(run)
         self.held = held(shape, run, widths)
+        if run.reference_model:
+            self.held.weights += shape.parameters * WIDTH[run.loaded] * (self.held.fraction if run.sharded != NONE else 1)
         self.full = run.lora is None
         layer, tokens = Layer(shape, run, widths), run.tokens
         self.stream = widths.residual * shape.hidden * tokens  # the residual stream at one place
@@ -95,7 +97,7 @@ class TrainingStep:
     def moments(self) -> list[Moment]:
         """The moments in their order."""
         found = [self.forward_end(), self.loss_gradient()]
-        if self.full and self.run.loss not in (LOSS_FUSED, LOSS_NONE):
+        if self.full and self.run.loss not in (LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE):
             found.append(self.head_gradient())
         return [*found, self.top_layer(), self.bottom_layer(), self.backward_end(), self.step()]
 

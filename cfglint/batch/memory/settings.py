@@ -16,15 +16,9 @@ ADAM_8BIT, LION_8BIT, ADAM_4BIT = "adam_8bit", "lion_8bit", "adam_4bit"
 ADAFACTOR, SGD, ONE_STATE, PAGED = "adafactor", "sgd", "one_state", "paged"
 
 # How the loss is computed from the logits (see loss.py).
-LOSS_FLOAT, LOSS_COPY, LOSS_PADDED, LOSS_IN_PLACE, LOSS_MEGATRON, LOSS_FUSED, LOSS_NONE = (
-    "float",
-    "copy",
-    "padded",
-    "in_place",
-    "megatron",
-    "fused",
-    "none",
-)
+LOSS_FLOAT, LOSS_COPY, LOSS_PADDED = "float", "copy", "padded"
+LOSS_IN_PLACE, LOSS_MEGATRON = "in_place", "megatron"
+LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE = "fused", "chunked", "none"
 
 NONE, FULL = "none", "full"
 
@@ -79,8 +73,9 @@ class Settings:
 
     `loaded` is the dtype of the weights, `autocast` that of mixed precision or None. `ranks` are the data-parallel ranks. `strategy` is
     NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or INT8 and `kbit_fp32` says whether norms, embeddings and head were
-    cast to fp32 (`prepare_model_for_kbit_training`). `residual` forces the bytes of the residual stream. `own_code`: the trainer or the
-    model's code is not one that has been read.
+    cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's. `residual` forces the bytes of the
+    residual stream. `reference_model`: a frozen copy of the model is held as well. `own_code`: the trainer or the model's code is not one
+    that has been read.
     """
 
     micro_batch: int = 1
@@ -104,6 +99,7 @@ class Settings:
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
     in_flight: int = 1
+    reference_model: bool = False
     own_code: bool = False
 
     @property
