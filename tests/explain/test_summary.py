@@ -56,7 +56,8 @@ def test_defaults_name_the_release(account):
 
 
 @pytest.mark.parametrize(
-    ("version", "an_epoch", "total", "how"), [("4.51.3", 39, 78, "rounded down (up to 4.51.3)"), ("4.52.0", 40, 80, "rounded up (from 4.52.0)")]
+    ("version", "an_epoch", "total", "how"),
+    [("4.51.3", 39, 78, "rounded down (up to 4.51.3)"), ("4.52.0", 40, 80, "rounded up (from 4.52.0)")],
 )
 def test_the_length_says_how_it_comes_about(account, version, an_epoch, total, how):
     told = account(trainer=TRAINER, facts=LaunchFacts(gpus=2, num_examples=2510, target={"transformers": version}))
