@@ -61,7 +61,7 @@ def test_defaults_name_the_release(account):
 )
 def test_the_length_says_how_it_comes_about(account, version, an_epoch, total, how):
     told = account(trainer=TRAINER, facts=LaunchFacts(gpus=2, num_examples=2510, target={"transformers": version}))
-    assert line(told, "batches per epoch") == (314, "of each of 2 processes: 2,510 / 4 / 2, rounded up")
+    assert line(told, "batches per epoch") == (314, "per process, of 2: 2,510 / 4 / 2, rounded up")
     assert line(told, "steps per epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
     assert line(told, "total steps") == (total, f"2 epochs x {an_epoch}")
 

@@ -193,7 +193,7 @@ def optimizer_missing(config: NeoXConfig) -> Iterator[Finding]:
 
 @neox_rule(
     "NEO073",
-    "invalid-optimizer-parameter",
+    "unexpected-optimizer-parameter",
     ERROR,
     old_names=("optimizer-parameter",),
     fails_at="init",
