@@ -63,12 +63,12 @@ def test_accumulation_was_applied_and_the_note_says_what_later_releases_do():
 def test_max_steps_that_is_announced_wins_over_a_coincidence():
     assert explain(1260, 1, 1, 4, 4, 3, max_steps_given=True).note.startswith("max_steps is set: 1 complete epoch would take 315 steps")
     found = explain(80, 1, 1, 1, 8, 10, max_steps_given=True)
-    assert found.note.startswith("max_steps is given")
+    assert found.note.startswith("max_steps is set")
 
 
 def test_a_part_of_an_epoch_cannot_be_told_from_max_steps():
     found = explain(1000, 1, 10, 1, 10, 55)
-    assert found.note.startswith("max_steps, or a part of an epoch")
+    assert found.note.startswith("max_steps, or a fraction of an epoch")
     assert found.consistent_with == [OLD, NEW]
 
 
@@ -119,7 +119,7 @@ def test_neox_arguments_are_held_against_their_own_layout():
         banner(None, None, 4, 8, 128, 143000, framework="neox", gpus=16, tensor_parallel=2, pipeline_parallel=2, seq_length=2048)
     )
     assert found.data_parallel == 4
-    assert found.note == "the log says 16 GPUs / tensor 2 / pipeline 2: agrees with the data-parallel size 4; 262,144 tokens per step"
+    assert found.note == "the log shows 16 GPUs / tensor 2 / pipeline 2: agrees with the data-parallel size 4; 262,144 tokens per step"
     assert log_analysis.hint(found) == {"gpus": 16}
 
 

@@ -31,7 +31,7 @@ def test_names_are_arguments(names):
 
 
 def test_former_names_are_none():
-    assert not {*field_rules.RENAMED, *field_rules.GONE} & set(FIELDS)
+    assert not {*field_rules.RENAMED, *field_rules.REMOVED} & set(FIELDS)
 
 
 @pytest.mark.parametrize(
