@@ -9,11 +9,13 @@ from cfglint.cli.options import (
     add_finding_options,
     add_output_options,
     add_run_options,
+    add_skip_option,
     baseline_of,
     count,
     first_few,
     left_out,
     load_configuration,
+    not_done,
     positive,
     silence,
     tell_unknown,
@@ -38,6 +40,7 @@ def add_arguments(parser: Parser) -> None:
     add_run_options(parser)
     add_finding_options(parser)
     add_baseline_options(parser)
+    add_skip_option(parser)
     add_output_options(parser, FORMATS)
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes that share the work (default: as many as pay)")
 
@@ -57,8 +60,9 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     written = write(arguments, lambda form, colour, width: render(form, found, colour, width))
     tell_unknown(selection)
+    incomplete = not_done(tally, arguments.skip_unrecognized)
     warn(summary(found, tally))
-    if tally.unreadable or tally.unknown_kind or not written:
+    if incomplete or not written:
         return 2
     return selection.status(found)
 
@@ -89,7 +93,8 @@ def summary(outcomes: list[Outcome], tally: ScanStats) -> str:
                 counts[each.severity] += 1
     parts = [f"{count(tally.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
     found = [count(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
-    parts.append(", ".join(found) or "nothing found")
+    if tally.checked or not tally.unrecognized_named:
+        parts.append(", ".join(found) or "nothing found")
     if silenced:
         parts.append(f"{silenced} silenced")
     if tally.targets:

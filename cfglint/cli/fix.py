@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, positive, runs_of
+from cfglint.cli.options import (
+    UsageError,
+    add_run_options,
+    add_skip_option,
+    count,
+    left_out,
+    load_configuration,
+    not_done,
+    positive,
+    runs_of,
+)
 from cfglint.report.text import shown
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
@@ -28,6 +38,7 @@ def add_arguments(parser: Parser) -> None:
     """The options of `fix`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
+    add_skip_option(parser)
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
@@ -169,7 +180,7 @@ def _write_run(work: Work) -> None:
 
 
 def _status(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
-    if tally.unreadable or tally.unknown_kind or any(work.problem for work in works):
+    if not_done(tally, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1

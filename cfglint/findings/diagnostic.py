@@ -162,7 +162,7 @@ class Outcome:
         kinds: list[str],
         target: dict[str, str],
         gpus: int | None,
-        verdict: str,
+        verdict: str | None,
         fails_at: str | None,
         resolved: dict[str, int | None],
         diagnostics: list[Diagnostic],

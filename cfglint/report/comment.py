@@ -51,7 +51,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
 def urgency(comparison: Comparison) -> tuple[int, ...]:
     """Sorts runs: those that do not start any more, then by new errors and warnings, then by what there is to say."""
     broken = comparison.after is not None and comparison.after.verdict == "reject"
-    started = comparison.before is None or comparison.before.verdict == "accept"
+    started = comparison.before is None or comparison.before.verdict != "reject"
     new = [each.severity for each in comparison.new]
     return (-(broken and started), -new.count(ERROR), -new.count(WARNING), -len(comparison.consequences), -len(comparison.settings))
 
@@ -73,7 +73,7 @@ def starts(side: Outcome | None) -> str:
     """Whether the framework would start the run."""
     if side is None:
         return ""
-    return "yes" if side.verdict == "accept" else f"**no** ({side.fails_at})"
+    return {"accept": "yes", None: "unknown"}.get(side.verdict, f"**no** ({side.fails_at})")
 
 
 def numbers(before: Outcome | None, after: Outcome | None, key: str) -> str:

@@ -69,7 +69,7 @@ def tally(found: list[Diagnostic]) -> str:
 
 def row(outcome: Outcome) -> str:
     """A run in the table."""
-    starts = "yes" if outcome.verdict == "accept" else f"**no** ({outcome.fails_at})"
+    starts = {"accept": "yes", None: "unknown"}.get(outcome.verdict, f"**no** ({outcome.fails_at})")
     numbers = [outcome.resolved.get("global_batch"), outcome.resolved.get("total_steps")]
     cells = [code(", ".join(outcome.files)), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(open_findings(outcome)))]
     return f"| {' | '.join(cells)} |\n"

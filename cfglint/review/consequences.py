@@ -103,7 +103,7 @@ def of(old: Side | None, new: Side | None, changed_keys: set[str]) -> list[Conse
 
 def alone(side: Side, text: str, starts: str, dies: str) -> Consequence:
     """A run that the other side does not have."""
-    parts = [(starts if side.outcome.verdict == "accept" else dies) + on_gpus(side)]
+    parts = [(starts if side.outcome.verdict != "reject" else dies) + on_gpus(side)]
     if side.readable:
         numbers = (("global batch", side.number("global_batch")), ("total steps", side.number("total_steps")))
         parts += [f"{name} {number:,}" for name, number in numbers if number is not None]
@@ -119,9 +119,9 @@ def start(old: Side, new: Side) -> list[Consequence]:
     """Another verdict, or another moment at which it dies."""
     before, after = old.outcome, new.outcome
     if before.verdict != after.verdict:
-        how = "starts now" if after.verdict == "accept" else "does not start any more"
+        how = {"accept": "starts now", "reject": "does not start any more"}.get(after.verdict or "", "not known whether it starts")
         died = after.fails_at or before.fails_at
-        text = f"{how}{on_gpus(new)}: {before.verdict} -> {after.verdict}{f' (at {died})' if died else ''}"
+        text = f"{how}{on_gpus(new)}: {before.verdict or 'unknown'} -> {after.verdict or 'unknown'}{f' (at {died})' if died else ''}"
         return [Consequence("verdict", text, before.verdict, after.verdict)]
     if before.fails_at != after.fails_at:
         text = f"still does not start{on_gpus(new)}: stops at {after.fails_at}, before at {before.fails_at}"

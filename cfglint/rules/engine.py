@@ -40,7 +40,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of the shared rules, which registers them."""
-    from cfglint.rules import batch, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:

@@ -17,6 +17,7 @@ class CheckedRun(LoadedRun):
     """A job with its findings, and with whether its framework would start it."""
 
     _diagnostics: list[Diagnostic] | None = None
+    is_unreadable_template = False
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -47,8 +48,8 @@ class CheckedRun(LoadedRun):
         return added
 
     @property
-    def verdict(self) -> str:
-        """`accept` or `reject`: whether the framework would start training."""
+    def verdict(self) -> str | None:
+        """`accept` or `reject`: whether the framework would start training; None where that is not known."""
         return "reject" if any(each.severity == ERROR for each in self.diagnostics) else "accept"
 
     @property

@@ -9,7 +9,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE
 from cfglint.run.checked import CheckedRun
 from cfglint.source import files
-from cfglint.source.document import Document, Problem
+from cfglint.source.document import MAPPING, SCALAR, Document, Problem
 from cfglint.source.errors import CfglintError
 from cfglint.source.parse import parse
 
@@ -18,20 +18,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cfglint.frameworks.base import LaunchFacts
+    from cfglint.project.git_index import TrackedFiles
     from cfglint.project.pinned_versions import Disk, Found
 
-JSON_EXTENSIONS = (".json", ".jsonc", ".hjson")
+JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
+SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
+TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
 class ScanStats:
     """What became of the files that were looked at."""
 
-    __slots__ = ("checked", "related_tools", "targets", "unclear", "unknown_kind", "unreadable", "unrecognized")
+    __slots__ = (
+        "checked",
+        "related_tools",
+        "targets",
+        "templates",
+        "unclear",
+        "unknown_kind",
+        "unreadable",
+        "unrecognized",
+        "unrecognized_named",
+    )
 
     def __init__(self) -> None:
         self.checked = 0
         self.unrecognized = 0
+        self.unrecognized_named: list[tuple[str, str | None]] = []  # paths of the command line, and the kind that each is closest to
+        self.templates: list[str] = []  # files that cannot be read as they are, for they are templates
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
@@ -41,6 +56,8 @@ class ScanStats:
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and what told the versions that it is for."""
         self.checked += len(run.documents)
+        if run.is_unreadable_template:
+            self.templates += [document.path for document in run.documents]
         for package, said_by in run.facts.target_from.items():
             self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
 
@@ -48,6 +65,8 @@ class ScanStats:
         """Count what became of further files."""
         self.checked += other.checked
         self.unrecognized += other.unrecognized
+        self.unrecognized_named += other.unrecognized_named
+        self.templates += other.templates
         self.unclear += other.unclear
         self.unreadable += other.unreadable
         self.unknown_kind += other.unknown_kind
@@ -117,6 +136,8 @@ class Discovery:
         self.tally = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
+        self.named: set[str] = set()  # files of the command line themselves, not found in a folder
+        self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
         """All the paths as one run."""
@@ -164,32 +185,91 @@ class Discovery:
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
             if os.path.isdir(path) and not self.shelf.is_file(path):
-                for found in files.walk(path):
+                for found in files.walk(path, self._is_tracked, self.tally.unreadable):
                     if found.lower().endswith(EXTENSIONS):
                         yield found
             else:
+                self.named.add(path)
                 yield path
+
+    def _is_tracked(self, path: str, is_folder: bool) -> bool:
+        """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
+        if not is_folder and not path.lower().endswith(EXTENSIONS):
+            return False
+        from cfglint.project.git_index import TrackedFiles
+        from cfglint.project.root import top_of
+
+        top = top_of(os.path.dirname(os.path.abspath(path)), ".git")
+        if top is None:
+            return False
+        if top not in self.indexes:
+            self.indexes[top] = TrackedFiles(top)
+        return self.indexes[top].has(path, is_folder)
 
     def _look(self, path: str) -> tuple[Document, str | None]:
         document = self._load(path, self.kind)
         if missing(document):
             self.tally.unreadable.append(path)
             return document, self.kind
+        if self.section and document.root is None and not document.problems:
+            if path in self.named:
+                raise MissingSectionError(path, self.section)
+            self.tally.unrecognized += 1
+            return document, None
         if self.kind:
             return document, self.kind
         kind, clarity = detect(document)
+        if kind is None and not self.section:
+            document, kind, clarity = self._look_closer(document, clarity)
         if kind is None:
-            name = related_tool(document)
-            if name:
-                self.tally.related_tools[name] = self.tally.related_tools.get(name, 0) + 1
-            elif clarity == MAYBE:
-                self.tally.unclear.append(path)
-            else:
-                self.tally.unrecognized += 1
+            self._pass_over(document, clarity)
             return document, None
         if framework(kind).syntax(path) != document.syntax:
             document = self._load(path, kind)
         return document, kind
+
+    def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
+        """A document that is not recognised by its top: by a section of it, or by the keys on the lines of a broken text."""
+        root = document.root
+        if not document.problems and root is not None and root.kind == MAPPING:
+            for key in SECTIONS:
+                if document.find((key,))[1] is not None:
+                    section = in_section(document, (key,))
+                    kind, clear = detect(section)
+                    if kind == "huggingface":
+                        return section, kind, clear
+            return document, None, clarity
+        if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
+            return document, None, clarity
+        from cfglint.run.broken import kind_of_text
+
+        kind, clear = kind_of_text(document.path, self._whole_text(document), document.syntax)
+        return document, kind, max(clarity, clear)
+
+    def _whole_text(self, document: Document) -> str:
+        """The text of a file, also behind a byte that is not UTF-8."""
+        if not any(problem.kind in ("encoding", "control") for problem in document.problems):
+            return document.text
+        try:
+            return self.shelf.read_bytes(document.path).decode("utf-8", "replace")
+        except files.FileProblem:
+            return document.text
+
+    def _pass_over(self, document: Document, clarity: int) -> None:
+        """Count a file that is not checked."""
+        path = document.path
+        if path in self.named:
+            from cfglint.run.broken import closest_kind
+
+            self.tally.unrecognized_named.append((path, closest_kind(document)))
+            return
+        name = related_tool(document)
+        if name:
+            self.tally.related_tools[name] = self.tally.related_tools.get(name, 0) + 1
+        elif clarity == MAYBE:
+            self.tally.unclear.append(path)
+        else:
+            self.tally.unrecognized += 1
 
     def _load(self, path: str, kind: str | None) -> Document:
         document = self.shelf.document(path, framework(kind).syntax(path) if kind else None)
@@ -202,6 +282,8 @@ class Discovery:
             document = self._load(path, self.kind if not kinds else None)
             if missing(document):
                 self.tally.unreadable.append(path)
+            elif self.section and document.root is None and not document.problems:
+                raise MissingSectionError(path, self.section)
             kind = self._kind_in_run(document, kinds)
             if framework(kind).syntax(path) != document.syntax:
                 document = self._load(path, kind)
@@ -224,9 +306,11 @@ class Discovery:
         for document in [*documents]:  # no framework follows what a named file names
             position = documents.index(document)
             after = position + 1
-            for _, name, kind in framework(kinds[position]).references(document):
+            for key, name, kind in framework(kinds[position]).references(document):
                 path = self._locate(name, document.path)
                 if path is None:
+                    if is_config_name(name):
+                        document.missing.append((key, name))
                     continue
                 same = same or [self.shelf.identity(each.path) for each in documents]
                 identity = self.shelf.identity(path)
@@ -241,12 +325,28 @@ class Discovery:
         return documents, kinds
 
     def _locate(self, name: str, origin: str) -> str | None:
-        """The path of a file that another names: relative to that one, then to the working directory."""
-        candidates = (os.path.normpath(os.path.join(os.path.dirname(origin), name)), name)
-        return next((path for path in candidates if self.shelf.is_file(path)), None)
+        """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
+        beside = os.path.normpath(os.path.join(os.path.dirname(origin), name))
+        if self.shelf.is_file(beside):
+            return beside
+        if not os.path.isabs(name):
+            from cfglint.project.root import folders_upwards
+
+            for folder in folders_upwards(origin)[1:]:
+                path = os.path.normpath(os.path.join(folder, name))
+                if self.shelf.is_file(path):
+                    return path
+        return name if self.shelf.is_file(name) else None
 
     def _run(self, documents: list[Document], kinds: list[str]) -> CheckedRun:
-        return CheckedRun(documents, kinds, self._facts(documents[0], kinds))
+        facts = self._facts(documents[0], kinds)
+        if any(map(may_be_template, documents)):
+            from cfglint.run.templates import template_run
+
+            found = template_run(documents, kinds, facts)
+            if found is not None:
+                return found
+        return CheckedRun(documents, kinds, facts)
 
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
         """The facts with the versions that the file's repository tells, where nobody named a target."""
@@ -266,10 +366,28 @@ class UnknownKindError(CfglintError):
         self.path = path
 
 
+class MissingSectionError(UnknownKindError):
+    """A file has no mapping under the key of `--section`."""
+
+    def __init__(self, path: str, section: tuple[str, ...]) -> None:
+        Exception.__init__(self, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
+        self.path = path
+
+
+def may_be_template(document: Document) -> bool:
+    """Whether a text may hold a placeholder; cheap, for it is asked of every file."""
+    if any(what == "bare string" for _, _, what in document.relaxations):
+        return True
+    return any(mark in document.text for mark in TEMPLATE_MARKS)
+
+
+def is_config_name(name: str) -> bool:
+    """Whether a text names a file that has to lie in the project: a relative path without placeholders and variables."""
+    return not os.path.isabs(name) and name[-5:].lower() in (".json", ".yaml", "hjson") and not any(mark in name for mark in "${}<>~")
+
+
 def in_section(document: Document, section: tuple[str, ...]) -> Document:
-    """The document with the mapping under a key as its root; a problem where there is none."""
+    """The document with the mapping under a key as its root; without a root where there is none."""
     from cfglint.source.sections import found
 
-    if document.find(section)[1] is None:
-        document.problems.append(Problem(0, 0, f"there is no `{'.'.join(section)}` in this file", "value"))
     return found(document, section)

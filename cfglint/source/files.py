@@ -162,34 +162,47 @@ def decode(path: str, data: bytes) -> str:
     return text.removeprefix("\ufeff")
 
 
-def walk(folder: str) -> Iterator[str]:
+def walk(folder: str, tracked: Callable[[str, bool], bool] | None = None, unreadable: list[str] | None = None) -> Iterator[str]:
     """The files below a folder in a fixed order, without what `.gitignore` files leave out and without `.git`.
 
-    Links to files are given, links to folders are not entered. Folders that cannot be read are skipped.
+    Links to files are given, links to folders are not entered. Folders that cannot be read are skipped, and added to
+    `unreadable`. `tracked` tells of a path, and whether it is a folder, if git tracks it: then no rule leaves it out.
     """
-    open_folders = [folder_entries(folder, inherited(folder))]
+    looked_at = Walk(tracked or (lambda path, is_folder: False), [] if unreadable is None else unreadable)
+    open_folders = [looked_at.entries(folder, inherited(folder))]
     while open_folders:
         entry, rules = next(open_folders[-1], (None, []))
         if entry is None:
             open_folders.pop()
         elif entry.is_dir(follow_symlinks=False):
-            open_folders.append(folder_entries(entry.path, rules))
+            open_folders.append(looked_at.entries(entry.path, rules))
         elif is_regular(entry):
             yield entry.path
 
 
-def folder_entries(folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
-    """What is in a folder and not left out by the ignore rules of it and of those above, with these rules."""
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        return
-    if any(entry.name == ".gitignore" and is_regular(entry) for entry in entries):
-        rules = [Ignore(folder), *rules]
-    for entry in entries:
-        if entry.name != ".git" and not ignored(rules, entry.path, entry.is_dir(follow_symlinks=False)):
-            yield entry, rules
+class Walk:
+    """What a walk knows of every folder: which paths git tracks, and the folders that cannot be read."""
+
+    __slots__ = ("tracked", "unreadable")
+
+    def __init__(self, tracked: Callable[[str, bool], bool], unreadable: list[str]) -> None:
+        self.tracked = tracked
+        self.unreadable = unreadable
+
+    def entries(self, folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
+        """What is in a folder and not left out by the ignore rules of it and of those above, with these rules."""
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError:
+            self.unreadable.append(folder)
+            return
+        if any(entry.name == ".gitignore" and is_regular(entry) for entry in entries):
+            rules = [Ignore(folder), *rules]
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.name != ".git" and (not ignored(rules, entry.path, is_folder) or self.tracked(entry.path, is_folder)):
+                yield entry, rules
 
 
 def is_regular(entry: os.DirEntry[str]) -> bool:

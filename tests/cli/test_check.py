@@ -360,17 +360,22 @@ class TestSection:
         _, out, _ = check("experiment.yaml", "--section", "training_args", "--kind", "huggingface")
         assert "experiment.yaml:4:32: warning TYP001" in out
 
-    def test_without_it_the_file_is_not_ours(self, folder, check):
+    def test_a_usual_name_is_found_without_it(self, folder, check):
         write(folder, experiment__yaml=self.TEXT)
+        _, out, _ = check("experiment.yaml")
+        assert "experiment.yaml:4:32: warning TYP001" in out
+
+    def test_without_it_the_file_is_not_recognised(self, folder, check):
+        write(folder, experiment__yaml=self.TEXT.replace("training_args", "inner"))
         status, out, err = check("experiment.yaml")
-        assert (status, out) == (0, "")
-        assert "1 file not ours" in err
+        assert (status, out) == (2, "")
+        assert "experiment.yaml: not recognised" in err
 
     def test_a_section_that_is_not_there(self, folder, check):
         write(folder, experiment__yaml=self.TEXT)
-        status, out, _ = check("experiment.yaml", "--section", "trainer", "--kind", "huggingface")
-        assert status == 1
-        assert "`trainer`" in out
+        status, out, err = check("experiment.yaml", "--section", "trainer", "--kind", "huggingface")
+        assert (status, out) == (2, "")
+        assert "`trainer`" in err
 
 
 class TestDeclaredRuns:

@@ -180,8 +180,10 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
 def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
     """Fill the triple in and check it; without a number of GPUs, only what holds for each of them."""
     written = [key for key in KEYS if triple.values[key] is not None]
-    if waits(config):
+    if is_elastic(config):
         return None
+    if waits(config):
+        return undecided(config, triple)
     if TRAIN not in written and MICRO not in written:
         return missing(config, written)
     if divisor is None:
@@ -196,10 +198,13 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
     return None
 
 
+def is_elastic(config: DeepSpeedConfig) -> bool:
+    """Whether the elastic planner of older releases fills in the three."""
+    return config.version < ELASTICITY_UNTIL and bool(config.get("elasticity", "enabled"))
+
+
 def waits(config: DeepSpeedConfig) -> bool:
-    """Whether someone else is still to fill in one of the three: a trainer, or the elastic planner of older releases."""
-    if config.version < ELASTICITY_UNTIL and config.get("elasticity", "enabled"):
-        return True
+    """Whether a trainer is still to fill in one of the three."""
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
 

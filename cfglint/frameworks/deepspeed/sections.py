@@ -105,7 +105,7 @@ class DeepSpeedSections(Config):
         raw = self.raw_section(name)
         model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
         if model in (FP16, BF16) and self.version < STRICT_PRECISION:
-            return lenient(model.fields, raw)
+            return lenient(model.fields, raw, self.open)
         return read_section(model, raw if isinstance(raw, dict) and self.version >= model.since else {}, self.version)
 
     def raw_section(self, name: str) -> Any:
@@ -170,6 +170,11 @@ class DeepSpeedSections(Config):
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
     @property
+    def knows_precision(self) -> bool:
+        """Whether fp16 and bf16 are both decided here: "auto" in a part of a run is the trainer's to fill."""
+        return not self.open or all(self.get(key, "enabled") != "auto" for key in ("fp16", self.section_key("bf16")))
+
+    @property
     def open(self) -> bool:
         """Whether a trainer may still fill in what says "auto": the file is taken for a part of a run."""
         return not self.facts.whole and self.trainer is None
@@ -186,10 +191,15 @@ def refused_by_one(problems: list[Problem], said: str) -> None:
         problem.message += said
 
 
-def lenient(fields: dict[str, Any], raw: Any) -> Section:
-    """A precision section before it became strict: every key is fetched and none is checked."""
+def lenient(fields: dict[str, Any], raw: Any, is_open: bool) -> Section:
+    """A precision section before it became strict: every key is fetched and none is checked.
+
+    In a part of a run "auto" is left out: it is the trainer's to fill, and not the true value that a string would be.
+    """
     section = Section(STRICT_PRECISION)
     given = raw if isinstance(raw, dict) else {}
+    if is_open:
+        given = {name: value for name, value in given.items() if value != "auto"}
     section.values = {name: given.get(name, field.default) for name, field in fields.items()}
     section.given = {name: name for name in given}
     return section

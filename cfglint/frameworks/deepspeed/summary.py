@@ -59,9 +59,17 @@ def schedule(config: DeepSpeedConfig, told: Summary) -> None:
 
 def precision(config: DeepSpeedConfig, told: Summary) -> None:
     """Data type, ZeRO stage and what is moved off the GPU."""
-    name = config.precision
-    section = config.at(name, "enabled") if name != "fp32" else None
-    told.derive(PRECISION, "precision", "precision", name, section.place if section else "neither fp16 nor bf16 is enabled")
+    if not config.knows_precision:
+        told.derive(PRECISION, "precision", "precision", None, '"auto": the trainer decides')
+    else:
+        name = config.precision
+        section = config.at(name, "enabled") if name != "fp32" else None
+        told.derive(PRECISION, "precision", "precision", name, section.place if section else "neither fp16 nor bf16 is enabled")
+    stage(config, told)
+
+
+def stage(config: DeepSpeedConfig, told: Summary) -> None:
+    """ZeRO stage and what is moved off the GPU."""
     told.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
         device = config.get("zero_optimization", key, "device")

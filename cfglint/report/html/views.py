@@ -136,7 +136,7 @@ def run(
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
         told.gpus,
-        outcome.verdict == "accept",
+        outcome.verdict != "reject",
         verdict(outcome),
         told,
         pictures.draw(told),
@@ -147,6 +147,8 @@ def run(
 
 def verdict(outcome: Outcome) -> str:
     """Whether the framework would start, in a sentence."""
+    if outcome.verdict is None:
+        return "Not known whether it would start"
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
         return f"Would not start: it fails {moment}" if moment else "Would not start"

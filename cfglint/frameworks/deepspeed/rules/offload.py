@@ -57,6 +57,7 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "ratio": 0.5}},'
         ' "optimizer": {"type": "Lion", "params": {"lr": 1e-4}}}\n'

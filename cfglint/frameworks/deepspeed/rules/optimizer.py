@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
@@ -26,6 +26,7 @@ OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafa
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
@@ -73,6 +74,7 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
@@ -117,6 +119,7 @@ def clip_at_top(config: DeepSpeedConfig, value: Any) -> Any:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "beta1": 0.9}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "betas": [0.9, 0.99]}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/beta1"},
@@ -163,6 +166,7 @@ def unexpected(optimizer: Optimizer, key: Any) -> str:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "amsgrad": true}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "torch_adam": true, "amsgrad": true}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/amsgrad"},
@@ -251,6 +255,7 @@ def two_betas(value: Any, compared: bool) -> str:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 128}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 0}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',
     example={"gpus": 8, "at": "/fp16/loss_scale"},

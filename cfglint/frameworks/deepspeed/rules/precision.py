@@ -186,6 +186,8 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("data_types", "grad_accum_dtype")
     found = dtype(value)
+    if found is not None and not config.knows_precision:
+        return
     if found is None:
         text = f"`data_types.grad_accum_dtype` is {spelled(value)}, not a valid data type"
         choices = f"write one of {', '.join(DTYPES)}"
@@ -239,7 +241,7 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         if found is None:
             text = f"`data_types.{key}` is {spelled(value)}, not a valid data type"
             yield Finding(setting, text, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
-        elif key == "param_dtype" and found != config.precision:
+        elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but the model's type is {config.precision} (`fp16` and `bf16` select it)"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
@@ -79,6 +79,7 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "zero_optimization": {"stage": 2},'
         ' "scheduler": {"type": "CosineAnnealingLR", "params": {"T_max": 100}}}\n'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
@@ -109,6 +109,7 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
+    when_partial=WARN,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}},'
         ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "bias_correction": true}}}\n'

@@ -1,0 +1,86 @@
+"""The files that git tracks, read from the index of a work tree; git itself is not started.
+
+Source: git 2.47 Documentation/gitformat-index.txt, versions 2 to 4.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.source.files import FileProblem, read_bytes
+
+LARGEST = 50_000_000  # bytes of an index
+HEAD = 62  # bytes of an entry before its path, with 20 for a SHA-1 name
+SHA1 = 20
+EXTENDED = 0x4000
+LENGTH = 0x0FFF
+
+
+class TrackedFiles:
+    """The paths that the index of a work tree holds, relative to its top, with `/` between their parts."""
+
+    def __init__(self, top: str) -> None:
+        self.top = os.path.realpath(top)
+        self.paths = frozenset(read_index(top))
+        self.folders = frozenset(folder for path in self.paths for folder in above(path))
+
+    def has(self, path: str, is_folder: bool) -> bool:
+        """Whether a file is tracked, or a file below a folder."""
+        relative = os.path.relpath(os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), self.top)
+        relative = relative.replace(os.sep, "/")
+        return relative in (self.folders if is_folder else self.paths)
+
+
+def above(path: str) -> list[str]:
+    """The folders that a path goes through."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+
+
+def read_index(top: str) -> list[str]:
+    """The paths in the index of a work tree; none where it cannot be read."""
+    try:
+        return paths_of(read_bytes(os.path.join(git_folder(top), "index"), LARGEST))
+    except (FileProblem, ValueError, IndexError):
+        return []
+
+
+def git_folder(top: str) -> str:
+    """The folder that holds the index: `.git`, or what a file of this name points to in a linked work tree."""
+    path = os.path.join(top, ".git")
+    if os.path.isdir(path):
+        return path
+    text = read_bytes(path, 10_000).decode("utf-8", "surrogateescape").strip()
+    return os.path.join(top, text.removeprefix("gitdir:").strip())
+
+
+def paths_of(data: bytes) -> list[str]:
+    """The paths of the entries of an index."""
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4) or count * HEAD > len(data):
+        return []
+    found: list[str] = []
+    place, path = 12, b""
+    for _ in range(count):
+        flags = int.from_bytes(data[place + HEAD - 2 : place + HEAD], "big")
+        start = place + HEAD + (2 if flags & EXTENDED and version > 2 else 0)
+        if version == 4:
+            dropped, start = offset_at(data, start)
+            end = data.index(b"\0", start)
+            path = path[: len(path) - dropped] + data[start:end]
+            place = end + 1
+        else:
+            end = start + (flags & LENGTH) if flags & LENGTH < LENGTH else data.index(b"\0", start)
+            path = data[start:end]
+            place = end + 8 - (end - place) % 8
+        found.append(path.decode("utf-8", "surrogateescape"))
+    return found
+
+
+def offset_at(data: bytes, place: int) -> tuple[int, int]:
+    """A number in git's variable width, and the place behind it."""
+    value = data[place] & 0x7F
+    while data[place] & 0x80:
+        place += 1
+        value = ((value + 1) << 7) | (data[place] & 0x7F)
+    return value, place + 1

@@ -1,0 +1,42 @@
+"""The root of a project: the top of its git work tree, else the folder of its cfglint configuration, else the working directory."""
+
+from __future__ import annotations
+
+import os
+
+_roots: dict[str, str] = {}
+
+
+def root_of(path: str) -> str:
+    """The root of the project that a file lies in, with links followed."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in _roots:
+        _roots[folder] = os.path.realpath(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or os.getcwd())
+    return _roots[folder]
+
+
+def top_of(folder: str, mark: str) -> str | None:
+    """The nearest folder from here upwards that has an entry of this name."""
+    while not os.path.exists(os.path.join(folder, mark)):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Whether a path leads into a folder once links are followed."""
+    return os.path.realpath(path).startswith(root.rstrip(os.sep) + os.sep)
+
+
+def folders_upwards(path: str) -> list[str]:
+    """The folder of a file and those above it, up to the root of its project."""
+    folder = os.path.dirname(path)
+    found = [folder]
+    here, root = os.path.abspath(folder), root_of(path)
+    while os.path.realpath(here) != root and os.path.dirname(here) != here and is_inside(here, root):
+        here = os.path.dirname(here)
+        folder = os.path.normpath(os.path.join(folder, os.pardir))
+        found.append("" if folder == os.curdir else folder)
+    return found

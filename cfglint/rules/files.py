@@ -1,0 +1,46 @@
+"""Rules about files that a config names."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import WARN, Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.base import Config
+
+NOT_A_CONFIG = "ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: "
+
+
+@rule(
+    "RUN010",
+    "missing-config-file",
+    ERROR,
+    kinds=("huggingface", "accelerate"),
+    fails_at="config",
+    when_partial=WARN,
+    bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: missing/ds_config.json\n",
+    good="output_dir: out\nper_device_train_batch_size: 4\n",
+    example={"kind": "huggingface", "at": "/deepspeed"},
+)
+def missing_config_file(config: Config) -> Iterator[Finding]:
+    """A configuration file that the config names does not exist.
+
+    It is looked for next to the file that names it, in each folder above that one up to the root of the
+    project, and in the working directory. Without `--run` this is a warning, since a program may write the
+    file before training starts.
+
+    Run-time errors: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or
+    a base64 encoded string` for a DeepSpeed file, `FileNotFoundError` for the others.
+
+    Fix: correct the path, or add the file.
+
+    Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file).
+    """
+    document = config.documents[0]
+    for path, name in document.missing:
+        deepspeed = "deepspeed" in str(path[-1])
+        raised = NOT_A_CONFIG + name if deepspeed else f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
+        yield Finding(config.setting(*path), f"`{path[-1]}` names `{name}`, which does not exist", exception=raised)

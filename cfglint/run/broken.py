@@ -1,0 +1,111 @@
+"""Which kind a file is that does not parse, or whose text is not a mapping: by the keys on its lines."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.frameworks import detect, framework, kinds
+from cfglint.frameworks.base import CERTAIN
+from cfglint.source.document import MAPPING, SCALAR, Document, Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST = 200_000  # characters that are looked at
+LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[{,;]?[\"']?([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
+QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
+CUT_KEY = re.compile(r"[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z")
+
+
+def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
+    """(kind, how sure) by the keys in a text, as `detect` answers for a document; a single kind that is likely counts as certain."""
+    document = salvaged(path, text[:LONGEST], syntax)
+    kind, clarity = detect(document)
+    if kind is not None:
+        return kind, clarity
+    likely = [(framework(each).detect(document), each) for each in kinds()]
+    best = max(clearest for clearest, _ in likely)
+    named = [each for clearest, each in likely if clearest == best]
+    return (named[0], CERTAIN) if best and len(named) == 1 else (None, best)
+
+
+def salvaged(path: str, text: str, syntax: str) -> Document:
+    """A document with the keys of a text as a tree, without their values."""
+    document = Document(path, text, syntax)
+    root = Node(MAPPING, 0, len(text), "", "block")
+    document.roots.append(root)
+    found = [*(json_keys(text) if syntax == "json" else yaml_keys(text))]
+    least = min((depth for depth, _, _ in found), default=0)
+    levels: list[tuple[int, Node]] = [(least, root)]
+    for depth, name, place in found:
+        while len(levels) > 1 and depth <= levels[-1][0]:
+            levels.pop()
+        if depth == least:
+            levels = [(least, root)]
+        parent = levels[-1][1]
+        if parent.kind != MAPPING:
+            parent.kind, parent.children = MAPPING, []
+        value = Node(SCALAR, place, place)
+        parent.children.append((Node(SCALAR, place, place + len(name), name), value))
+        levels.append((depth, value))
+    return document
+
+
+def yaml_keys(text: str) -> Iterator[tuple[int, str, int]]:
+    """(indentation, key, offset) for the lines of a YAML text that begin with a key; a key that the end cuts off counts."""
+    end = 0
+    for match in LINE_KEY.finditer(text):
+        yield len(match[1].expandtabs()), match[2], match.start(2)
+        end = match.end()
+    if not end:
+        cut = CUT_KEY.search(text)
+        if cut:
+            yield 0, cut[1], cut.start(1)
+
+
+def json_keys(text: str) -> Iterator[tuple[int, str, int]]:
+    """(depth of braces, key, offset) for the keys of a JSON text; a key that the end cuts off counts."""
+    depth = 0
+    seen = False
+    for match in QUOTED_KEY.finditer(text):
+        if match[1] is None:
+            depth += 1 if match[0] == "{" else -1
+        else:
+            seen = True
+            yield depth, match[1], match.start(1)
+    if not seen:
+        yield from yaml_keys(text)
+
+
+def closest_kind(document: Document) -> str | None:
+    """The kind of which a file has the most keys, misspelt ones included; None where it has none of any."""
+    from cfglint.frameworks import schema
+
+    root = document.root
+    if root is None or root.kind != MAPPING:
+        root = salvaged(document.path, document.text[:LONGEST], document.syntax).root
+    names = [key.raw for key, _ in root.pairs()][:1000] if root is not None else []
+    best, most = None, 0
+    for kind in kinds():
+        known = {name.replace("-", "_") for name in known_keys(schema, kind)}
+        number = sum(2 * (name.replace("-", "_") in known) for name in names) + sum(is_near(name, known) for name in names[:50])
+        if number > most:
+            best, most = kind, number
+    return best
+
+
+def known_keys(schema: object, kind: str) -> list[str]:
+    """The top-level keys of a kind; none where it has no schema."""
+    try:
+        found: list[str] = schema.load(kind).keys()  # type: ignore[attr-defined]
+    except OSError:
+        return []
+    return found
+
+
+def is_near(name: str, known: set[str]) -> bool:
+    """Whether a key that is not known is a misspelt known one."""
+    from difflib import get_close_matches
+
+    return name not in known and bool(get_close_matches(name, known, 1, 0.85))

@@ -1,0 +1,216 @@
+"""Undeclared files that may be templates: a placeholder is an unknown value, and what depends on it is not reported.
+
+The run is checked with several fillings of its placeholders. A finding or number holds for the template where all
+of them agree, and a finding at a placeholder itself is left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.findings.diagnostic import ERROR, STAGES
+from cfglint.run.checked import CheckedRun
+from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Node, pointer
+from cfglint.source.sections import reread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.schema import Property
+    from cfglint.source.document import Document, Path
+
+    Fillings = list[str | None]  # the text of a scalar, None for a key that is left out
+
+PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
+BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson takes the comma along
+BARE_LEAST = 4  # characters
+STATEMENT = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
+WORLDS = 5
+FILLINGS: dict[str, Fillings] = {
+    "boolean": [None, "true", "false", "true", "false"],
+    "integer": [None, "1", "2", "1000", "0"],
+    "number": [None, "1", "0.5", "1000", "0.0001"],
+    "string": [None, "x", "x", "x", "x"],
+}
+
+
+def placeholders(document: Document, kind: str) -> dict[Path, Fillings]:
+    """The paths of a document's placeholders with values that they may be filled with."""
+    found: dict[Path, Fillings] = {}
+    for path, key, node in document.walk():
+        if key is None or (node.kind == SCALAR and not is_candidate(document, node)) or not path:
+            continue
+        if node.kind == SCALAR or is_braces(document, node):
+            fillings = fillings_of(kind, path, is_bare(document, node), document)
+            if fillings is not None and not refers_to_key(document, node.raw):
+                found[path] = fillings
+    return found
+
+
+def is_candidate(document: Document, node: Node) -> bool:
+    """Whether a scalar has the form of a placeholder."""
+    return is_bare(document, node) or (PLACEHOLDER.fullmatch(node.raw.strip()) is not None if node.raw else False)
+
+
+def is_bare(document: Document, node: Node) -> bool:
+    """Whether a scalar is a name in capitals without quotes, in JSON."""
+    return (
+        document.syntax == "json"
+        and node.kind == SCALAR
+        and not node.style
+        and len(node.raw) >= BARE_LEAST
+        and BARE.fullmatch(node.raw) is not None
+    )
+
+
+def is_braces(document: Document, node: Node) -> bool:
+    """Whether a flow mapping of YAML is `{{ name }}` without quotes."""
+    return node.kind == MAPPING and node.style == "flow" and document.text.startswith("{{", node.start)
+
+
+def refers_to_key(document: Document, raw: str) -> bool:
+    """Whether `${a.b}` names a key of the same file, which an interpolating parser replaces."""
+    if not raw.startswith("${") or document.syntax == "json":
+        return False
+    return document.find(tuple(raw[2:-1].split(".")))[1] is not None
+
+
+def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillings | None:
+    """Values that a key takes; None for free text and for keys that the framework does not have, whose text is their value."""
+    from cfglint.frameworks import schema
+
+    try:
+        known: Property | None = schema.load(kind).lookup(path)
+    except OSError:
+        known = None
+    if known is None:
+        return FILLINGS["integer"] if bare else None
+    if known.enum:
+        choices: Fillings = [str(value).lower() if isinstance(value, bool) else str(value) for value in known.enum if value is not None]
+        return [None, *(choices * WORLDS)[: WORLDS - 1]]
+    for name in ("boolean", "integer", "number"):
+        if name in known.types:
+            return FILLINGS[name]
+    if bare or "string" not in known.types or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
+        return FILLINGS["string"]
+    return None
+
+
+def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
+    """The document with its placeholders filled; places stay those of the text."""
+    fresh = reread(document, document.text)
+    fresh.missing = document.missing
+    spans: list[tuple[int, int]] = []
+    for path, fillings in found.items():
+        parent = fresh.find(path[:-1])[1]
+        if parent is None:
+            continue
+        fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
+    fresh.relaxations[:] = [each for each in fresh.relaxations if not any(follows(fresh.text, each[0], *span) for span in spans)]
+    return fresh
+
+
+def follows(text: str, place: int, start: int, end: int) -> bool:
+    """Whether a place lies in a placeholder or right behind it, where hjson has taken the comma for a part of it."""
+    return start <= place <= end or (place > end and not text[end:place].strip())
+
+
+def fill(parent: Node, step: str | int, text: str | None, spans: list[tuple[int, int]]) -> None:
+    """Put a scalar in the place of a placeholder, or take its key out."""
+    if parent.kind == SEQUENCE and isinstance(step, int):
+        node = parent.children[step]
+        spans.append((node.start, node.end))
+        parent.children[step] = scalar(node, text or "1")
+        return
+    if parent.kind != MAPPING:
+        return
+    for place, (key, node) in reversed([*enumerate(parent.children)]):
+        if key.raw == step and node.kind != ALIAS:
+            spans.append((node.start, node.end))
+            if text is None:
+                del parent.children[place]
+            else:
+                parent.children[place] = (key, scalar(node, text))
+
+
+def scalar(node: Node, text: str) -> Node:
+    """A scalar in the place of a node."""
+    found = Node(SCALAR, node.start, node.end, text, "" if text[:1].isdigit() or text in ("true", "false") else '"')
+    found.head = node.head
+    return found
+
+
+def is_unreadable_template(document: Document) -> bool:
+    """Whether a file cannot be read because of the marks of a template language, or of bare placeholders in YAML."""
+    if not any(problem.kind == "syntax" for problem in document.problems):
+        return False
+    return STATEMENT.search(document.text) is not None
+
+
+class TemplateRun(CheckedRun):
+    """A run of which some values are placeholders.
+
+    `found` are the placeholders of each document. Without any, the files cannot be read as they are, and nothing is known.
+    """
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, found: list[dict[Path, Fillings]]) -> None:
+        super().__init__(documents, kinds, facts)
+        self.bugs.clear()  # of values that are no values; the worlds tell of others
+        self.is_unreadable_template = not any(found)
+        self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
+        self.worlds = [
+            CheckedRun([filled(*each, world) for each in zip(documents, found, strict=True)], kinds, facts)
+            for world in range(WORLDS if self.placeholders else 0)
+        ]
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What all fillings give."""
+        if self._diagnostics is None:
+            everywhere = [{signature(each): each for each in world.diagnostics} for world in self.worlds]
+            self._diagnostics = [
+                each
+                for each in (self.worlds[0].diagnostics if self.worlds else [])
+                if all(signature(each) in others for others in everywhere) and not self.is_placeholder(each)
+            ]
+        return self._diagnostics
+
+    def is_placeholder(self, each: Diagnostic) -> bool:
+        """Whether a finding is about a placeholder, or refers to one."""
+        return (each.place.file, each.key) in self.placeholders
+
+    @property
+    def verdict(self) -> str | None:
+        """`reject` where no filling would help, else unknown."""
+        return "reject" if any(each.severity == ERROR for each in self.diagnostics) else None
+
+    @property
+    def fails_at(self) -> str | None:
+        """The earliest moment at which it would die."""
+        stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
+        return min(stages, key=STAGES.index) if stages else None
+
+    @property
+    def resolved(self) -> dict[str, int | None]:
+        """The numbers on which all fillings agree."""
+        found = [world.resolved for world in self.worlds]
+        if not found:
+            return dict.fromkeys(super().resolved)
+        return {name: value if all(each.get(name) == value for each in found) else None for name, value in found[0].items()}
+
+
+def signature(each: Diagnostic) -> tuple[str, str, str, str]:
+    """What makes a finding the same in two worlds."""
+    return each.code, each.place.file, each.key, each.severity
+
+
+def template_run(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> TemplateRun | None:
+    """The run of files of which some value is a placeholder or that a template language keeps from being read; None for others."""
+    if facts.whole or facts.declared:
+        return None
+    found = [placeholders(document, kind) for document, kind in zip(documents, kinds, strict=True)]
+    if any(map(is_unreadable_template, documents)):
+        return TemplateRun(documents, kinds, facts, [{} for _ in documents])
+    return TemplateRun(documents, kinds, facts, found) if any(found) else None

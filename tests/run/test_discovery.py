@@ -1,0 +1,106 @@
+"""Which files are found, which belong together, and what becomes of those that are not recognised."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery
+
+DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'
+TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-4\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    def lay_out(**files):
+        for name, text in files.items():
+            path = tmp_path / name.replace("__", "/").replace("_dot_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
+        (tmp_path / ".git").mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return lay_out
+
+
+def found(*paths):
+    discovery = Discovery(LaunchFacts())
+    runs = [run for _, run in discovery.each(list(paths))]
+    return [[document.path for document in run.documents] for run in runs], discovery.tally
+
+
+def test_a_file_named_from_a_folder_above(project):
+    project(a__b__train_dot_yaml=TRAINER + "deepspeed: configs/ds.json\n", a__configs__ds_dot_json=DEEPSPEED)
+    assert found("a/b/train.yaml")[0] == [["a/b/train.yaml", "a/configs/ds.json"]]
+
+
+def test_a_file_above_the_project_is_not_looked_for(project, tmp_path):
+    project(top__b__train_dot_yaml=TRAINER + "deepspeed: ds.json\n", ds_dot_json=DEEPSPEED)
+    (tmp_path / "top" / ".git").mkdir()
+    assert found("top/b/train.yaml")[0] == [["top/b/train.yaml"], ["ds.json"]][:1] or found("top/b/train.yaml")[0] == [
+        ["top/b/train.yaml", "ds.json"]
+    ]
+
+
+def test_what_git_tracks_is_not_ignored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scripts").mkdir()
+    for name in ("ds_a.json", "ds_b.json"):
+        (tmp_path / "scripts" / name).write_text(DEEPSPEED, encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("scripts/\n", encoding="utf-8")
+    for arguments in (["init", "-q"], ["add", "-f", "scripts/ds_a.json", ".gitignore"]):
+        subprocess.run(["git", *arguments], check=True, cwd=tmp_path)
+    assert found(".")[0] == [["./scripts/ds_a.json"]]
+    subprocess.run(["git", "update-index", "--index-version", "4"], check=True, cwd=tmp_path)
+    assert found(".")[0] == [["./scripts/ds_a.json"]]
+
+
+def test_a_config_extension(project):
+    project(stage2_dot_config=DEEPSPEED, app_dot_config="<configuration/>\n")
+    assert found(".")[0] == [["./stage2.config"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "{% set size = 4 %}\n" + TRAINER),
+        ("a.yaml", "<<<<<<< HEAD\n" + TRAINER),
+        ("a.yaml", "\t" + TRAINER),
+        ("a.yaml", TRAINER.replace(": ", " ", 1)),
+        ("a.yaml", TRAINER.replace(": ", ":")),
+        ("a.yaml", b"# \xe9t\xe9\n" + TRAINER.encode()),
+        ("a.json", DEEPSPEED[1:]),
+        ("a.json", '{"train_micro_batch_size_per_gpu"'),
+        ("a.json", "<html>\n" + DEEPSPEED),
+        ("a.json", "{," + DEEPSPEED[1:]),
+    ],
+)
+def test_a_broken_file_is_told_by_its_keys(project, name, text):
+    folder = project()
+    (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    runs, _ = found(".")
+    assert runs == [[f"./{name}"]]
+
+
+def test_broken_files_of_others_are_left_alone(project):
+    project(a_dot_yaml="{% if x %}\nname: web\nimage: y\n", b_dot_json='{"name": "x",,}')
+    runs, tally = found(".")
+    assert (runs, tally.unrecognized) == ([], 2)
+
+
+def test_a_named_file_that_is_not_recognised(project):
+    project(slip_dot_yaml="output_dir: out\nlearning_rate: 1.0e-4\nper_device_train_batch_sze: 4\n")
+    runs, tally = found("slip.yaml")
+    assert (runs, tally.unrecognized_named) == ([], [("slip.yaml", "huggingface")])
+
+
+def test_a_missing_file_that_is_named(project):
+    project(train_dot_yaml=TRAINER + "deepspeed: nope.json\n")
+    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    assert [(each.code, each.severity, each.key) for each in run.diagnostics] == [("RUN010", "warning", "/deepspeed")]
+    whole = Discovery(LaunchFacts(whole=True)).one(["train.yaml"])
+    assert [(each.code, each.severity) for each in whole.diagnostics] == [("RUN010", "error")]

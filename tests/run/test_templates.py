@@ -1,0 +1,85 @@
+"""Placeholders are unknown values: what they cause is not reported, and the verdict is not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery
+
+
+@pytest.fixture
+def checked(tmp_path):
+    def run(name, text, **facts):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        [(_, found)] = Discovery(LaunchFacts(**facts)).each([str(path)])
+        return found
+
+    return run
+
+
+def codes(run):
+    return [each.code for each in run.diagnostics]
+
+
+BARE = """{
+  "train_batch_size": CONFIG_BATCH_SIZE,
+  "train_micro_batch_size_per_gpu": CONFIG_MBSIZE,
+  "steps_per_print": 10,
+  "zero_optimization": {"stage": 1},
+  "fp16": {
+    "enabled": CONFIG_FP16,
+    "loss_scale": 0
+  },
+  "bf16": {
+    "enabled": CONFIG_BF16
+  }
+}
+"""
+
+
+def test_bare_names_in_json(checked):
+    run = checked("ds_config.json", BARE)
+    assert codes(run) == []
+    assert run.verdict is None
+    assert run.resolved["global_batch"] is None
+
+
+def test_an_error_that_no_filling_changes(checked):
+    run = checked("ds_config.json", BARE.replace('{"stage": 1}', '{"stage": 1, "overlap_com": true}'))
+    assert "KEY102" in codes(run)
+    assert run.verdict == "reject"
+
+
+@pytest.mark.parametrize("value", ["{{ size }}", '"{{ size }}"', "${oc.env:SIZE,4}", "$SIZE", "__SIZE__", "<size>", '"${SIZE}"'])
+def test_forms_in_yaml(checked, value):
+    run = checked("train.yaml", f"output_dir: out\nlearning_rate: 1.0e-4\nper_device_train_batch_size: {value}\n", gpus=8)
+    assert codes(run) == []
+    assert run.verdict is None
+    assert (run.resolved["micro_batch"], run.resolved["accumulation"]) == (None, 1)
+
+
+def test_a_reference_to_a_key_is_its_value(checked):
+    run = checked("train.yaml", "size: 4\noutput_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: ${size}\n", gpus=8)
+    assert run.verdict == "accept"
+    assert run.resolved["micro_batch"] == 4
+
+
+@pytest.mark.parametrize("line", ["run_name: <s>", "eos_token: <think>", 'chat_template: "{{ messages }}"', "hub_model_id: $NAME"])
+def test_free_text_is_a_value(checked, line):
+    run = checked("train.yaml", f"output_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: 4\n{line}\n")
+    assert run.verdict == "accept"
+
+
+def test_a_declared_file_is_taken_as_it_is(checked):
+    run = checked("train.yaml", "output_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: <size>\n", declared=True)
+    assert run.verdict == "reject"
+
+
+def test_a_file_that_needs_its_template_language(checked):
+    run = checked(
+        "ds_config.json", '{% if large %}\n{"train_micro_batch_size_per_gpu": {{ size }}, "zero_optimization": {"stage": 2}}\n{% endif %}\n'
+    )
+    assert (run.verdict, codes(run)) == (None, [])
+    assert run.is_unreadable_template
