@@ -124,10 +124,16 @@ class LlamaFactoryConfig(TrainerConfig):
         return on and self.stage in PACKING_STAGES
 
     @property
-    def sequence_length(self) -> int | None:
-        """The tokens of a block where samples are packed, else of the longest sample (data_args.py:188-189)."""
+    def block_length(self) -> int | None:
+        """The tokens of a packed block; None where samples keep their own lengths, of which `cutoff_len` is the most.
+
+        An explicit `packing` takes a token off, which the packing of stage sft puts on again (hparams/data_args.py:188-189,
+        data/processor/supervised.py:216-231, data/processor/pretrain.py:43).
+        """
         length = self.own("cutoff_len")
-        return length if isinstance(length, int) and not isinstance(length, bool) else None
+        if not self.packs or type(length) is not int:
+            return None
+        return length - 1 if self.stage == "pt" and self.own("packing") else length
 
     def loaded(self) -> tuple[int | None, Any]:
         """(rows that the trainer gets, rows of a batch): packed and streamed ones cannot be counted."""
