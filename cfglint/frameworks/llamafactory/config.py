@@ -79,7 +79,7 @@ class LlamaFactoryConfig(TrainerConfig):
     @property
     def evaluates(self) -> bool:
         """`do_eval` as TrainingArguments leaves it: a strategy other than "no" turns it on (transformers 5.6.0 training_args.py:1537)."""
-        return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy not in ("no", None)
+        return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy in ("steps", "epoch")
 
     @property
     def zero3(self) -> bool:
@@ -142,7 +142,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
-        if self.trains and not self.own_trainer:
+        if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 
