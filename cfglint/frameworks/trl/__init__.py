@@ -123,12 +123,10 @@ class Trl(Framework):
 
         names = top_keys(document)
         own, shared = len(names & OWN), len(names & SHARED)
-        if not own and shared < ENOUGH:
+        if document.syntax != "yaml" or (not own and shared < ENOUGH):
             return NO_MATCH
         clarity = TRAINER.detect(document)
-        if clarity == CERTAIN or own < ENOUGH:
-            return clarity
-        return CERTAIN if clarity == MAYBE else NO_MATCH
+        return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""
