@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from cfglint.frameworks.llamafactory.loader import OMEGACONF
 from cfglint.source.parse import parse
@@ -74,7 +76,7 @@ def test_a_value_is_what_omegaconf_gives(text, tmp_path):
 def test_what_is_refused(text, exception, tmp_path):
     path = tmp_path / "train.yaml"
     path.write_text(text)
-    with pytest.raises(Exception) as raised:
+    with pytest.raises((YAMLError, OmegaConfBaseException, TypeError, OSError)) as raised:
         OmegaConf.to_container(OmegaConf.merge(OmegaConf.load(path), OmegaConf.from_cli([])))
     problems = OMEGACONF.read(parse("train.yaml", text, "yaml")).problems
     assert problems[0].exception.startswith(exception)
