@@ -19,6 +19,7 @@ FAMILIES = {
     "HFT": "Hugging Face trainer",
     "LLF": "LLaMA-Factory",
     "TRL": "TRL",
+    "AXL": "axolotl",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
     "HSE": "House rules",
