@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 NEWEST = "0.19.8"
+OLDEST = "0.14.4"
 RULE_MODULES = "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step no_effect"
 
 # Top-level keys that only DeepSpeed configs have.
@@ -92,6 +93,7 @@ class DeepSpeed(Framework):
     estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
+    oldest = OLDEST
     can_be_referenced = True
 
     def detect(self, document: Document) -> int:

@@ -114,6 +114,7 @@ class Trl(Framework):
     title = "TRL"
     package = PACKAGE
     newest = NEWEST
+    oldest = OLDEST
     base = "huggingface"
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
