@@ -72,6 +72,9 @@ def epochs_of(run: Steps) -> float | None:
 
 def batches_because(config: TrainerConfig) -> str:
     """How samples become the batches of one process."""
+    own = config.batches_because()
+    if own:
+        return own
     batch, rounded = config.batch, "cut off" if config.arguments["dataloader_drop_last"] else "rounded up"
     ways, samples, micro = batch.data_parallel.value, f"{config.facts.num_examples:,}", batch.micro_batch.value
     if not ways or ways == 1 or config.accelerator.get("split_batches"):

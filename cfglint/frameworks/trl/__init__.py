@@ -201,8 +201,8 @@ class Trl(Framework):
         return inputs(config, model)
 
     def account(self, config: TrlConfig) -> Summary:
-        """Length, learning rate, precision, and what the trainer fills in."""
-        from cfglint.frameworks.huggingface.summary import account
+        """The Trainer's lines, and what one generation comes to."""
+        from cfglint.frameworks.trl.summary import account
 
         return account(config)
 

@@ -81,6 +81,12 @@ class TrlConfig(TrainerConfig):
 
         return split_rule(self)
 
+    def batches_because(self) -> str:
+        """How prompts become the batches of one process."""
+        from cfglint.frameworks.trl.summary import batches_because
+
+        return batches_because(self)
+
     def loaded(self) -> tuple[int | None, Any]:
         """(samples of an epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         from cfglint.frameworks.trl.batch import loaded

@@ -178,7 +178,7 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
         return
     setting = of(config, "gradient_checkpointing_kwargs")
     head = "ValueError: `gradient_checkpointing_kwargs={'selective': True}`"
-    on = args["gradient_checkpointing"]
+    on = args.checkpointing
     if peft(config) and zero_stage(config) == 3 and on:
         text = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3"
         yield Finding(setting, "`selective` does not support ZeRO-3 with LoRA", related=(of(config, "use_peft"),), exception=text)
