@@ -21,10 +21,10 @@ def account(config: TrlConfig) -> Summary:
         told.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
     if generating(config):
         made = generation(config)
-        told.derive(BATCH, "completions per prompt", "num_generations", made.per_prompt, config.setting("num_generations").place)
-        told.derive(BATCH, "completions per generation", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
-        told.derive(BATCH, "prompts per generation", "prompts", prompts(config), "completions per generation / completions per prompt")
-        told.derive(BATCH, "micro batches per generation", GENERATION_STEPS, made.steps, f"{GENERATION_STEPS}, by default the accumulation")
+        told.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
+        told.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
+        told.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
+        told.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
     told.assumed.append(f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER)
     return told
 
