@@ -41,7 +41,7 @@ def batches_because(config: TrlConfig) -> str:
         return ""
     made = generation(config)
     passes = f" x {made.passes} passes" if made.passes != 1 else ""
-    return f"{config.facts.num_examples:,} prompts / {prompts(config)} per generation, cut off, x {made.steps} micro batches{passes}"
+    return f"{config.facts.num_examples:,} prompts / {prompts(config)} per generation, rounded down, x {made.steps} micro batches{passes}"
 
 
 FEW = 3
