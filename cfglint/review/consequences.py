@@ -63,6 +63,7 @@ UNTOLD = {  # what the absence of a line stands for
 }
 ABOUT = 0.01  # from here on a number is no longer about twice another
 HUGE = 1e300  # numbers from here on are not divided by each other
+GIB = 1 << 30
 NOTEWORTHY = 0.02  # relative change from which a number that is rounded on its way counts as changed
 
 
@@ -166,7 +167,26 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), and with it the memory for activations"
         told.append(Consequence("micro_batch", text, before, after))
     told += changed("seq_length", "sequence length", old.number("seq_length"), new.number("seq_length"))
-    return told + changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
+    told += changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
+    return [*told, *memory(old, new)]
+
+
+def memory(old: Side, new: Side) -> list[Consequence]:
+    """The memory that it needs on each GPU, where a model or a card is named."""
+    facts = new.run.facts
+    if facts.model is None and facts.gpu_memory is None:
+        return []
+    from cfglint.frameworks.memory import memory_of, rounded
+
+    before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
+    if before is None or after is None or not (before.inputs.micro_known and after.inputs.micro_known):
+        return []
+    sizes = before.estimate.total, after.estimate.total
+    if before.verdict == after.verdict and isclose(*sizes, rel_tol=NOTEWORTHY):
+        return []
+    card = f" of {after.available:g}: {(after.verdict or '').replace('-', ' ')}" if after.available is not None else ""
+    text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB per GPU{card}"
+    return [Consequence("memory", text, *(round(size / GIB, 3) for size in sizes))]
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:
