@@ -122,7 +122,8 @@ class LaunchReader:
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1
-        trainer = command.consumer in ("huggingface", "trl")
+        own_parser = command.consumer == "deepspeed" and "deepspeed_config" in command.words
+        trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
