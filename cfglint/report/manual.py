@@ -20,6 +20,7 @@ FAMILIES = {
     "TRL": "TRL",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
+    "LCH": "Launch lines",
     "HSE": "House rules",
     "SUP": "Comments that silence a finding",
     "INT": "cfglint itself",

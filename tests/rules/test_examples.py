@@ -24,6 +24,7 @@ NAMES = {
     "accelerate": "accelerate.yaml",
     "llamafactory": "train.yaml",
     "trl": "train.yaml",
+    "launch": "train.sh",
 }
 RULES = every_rule()
 
