@@ -381,6 +381,7 @@ class Framework:
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
     estimates_memory = False  # whether `memory` tells what a run of this kind does with its memory
+    no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch.config import LaunchConfig
 
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
-NAMED = {"named": 1}  # the other files of an example are found by the script
+NAMED: dict[str, object] = {"named": 1}  # the other files of an example are found by the script
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
