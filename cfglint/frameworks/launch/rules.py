@@ -52,6 +52,8 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
     own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script goes on.
 
+    Fix: end every line but the last with a backslash and nothing behind it; put comments in front of the command.
+
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
     return problems(config, "LCH001")
@@ -59,7 +61,7 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule(
     "LCH002",
-    "missing-config-file",
+    "missing-launch-file",
     ERROR,
     kinds=(KIND,),
     fails_at="load",
@@ -82,6 +84,10 @@ def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     writes, or that an earlier command mentions, is not reported. A hostfile that is missing is no error: the deepspeed launcher
     then uses the local machine alone.
 
+    Run-time error: FileNotFoundError: [Errno 2] No such file or directory
+
+    Fix: correct the path, or start the script from the folder that it expects.
+
     Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), transformers 5.23.0 integrations/deepspeed.py
     (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
@@ -100,6 +106,8 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     """`num_processes` is not a multiple of `num_machines`.
 
     `num_processes` is the total; each machine starts the quotient, and the remainder is dropped silently.
+
+    Fix: make `num_processes` a multiple of `num_machines`.
 
     Source: accelerate 1.15.0 utils/launch.py:216.
     """
@@ -122,6 +130,10 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher makes an `--include` of it, so that `--num_nodes 1` is
     refused, too.
 
+    Run-time error: ValueError: Cannot specify num_nodes/gpus with include/exclude
+
+    Fix: choose the GPUs in one way only.
+
     Source: deepspeed 0.19.8 launcher/runner.py:440-500.
     """
     return problems(config, "LCH005")
@@ -142,6 +154,8 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
     not look at it: more processes than visible devices start, and those without a device fail.
 
+    Fix: choose the devices with `--include localhost:2,3`, or leave the variable out.
+
     Source: deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH006")
@@ -149,7 +163,7 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule(
     "LCH007",
-    "single-process-launch",
+    "single-process-config",
     WARNING,
     kinds=(KIND,),
     bad={
@@ -166,6 +180,8 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     """`distributed_type: "NO"` starts one process, whatever `--num_processes` says.
 
     Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` switch the file's type off.
+
+    Fix: pass `--multi_gpu`, or change `distributed_type` in the file.
 
     Source: accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher).
     """
@@ -194,6 +210,10 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     A config file without `num_processes` needs `--num_processes` on the line; `--multi_gpu` needs at least two processes; more
     than one machine needs `--machine_rank` where no file gives it.
 
+    Run-time error: ValueError: You need to manually pass in `--num_processes` using this config yaml.
+
+    Fix: pass `--num_processes`, or set `num_processes` in the file.
+
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env).
     """
     return problems(config, "LCH008")
@@ -213,6 +233,8 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
 
     Without `--use_deepspeed` or a config file of type DEEPSPEED the launch is plain multi-GPU, and the file is never read.
 
+    Fix: add `--use_deepspeed`, or leave the file out.
+
     Source: accelerate 1.15.0 commands/launch.py (launch_command).
     """
     return problems(config, "LCH009")
@@ -231,6 +253,8 @@ def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
     """An option of the launcher stands behind the program, which gets it instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
+
+    Fix: move the option in front of the program.
 
     Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
     """
@@ -255,6 +279,8 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
 
     That is a warning of the launcher's: it goes on with the local machine and all its GPUs.
 
+    Fix: correct the path, or leave `--hostfile` out.
+
     Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
     return problems(config, "LCH011")
@@ -276,6 +302,10 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     argparse does not take a word that begins with a dash for a value: `expected one argument`, exit status 2. That holds for
     the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
     need `True` behind them, unlike other booleans.
+
+    Run-time error: error: argument --tf32: expected one argument
+
+    Fix: write the value behind the option.
 
     Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
@@ -303,6 +333,8 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
 
     ZeRO stage and offloading of the accelerate config have no effect then.
 
+    Fix: name the DeepSpeed file in one place.
+
     Source: transformers 5.23.0 training_args.py (__post_init__), recorded with accelerate 1.15.0.
     """
     return problems(config, "LCH014")
@@ -320,6 +352,8 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     """The Slurm header asks for fewer GPUs or nodes than the launch line starts processes for.
 
     A header that asks for more than the line uses is not reported: the job may use the rest for something else.
+
+    Fix: ask for as many GPUs as the line starts processes.
 
     Source: sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count.
     """
