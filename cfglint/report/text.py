@@ -22,6 +22,18 @@ MOMENTS = {
     "init": "during initialization",
     "first-step": "at the first step",
 }
+<<<<<<< HEAD
+=======
+PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
+TITLES = {
+    "deepspeed": "DeepSpeed",
+    "huggingface": "transformers",
+    "neox": "GPT-NeoX",
+    "accelerate": "accelerate",
+    "trl": "TRL",
+    "llamafactory": "LLaMA-Factory",
+}
+>>>>>>> main
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
