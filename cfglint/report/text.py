@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.frameworks import framework
+from cfglint.frameworks import framework, kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,18 +22,6 @@ MOMENTS = {
     "init": "during initialization",
     "first-step": "at the first step",
 }
-<<<<<<< HEAD
-=======
-PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
-TITLES = {
-    "deepspeed": "DeepSpeed",
-    "huggingface": "transformers",
-    "neox": "GPT-NeoX",
-    "accelerate": "accelerate",
-    "trl": "TRL",
-    "llamafactory": "LLaMA-Factory",
-}
->>>>>>> main
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
@@ -93,8 +81,11 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 def titled(kind: str, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8`."""
-    described = framework(kind)
-    return shown(f"{described.title} {outcome.target.get(described.package, '')}".strip())
+    if kind not in kinds():  # a launch line: its framework is that of another file
+        return kind
+    title, package = framework(kind).title, framework(kind).package
+    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # transformers, not its Trainer
+    return shown(f"{name} {outcome.target.get(package, '')}".strip())
 
 
 def excerpt(place: Place, style: str, width: int | None = None) -> Segments:

@@ -7,6 +7,7 @@ import pytest
 from cfglint.findings.diagnostic import Diagnostic, Outcome, Place
 from cfglint.report import text
 
+MESSAGE = "`save_steps` is 500 " * 6
 EXCEPTION = "ValueError: " + "--load_best_model_at_end requires the saving steps to be a round multiple " * 3
 
 
