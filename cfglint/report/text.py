@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.frameworks import framework, kinds
+from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,13 +76,12 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
-    return " with ".join(titled(each, outcome) for each in dict.fromkeys((outcome.kinds[0], kind)))
+    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package] or [kind]  # a launch line is none
+    return " with ".join(titled(each, outcome) for each in kinds)
 
 
 def titled(kind: str, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8`."""
-    if kind not in kinds():  # a launch line: its framework is that of another file
-        return kind
     title, package = framework(kind).title, framework(kind).package
     name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # transformers, not its Trainer
     return shown(f"{name} {outcome.target.get(package, '')}".strip())
