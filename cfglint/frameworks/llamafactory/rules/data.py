@@ -173,6 +173,11 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     name = config.own("template")
     if name is None or (isinstance(name, str) and name in TEMPLATES):
         return
+    from cfglint.frameworks.llamafactory.checkout import checkout_of
+
+    checkout = checkout_of(config.documents[0].path)
+    if checkout is not None and name in checkout.templates:
+        return
     near = nearest_template(name) if isinstance(name, str) else None
     message = f"template `{name}` does not exist" + (f"; did you mean `{near}`?" if near else "")
     from cfglint.findings.fix_builders import replace

@@ -83,7 +83,7 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.own("badam_mode") == "ratio":
         text = "ValueError: Radio-based BAdam does not yet support distributed training, use layer-wise BAdam."
         yield conflict(config, "badam_mode", message="`badam_mode` ratio is incompatible with several processes", exception=text)
-    elif not config.zero3:
+    elif config.zero3 is False:
         text = "ValueError: Layer-wise BAdam only supports DeepSpeed ZeRO-3 training."
         message = "`use_badam` requires ZeRO stage 3 when there are several processes"
         yield conflict(config, "use_badam", message=message, exception=text, needs=("deepspeed",))
