@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
@@ -47,7 +47,12 @@ FORK = 3  # unknown keys from which an undeclared file is taken to be written fo
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "lora_ranks: 16\n",
+    bad=(
+        BASE + "lora_ranks: 16\n",
+        BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
+        BASE + "tensor_model_parallel_size: 2\npipeline_model_parallel_size: 2\n",
+        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"whole": False, "declared": False}),
+    ),
     good=BASE + "lora_rank: 16\n",
     fixed=BASE + "lora_rank: 16\n",
     example={**KIND, "at": "/lora_ranks"},

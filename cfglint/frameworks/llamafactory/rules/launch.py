@@ -57,7 +57,7 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=FULL + "use_badam: true\n",
+    bad=(FULL + "use_badam: true\n", FULL + "use_badam: true\nbadam_mode: ratio\n", FULL + "use_galore: true\ngalore_layerwise: true\n"),
     good=FULL + "use_muon: true\n",
     example={**KIND, "gpus": 8, "at": "/use_badam"},
 )
@@ -147,7 +147,7 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "infer_backend: vllm\n",
+    bad=(BASE + "infer_backend: vllm\n", BASE + "quantization_bit: 4\nquantization_device_map: auto\n"),
     good=BASE + "infer_backend: huggingface\n",
     example={**KIND, "at": "/infer_backend"},
 )
