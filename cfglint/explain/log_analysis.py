@@ -192,8 +192,8 @@ def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, s
     samples, micro, ways = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
     rounded = "cut off" if setting.startswith("dataloader_drop_last") else "rounded up"
     if ways == 1 or setting.startswith("split"):
-        return "batches an epoch", f"{batches:,}", f"{samples:,} / {micro:,}, {rounded}"
-    return "batches an epoch", f"{batches:,}", f"of each of {ways:,} processes: {samples:,} / {micro:,} / {ways:,}, {rounded}"
+        return "batches per epoch", f"{batches:,}", f"{samples:,} / {micro:,}, {rounded}"
+    return "batches per epoch", f"{batches:,}", f"of each of {ways:,} processes: {samples:,} / {micro:,} / {ways:,}, {rounded}"
 
 
 def tell_epochs(found: Explanation, batches: int, setting: str) -> None:
@@ -204,7 +204,7 @@ def tell_epochs(found: Explanation, batches: int, setting: str) -> None:
     if found.steps_per_epoch:
         rounding = " cut off" if found.steps_per_epoch * accumulation < batches else " rounded up" if batches % accumulation else ""
         how = f"{batches:,} / accumulation {accumulation:,}" + (f" = {batches / accumulation:,.3f},{rounding}" if rounding else "")
-        found.details.append(("steps an epoch", f"{found.steps_per_epoch:,}", how))
+        found.details.append(("steps per epoch", f"{found.steps_per_epoch:,}", how))
     if accumulation > 1:
         found.details.append(("accumulation", "applied", f"without it the run would take {batches * epochs:,} steps"))
     if found.consistent_with == [steps.FLOOR_RELEASES] and batches % accumulation:
@@ -272,7 +272,7 @@ def arguments_note(found: Explanation) -> str:
         agrees = "agrees" if expected == found.data_parallel else f"would be {expected:,}"
         notes.append(f"the log says {count(gpus, 'GPU')}{shared}: {agrees} with the data-parallel size {found.data_parallel:,}")
     if banner["seq_length"] and banner["global_batch"]:
-        notes.append(f"{banner['seq_length'] * banner['global_batch']:,} tokens a step")
+        notes.append(f"{banner['seq_length'] * banner['global_batch']:,} tokens per step")
     return "; ".join([*([found.note] if found.note else []), *notes]) or "only the batch is printed"
 
 
@@ -283,7 +283,7 @@ COMPARED = (
     ("micro batch", "micro_batch"),
     ("accumulation", "accumulation"),
     ("global batch", "global_batch"),
-    ("steps an epoch", "steps_per_epoch"),
+    ("steps per epoch", "steps_per_epoch"),
     ("total steps", "total_steps"),
 )
 

@@ -90,11 +90,11 @@ class RunSummary:
         else:
             self._derive(BATCH, "global batch", "global_batch", integer(batch.global_batch.value), because, needs=self._gpus)
         if batch.consumed_batch is not None and batch.consumed_batch != integer(batch.global_batch.value):
-            self._derive(BATCH, "samples a step", "consumed_batch", batch.consumed_batch, "what one step really consumes")
+            self._derive(BATCH, "samples per step", "consumed_batch", batch.consumed_batch, "what one step really consumes")
         length, tokens = self.resolved["seq_length"], self.resolved["tokens_per_step"]
         if length is not None:
-            self._derive(BATCH, "tokens a sample", "seq_length", length, "seq_length")
-            self._derive(BATCH, "tokens a step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
+            self._derive(BATCH, "tokens per sample", "seq_length", length, "seq_length")
+            self._derive(BATCH, "tokens per step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
 
     def _derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
         self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
@@ -118,7 +118,7 @@ class RunSummary:
 
 def readable(run: CheckedRun) -> bool:
     """Whether the framework gets as far as the values of its files."""
-    return bool(run.configs) and not run.configs[0].load_problems
+    return bool(run.configs) and not run.configs[0].fatal_problems
 
 
 def division(batch: Batch) -> str:

@@ -119,7 +119,7 @@ def test_neox_arguments_are_held_against_their_own_layout():
         banner(None, None, 4, 8, 128, 143000, framework="neox", gpus=16, tensor_parallel=2, pipeline_parallel=2, seq_length=2048)
     )
     assert found.data_parallel == 4
-    assert found.note == "the log says 16 GPUs / tensor 2 / pipeline 2: agrees with the data-parallel size 4; 262,144 tokens a step"
+    assert found.note == "the log says 16 GPUs / tensor 2 / pipeline 2: agrees with the data-parallel size 4; 262,144 tokens per step"
     assert log_analysis.hint(found) == {"gpus": 16}
 
 

@@ -60,8 +60,8 @@ def test_defaults_name_the_release(account):
 )
 def test_the_length_says_how_it_comes_about(account, version, an_epoch, total, how):
     told = account(trainer=TRAINER, facts=LaunchFacts(gpus=2, num_examples=2510, target={"transformers": version}))
-    assert line(told, "batches an epoch") == (314, "of each of 2 processes: 2,510 / 4 / 2, rounded up")
-    assert line(told, "steps an epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
+    assert line(told, "batches per epoch") == (314, "of each of 2 processes: 2,510 / 4 / 2, rounded up")
+    assert line(told, "steps per epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
     assert line(told, "total steps") == (total, f"2 epochs x {an_epoch}")
 
 
@@ -119,8 +119,8 @@ def test_layout_of_neox(account):
     told = account("neox", neox=text, facts=LaunchFacts(gpus=8, num_examples=1000))
     assert line(told, "data parallel") == (2, "8 GPUs / tensor parallel 2 / pipeline 2")
     assert line(told, "pipeline") == (2, "neox.yml:1")
-    assert line(told, "tokens a step") == (16384, "global batch x 2,048")
-    assert line(told, "steps an epoch") == (125, "1,000 samples / global batch = 125.00, cut off")
+    assert line(told, "tokens per step") == (16384, "global batch x 2,048")
+    assert line(told, "steps per epoch") == (125, "1,000 samples / global batch = 125.00, cut off")
 
 
 def test_gpus_of_a_launch_file(account):

@@ -47,8 +47,8 @@ def length(config: TrainerConfig, told: Summary, run: Steps) -> None:
     else:
         told.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
-        told.derive(LENGTH, "batches an epoch", "batches_per_epoch", run.batches, batches_because(config))
-    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs=needs(config))
+        told.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
+    told.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs=needs(config))
     because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {run.updates}"
     told.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
     told.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))

@@ -67,9 +67,9 @@ def epoch(config: NeoXConfig, told: Summary, samples: int) -> None:
     size, tokens = config.batch.global_batch.value, config.argument("seq_length")
     exact = f" = {samples / size:,.2f}" if whole(size) and size > 0 else ""
     because = f"{samples:,} samples / global batch{exact}, cut off"
-    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+    told.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
     if whole(tokens):
-        told.derive(LENGTH, "tokens an epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
+        told.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
 
 
 def needs(config: NeoXConfig) -> str:
