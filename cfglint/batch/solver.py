@@ -19,7 +19,7 @@ from cfglint.batch.equation import data_parallel, divisors, product, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     Pair = tuple[int, int]
@@ -32,6 +32,21 @@ SCHEDULE_INFEASIBLE = "schedule_infeasible"
 
 UNDERFILLED = "pipeline_underfilled"
 SHRUNK = "micro_shrunk"
+
+
+class SplitRule:
+    """What a trainer demands of a micro batch and an accumulation beyond their product.
+
+    `accepts(micro batch, accumulation, processes)` tells whether it takes a pair. Among `period` consecutive numbers of
+    samples per replica there is one with an accepted pair, if there is one at all. `reason` says what is demanded.
+    """
+
+    __slots__ = ("accepts", "period", "reason")
+
+    def __init__(self, accepts: Callable[[int, int, int], bool], period: int, reason: str) -> None:
+        self.accepts = accepts
+        self.period = period
+        self.reason = reason
 
 
 class Problem:
@@ -57,6 +72,7 @@ class Problem:
         "pipeline_micro_batch",
         "pipeline_parallel",
         "power_of_two",
+        "rule",
         "sequence_parallel",
         "tensor_parallel",
         "virtual_stages",
@@ -79,6 +95,7 @@ class Problem:
         pipeline_micro_batch: int | None = None,
         power_of_two: bool = False,
         gpus_per_node: int = 8,
+        rule: SplitRule | None = None,
     ) -> None:
         self.gpus = gpus
         self.global_batch = global_batch
@@ -94,6 +111,7 @@ class Problem:
         self.pipeline_micro_batch = pipeline_micro_batch
         self.power_of_two = power_of_two
         self.gpus_per_node = gpus_per_node
+        self.rule = rule
         if gpus < 1 or global_batch < 1 or min(self.sizes) < 1:
             raise ValueError("GPUs, parallel sizes and the global batch must be at least 1")
         if self.cap < 1:
@@ -252,7 +270,8 @@ def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
     """Every GPU count up to `limit` on which the target can be reached with this layout, ascending."""
     target, replica = problem.global_batch, problem.replica
     fitting = (replicas for replicas in divisors(target) if replicas * replica <= limit)
-    return [replicas * replica for replicas in fitting if _reachable(problem, target // replicas)]
+    counts = [(replicas * replica, target // replicas) for replicas in fitting]
+    return [gpus for gpus, share in counts if _reachable(problem.but(gpus=gpus), share)]
 
 
 def allowed(problem: Problem, pair: Pair) -> bool:
@@ -263,6 +282,8 @@ def allowed(problem: Problem, pair: Pair) -> bool:
     """
     micro_batch, accumulation = pair
     stages = problem.pipeline_parallel
+    if problem.rule is not None and not problem.rule.accepts(micro_batch, accumulation, problem.gpus):
+        return False
     if problem.interleaved:
         left = accumulation % problem.group
         return stages <= problem.group <= accumulation and (left == 0 or left >= stages)
@@ -299,7 +320,7 @@ def _pairs(problem: Problem, share: int) -> list[Pair]:
 
 def _reachable(problem: Problem, share: int) -> bool:
     """Whether `share` samples a replica can be split; without a schedule's rules micro batch 1 always does."""
-    free = not problem.interleaved and problem.pipeline_micro_batch is None
+    free = not problem.interleaved and problem.pipeline_micro_batch is None and problem.rule is None
     return free or bool(_pairs(problem, share))
 
 
@@ -390,6 +411,8 @@ def _nearest(problem: Problem, step: int, micro_batch: int | None = None) -> Spl
     unit = replicas * (micro_batch or 1)
     first = problem.global_batch // unit + 1 if step > 0 else (problem.global_batch - 1) // unit
     period = problem.group if problem.interleaved else problem.pipeline_micro_batch or 1
+    if problem.rule is not None:
+        period *= problem.rule.period
     for count in range(first, first + step * period, step):
         if count < 1:
             return None
@@ -421,6 +444,8 @@ def _why_unreachable(problem: Problem, status: str) -> str:
     if status == BATCH_INFEASIBLE:
         return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
     share = problem.global_batch // (problem.data_parallel or 1)
+    if problem.rule is not None:
+        return f"no micro batch up to {problem.cap} and accumulation that make {share}: {problem.rule.reason}"
     if problem.interleaved:
         return (
             f"no micro batch up to {problem.cap} leaves an accumulation of {share} that an interleaved pipeline"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
+    from cfglint.frameworks.memory import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.pinned_versions import Found
@@ -54,6 +55,9 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
     parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, in one text")
+    parser.add_argument("--model", metavar="PATH|NAME", help="the model's shape: a Hugging Face config.json, its folder, or a known model")
+    parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in GiB (79.2), or a card: 80GB, H100")
+    parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens of a row, where the files do not say it")
     parser.add_argument("--trainer", choices=TRAINERS, help="the TRL trainer that the script builds; else the keys tell")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
@@ -90,6 +94,25 @@ def positive(text: str) -> int:
     if not 0 < number <= LARGEST:
         raise ValueError(text)
     return number
+
+
+def gpu_memory(text: str) -> float:
+    """Number of GiB, or card such as 80GB or H100."""
+    from cfglint.batch.memory.cards import offered
+
+    return offered(text)
+
+
+def model_of(text: str | None) -> Model | None:
+    """The model that a flag or a declared run names; UsageError when its shape cannot be told."""
+    if text is None:
+        return None
+    from cfglint.frameworks.memory import UnknownModel, named_model
+
+    try:
+        return named_model(text)
+    except UnknownModel as error:
+        raise UsageError(f"--model {error}") from error
 
 
 def above_zero(text: str) -> float:
@@ -185,6 +208,9 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         overrides=overrides(arguments.set, arguments.args),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
+        model=model_of(getattr(arguments, "model", None)),
+        gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
+        seq_length=getattr(arguments, "seq_length", None),
     )
 
 
@@ -204,6 +230,8 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
         raise UsageError(f"{project.path}, the run of {run.files[0]}: {error}") from error
     facts.overrides = (*own, *facts.overrides)
     facts.promises = run.promises
+    facts.model = facts.model or model_of(run.model)
+    facts.gpu_memory = getattr(arguments, "gpu_memory", None) or run.gpu_memory or project.gpu_memory
     return facts
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.frameworks.base import Batch
+    from cfglint.frameworks.memory import RunMemory
     from cfglint.run.checked import CheckedRun
 
 LAYOUT = (
@@ -48,8 +49,20 @@ class RunSummary:
             self.marks.update(each.marks)
         for each in told:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
+        self.memory: RunMemory | None = None
+        self.memory_flags: list[str] = []
+        if told:
+            self._tell_memory()
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
+
+    def _tell_memory(self) -> None:
+        """The memory of the run where the model's shape is known, and the flags that would tell more."""
+        from cfglint.frameworks.memory import memory_of, missing_for
+
+        config = self.run.configs[0]
+        self.memory = memory_of(config)
+        self.memory_flags = missing_for(config)
 
     def _take(self, item: Item) -> None:
         """Add a line, unless the run has it from a config before."""
@@ -156,6 +169,7 @@ def table(account: RunSummary) -> dict[str, Any]:
         **account.run.outcome().entry(),
         "settings": [entry(item) for item in account.items],
         "assumed": account.assumed,
+        "memory": account.memory.entry() if account.memory is not None else None,
     }
 
 

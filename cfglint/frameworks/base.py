@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
@@ -35,20 +37,24 @@ class LaunchFacts:
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository. `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas. `trainer` is the TRL trainer
-    that the script builds, None where nobody said it.
+    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
+    the TRL trainer that the script builds, None where nobody said it.
     """
 
     __slots__ = (
         "declared",
         "folder",
         "from_gpus",
+        "gpu_memory",
         "gpus",
         "gpus_source",
         "house",
+        "model",
         "num_examples",
         "overrides",
         "promises",
+        "seq_length",
         "strict_keys",
         "target",
         "target_from",
@@ -71,6 +77,9 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        model: Model | None = None,
+        gpu_memory: float | None = None,
+        seq_length: int | None = None,
         trainer: str | None = None,
     ) -> None:
         self.gpus = gpus
@@ -86,6 +95,9 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.model = model
+        self.gpu_memory = gpu_memory
+        self.seq_length = seq_length
         self.trainer = trainer
 
     def version(self, package: str, newest: str) -> Version:
@@ -274,6 +286,10 @@ class Config:
         """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
         return self.framework.account(self)
 
+    def split_rule(self) -> SplitRule | None:
+        """What this framework demands of a micro batch and an accumulation beyond their product; None for nothing."""
+        return None
+
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
         return []
@@ -347,6 +363,7 @@ class Framework:
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
+    estimates_memory = False  # whether `memory` tells what a run of this kind does with its memory
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:
@@ -388,6 +405,14 @@ class Framework:
     def numbers(self, config: Any) -> dict[str, int | None]:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
+
+    def model(self, config: Any) -> Model | None:
+        """The shape of the model that a config of this kind trains, as far as its files tell."""
+        return None
+
+    def memory(self, config: Any, model: Model) -> Inputs | None:
+        """What a config of this kind does with its memory; None where that is not modelled."""
+        return None
 
     def account(self, config: Any) -> Summary:
         """A config of this kind for people; see `Config.account`."""

@@ -24,8 +24,24 @@ MOST_GLOBS = 1000
 MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
 LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
 PROMISES = ("global-batch", "total-steps", "tokens-per-step")
-RUN_KEYS = frozenset((*PROMISES, "files", "kind", "gpus", "num-examples", "strict-keys", "target", "trainer", "args", "set", "name"))
-KEYS = frozenset(("gpus", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
+RUN_KEYS = frozenset(
+    (
+        *PROMISES,
+        "files",
+        "kind",
+        "gpus",
+        "gpu-memory",
+        "model",
+        "num-examples",
+        "strict-keys",
+        "target",
+        "trainer",
+        "args",
+        "set",
+        "name",
+    )
+)
+KEYS = frozenset(("gpus", "gpu-memory", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
 
 
 class ConfigurationError(CfglintError):
@@ -35,7 +51,20 @@ class ConfigurationError(CfglintError):
 class DeclaredRun:
     """One `[[run]]`: its files, paths as given on the command line's side, and the facts of its launch."""
 
-    __slots__ = ("arguments", "files", "gpus", "kind", "num_examples", "overrides", "promises", "strict_keys", "target", "trainer")
+    __slots__ = (
+        "arguments",
+        "files",
+        "gpu_memory",
+        "gpus",
+        "kind",
+        "model",
+        "num_examples",
+        "overrides",
+        "promises",
+        "strict_keys",
+        "target",
+        "trainer",
+    )
 
     def __init__(self, table: dict[str, Any], folder: str, where: str) -> None:
         unknown = sorted(set(table) - RUN_KEYS)
@@ -47,6 +76,10 @@ class DeclaredRun:
         self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
         self.kind = one_of(kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)
+        self.gpu_memory = gpu_memory(table, where)
+        named: str | None = expect(table, "model", str, where)
+        beside = os.path.normpath(os.path.join(folder, named)) if named else ""
+        self.model = beside if beside and os.path.exists(beside) else named
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
@@ -70,6 +103,7 @@ class Configuration:
         if unknown:
             raise ConfigurationError(f"{where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(KEYS))}")
         self.gpus: int | None = expect(table, "gpus", int, where)
+        self.gpu_memory = gpu_memory(table, where)
         self.target = versions(table, where)
         self.select = strings(table, "select", where)
         self.ignore = strings(table, "ignore", where) or []
@@ -101,6 +135,21 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
     if isinstance(value, int) and value > LARGEST:
         raise ConfigurationError(f"{where}: `{key}` is more than {LARGEST:,}")
     return value
+
+
+def gpu_memory(table: dict[str, Any], where: str) -> float | None:
+    """What a GPU offers in GiB: `gpu-memory` is a number or the name of a card."""
+    value = table.get("gpu-memory")
+    if value is None:
+        return None
+    from cfglint.batch.memory.cards import CARDS, offered
+
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        try:
+            return offered(str(value))
+        except ValueError:
+            pass
+    raise ConfigurationError(f"{where}: `gpu-memory` has to be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
 
 
 def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) -> str | None:

@@ -68,6 +68,10 @@ def lines(account: RunSummary) -> list[str]:
     if needs:
         labels = ", ".join(item.label for item in account.unknown)
         told += ["", *paragraph("Not known: ", f"{labels}. Tell with {' and '.join(needs)}.")]
+    if account.memory is not None:
+        told += ["", *paragraph("GPU memory: ", f"{account.memory.line}.")]
+    if account.memory_flags:
+        told += ["", *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
     if account.assumed:
         told += ["", *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
     return told

@@ -245,6 +245,7 @@ def problem_of(
         max_micro_batch=bound,
         tensor_parallel=after.gpus_per_replica // sizes.pipeline_parallel,
         pipeline_parallel=sizes.pipeline_parallel,
+        rule=run.configs[0].split_rule(),
     )
 
 

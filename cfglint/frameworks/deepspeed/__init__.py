@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node
     from cfglint.source.loaders import Loader
@@ -88,6 +89,7 @@ class DeepSpeed(Framework):
 
     kind = "deepspeed"
     title = "DeepSpeed"
+    estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
     can_be_referenced = True
@@ -125,6 +127,12 @@ class DeepSpeed(Framework):
         from cfglint.frameworks.deepspeed.batch import resolve
 
         return resolve(config)
+
+    def memory(self, config: DeepSpeedConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.deepspeed.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: DeepSpeedConfig) -> Summary:
         """Optimizer, schedule, precision and ZeRO."""

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -128,6 +129,7 @@ class Trainer(Framework):
 
     kind = KIND
     title = "Hugging Face trainer"
+    estimates_memory = True
     package = PACKAGE
     newest = NEWEST
 
@@ -172,6 +174,18 @@ class Trainer(Framework):
         from cfglint.frameworks.huggingface.batch import steps
 
         return steps(config).numbers()
+
+    def model(self, config: TrainerConfig) -> Model | None:
+        """The model in the folder that the file names."""
+        from cfglint.frameworks.huggingface.memory import model
+
+        return model(config)
+
+    def memory(self, config: TrainerConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.huggingface.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: TrainerConfig) -> Summary:
         """Length, learning rate, precision, and what the trainer fills in."""

@@ -7,6 +7,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.source.document import Document, Path
@@ -112,6 +113,7 @@ class Trl(Framework):
     package = PACKAGE
     newest = NEWEST
     base = "huggingface"
+    estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
 
     def detect(self, document: Document) -> int:
@@ -121,12 +123,10 @@ class Trl(Framework):
 
         names = top_keys(document)
         own, shared = len(names & OWN), len(names & SHARED)
-        if not own and shared < ENOUGH:
+        if document.syntax != "yaml" or (not own and shared < ENOUGH):
             return NO_MATCH
         clarity = TRAINER.detect(document)
-        if clarity == CERTAIN or own < ENOUGH:
-            return clarity
-        return CERTAIN if clarity == MAYBE else NO_MATCH
+        return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""
@@ -172,6 +172,18 @@ class Trl(Framework):
         from cfglint.frameworks.trl.batch import numbers
 
         return numbers(config)
+
+    def model(self, config: TrlConfig) -> Model | None:
+        """The model in the folder that the file names."""
+        from cfglint.frameworks.huggingface.memory import model
+
+        return model(config)
+
+    def memory(self, config: TrlConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.trl.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: TrlConfig) -> Summary:
         """Length, learning rate, precision, and what the trainer fills in."""

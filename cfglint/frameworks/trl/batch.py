@@ -15,11 +15,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.trl.config import TrlConfig
 
 GENERATING = ("grpo", "rloo")
 GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
+WITHOUT_KL = "apo_zero_unpaired"  # KTO's loss that compares no two samples
+SMALLEST_FOR_KL = 2
+MOST_GENERATIONS = 10_000  # of a prompt, up to which a batch is looked for
 
 
 def generating(config: TrlConfig) -> bool:
@@ -84,3 +88,37 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
 def number(value: Any) -> int | None:
     """A value as an integer; None where it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def split_rule(config: TrlConfig) -> SplitRule | None:
+    """What the trainer demands of a micro batch and an accumulation; None for nothing beyond their product."""
+    from cfglint.batch.solver import SplitRule
+
+    args = config.arguments
+    if config.only("kto") and args["loss_type"] != WITHOUT_KL:
+        return SplitRule(
+            lambda micro, accumulation, processes: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2"
+        )
+    per_prompt = number(args["num_generations"])
+    if not generating(config) or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
+        return None
+    evaluation = evaluation_group(config)
+    size, steps_ = (number(args[GENERATION]), number(args[GENERATION_STEPS])) if config.modern else (None, None)
+
+    def accepts(micro: int, accumulation: int, processes: int) -> bool:
+        one = micro * processes
+        made = size if size is not None else one * (steps_ or accumulation)
+        whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
+        return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
+
+    return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
+
+
+def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
+    """(evaluation samples of a process, completions for a prompt) where evaluations have to hold whole groups."""
+    args = config.arguments
+    size, own = number(args["per_device_eval_batch_size"]), number(args["num_generations_eval"]) if config.modern else None
+    per_prompt = own or number(args["num_generations"])
+    if args.eval_strategy not in ("steps", "epoch") or size is None or not per_prompt:
+        return None
+    return size, per_prompt

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.source.document import Document
 
@@ -73,6 +74,12 @@ class TrlConfig(TrainerConfig):
     def packs(self) -> bool:
         """Whether samples are packed into blocks, whose number depends on the data."""
         return bool(self.arguments["packing"])
+
+    def split_rule(self) -> SplitRule | None:
+        """Whole groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
+        from cfglint.frameworks.trl.batch import split_rule
+
+        return split_rule(self)
 
     def loaded(self) -> tuple[int | None, Any]:
         """(samples of an epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""

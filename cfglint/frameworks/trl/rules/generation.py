@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generating, generation, number
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, evaluation_group, generating, generation, number
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -222,19 +222,16 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620.
     """
-    args, world = config.arguments, config.world_size
-    size, own = number(args["per_device_eval_batch_size"]), number(args["num_generations_eval"]) if config.modern else None
-    per_prompt = own or number(args[GENERATIONS])
-    if not ready(config) or args.eval_strategy not in ("steps", "epoch") or size is None or not world or not per_prompt:
+    found, world = evaluation_group(config), config.world_size
+    if not ready(config) or found is None or not world or (found[0] * world) % found[1] == 0:
         return
-    if (size * world) % per_prompt == 0:
-        return
+    size, per_prompt = found
     text = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by the number of generations used for evaluation "
     text += f"({per_prompt})."
     if not config.modern:
         text = f"ValueError: The effective eval batch size ({world} x {size}) must be evenly divisible by the number of generations "
         text += f"per prompt ({per_prompt})."
-    key = "num_generations_eval" if own else GENERATIONS
+    key = "num_generations_eval" if config.modern and number(config.arguments["num_generations_eval"]) else GENERATIONS
     yield Finding(
         of(config, "per_device_eval_batch_size"),
         f"an evaluation batch is {size} x {world} GPUs = {size * world} completions, which is not a multiple of `{key}` ({per_prompt})",

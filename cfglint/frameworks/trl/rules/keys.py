@@ -6,7 +6,8 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
-from cfglint.frameworks.trl.fields import has
+from cfglint.frameworks.trl._tables import FIELDS as TABLES
+from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS
 
 TYPE_CHECKING = False
@@ -110,7 +111,10 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
     plain = key.replace("-", "_")
     if plain in config.arguments.fields.types and plain not in config.values:
         return plain
-    return next((name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values), None)
+    close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
+    if not config.facts.strict_keys:  # a script's own key may well resemble one of TRL's script
+        close = [name for name in close if not any(name in TABLES[config.modelled].get(each, {}) for each in BESIDE)]
+    return close[0] if close else None
 
 
 def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
@@ -152,12 +156,22 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not config.facts.strict_keys and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        owner = f"transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "TRL"
-        message = f"{owner} removed `{key}`" + (f": use {successor}" if successor else "")
+        owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "from TRL"
+        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + lost(key, value, config)
         if refuses(config):
             yield Finding(config.setting(key), message, exception=refusal(key, value), fix=fix, on_key=True)
         else:
-            yield Finding(config.setting(key), f"{message}; the key is ignored", severity=WARNING, fix=fix, on_key=True)
+            yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True)
+
+
+def lost(key: str, value: Any, config: TrlConfig) -> str:
+    """What the run does in place of a removed key, where that is easily overlooked."""
+    args = config.arguments
+    if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
+        return f" (samples are cut at {args['max_length']} tokens)"
+    if key == "warmup_ratio" and value and args.known("warmup_steps") and not args["warmup_steps"]:
+        return " (there is no warm-up)"
+    return ""
 
 
 def no_loss(key: str, value: Any) -> bool:

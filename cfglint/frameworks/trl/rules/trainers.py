@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.trl.batch import GENERATING, generating
+from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL, generating
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of, shown
 
 TYPE_CHECKING = False
@@ -27,7 +27,6 @@ OLD_DPO_LOSSES = (
 )
 GRPO_LOSSES = ("cispo", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sapo", "vespo")
 OLD_GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo")
-WITHOUT_KL = "apo_zero_unpaired"
 REENTRANT_CHOSEN = (5,)  # releases of transformers before which a trainer fills in use_reentrant itself
 
 

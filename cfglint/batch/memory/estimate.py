@@ -1,0 +1,148 @@
+"""The estimate: peak, band, class, verdict and the largest micro batch."""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
+from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO
+from cfglint.record import changed, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cfglint.batch.memory.settings import Settings
+    from cfglint.batch.memory.shape import Shape
+
+GIB = 1 << 30
+FITS, CLOSE, DOES_NOT_FIT = "fits", "close", "does-not-fit"
+CLASS_A, CLASS_B, CLASS_C = "A", "B", "C"
+BANDS = {CLASS_A: (0.90, 1.10), CLASS_B: (0.80, 1.25), CLASS_C: (0.60, 1.50)}
+FP32_STREAM_MARGIN = 1.10
+
+CONTEXT = 0.55  # GiB: CUDA context and libraries
+COMMUNICATION = 0.9  # GiB: NCCL, with more than one GPU
+CERTAIN_CONTEXT = 0.6  # the part of these that is there for sure
+FRAGMENTATION = 1.05  # reserved over allocated when memory is short
+USABLE = 0.99
+LARGEST = 1 << 16  # micro batches are not searched beyond
+
+
+@record
+class Estimate:
+    """What a rank needs in bytes: the moments, the peak among them, the band around it and how sure it is."""
+
+    moments: list[Moment]
+    peak: Moment
+    low: float
+    high: float
+    classification: str
+    overhead: float
+    parameters: int
+
+    @property
+    def total(self) -> float:
+        """Bytes at the peak."""
+        return self.peak.total
+
+
+def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
+    """The memory of one rank of a run. Where the files leave `others` possible, the band covers them too."""
+    found = single(shape, run)
+    for each in others:
+        other = single(shape, each)
+        found = changed(
+            found,
+            low=min(found.low, other.low),
+            high=max(found.high, other.high),
+            overhead=max(found.overhead, other.overhead),
+            classification=max(found.classification, other.classification),
+        )
+    return found
+
+
+def single(shape: Shape, run: Settings) -> Estimate:
+    """The memory of one rank with the given settings."""
+    moments = moments_of(shape, run)
+    classification, (low, high) = certainty(shape, run)
+    least = most = 0.0
+    if stream_undecided(run):
+        narrow, wide = (moments_of(shape, changed(run, residual=width)) for width in (2, 4))
+        least, most = peak_of(narrow).total, peak_of(wide).total
+        moments = [middle(*pair) for pair in zip(narrow, wide, strict=True)]
+    peak = peak_of(moments)
+    below = least * low if least else peak.total * low
+    above = max(peak.total * high, most * FP32_STREAM_MARGIN)
+    overhead = CONTEXT + (COMMUNICATION if run.ranks * run.tensor_parallel * run.pipeline_parallel > 1 else 0)
+    return Estimate(moments, peak, below, above, classification, overhead * GIB, shape.parameters)
+
+
+def moments_of(shape: Shape, run: Settings) -> list[Moment]:
+    """The moments of the ranks that can need most."""
+    return [moment for part, settings in stages(shape, run) for moment in TrainingStep(part, settings).moments()]
+
+
+def peak_of(moments: list[Moment]) -> Moment:
+    """The moment with most bytes."""
+    return max(moments, key=lambda moment: moment.total)
+
+
+def stream_undecided(run: Settings) -> bool:
+    """Whether the residual stream may be 16-bit or fp32: FSDP with adapters and mixed precision, by release and kernels of adapters."""
+    return run.sharded == FSDP and run.lora is not None and run.autocast is not None and run.residual is None
+
+
+def middle(first: Moment, second: Moment) -> Moment:
+    """The mean of a moment in two runs, term by term."""
+    return Moment(first.name, **{name: (getattr(first, name) + getattr(second, name)) / 2 for name in TERMS})
+
+
+def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
+    """The ranks that can need most: with pipeline parallelism the first stage (most micro batches in flight) and the last (the loss)."""
+    part = shape.divided(run.tensor_parallel, run.pipeline_parallel)
+    if run.pipeline_parallel == 1:
+        return [(part, run)]
+    part = changed(part, tied=True)  # one of embedding and head
+    in_flight = min(run.pipeline_parallel, run.accumulation)
+    return [(part, changed(run, loss=LOSS_NONE, in_flight=in_flight)), (part, run)]
+
+
+def certainty(shape: Shape, run: Settings) -> tuple[str, tuple[float, float]]:
+    """The class of a run and the factors of its band, as validated on recorded and measured runs."""
+    if not shape.known or run.own_code:
+        return CLASS_C, BANDS[CLASS_C]
+    if run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts:
+        return CLASS_B, BANDS[CLASS_B]
+    return CLASS_A, BANDS[CLASS_A]
+
+
+def verdict(found: Estimate, available: float) -> str:
+    """Whether it fits into `available` GiB: surely, not surely, surely not. Class C never says that it does not."""
+    capacity = available * GIB
+    if found.high * FRAGMENTATION + found.overhead <= capacity * USABLE:
+        return FITS
+    if found.classification != CLASS_C and found.low + CERTAIN_CONTEXT * found.overhead > capacity:
+        return DOES_NOT_FIT
+    return CLOSE
+
+
+def largest_micro_batch(shape: Shape, available: float, verdicts: Sequence[str], *runs: Settings) -> int:
+    """The largest micro batch with one of some verdicts, 0 where there is none; memory only grows with it."""
+
+    def holds(size: int) -> bool:
+        return verdict(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available) in verdicts
+
+    return largest(holds)
+
+
+def largest(holds: Callable[[int], bool]) -> int:
+    """The largest number for which something holds that holds up to some number only."""
+    if not holds(1):
+        return 0
+    above = 2
+    while above < LARGEST and holds(above):
+        above *= 2
+    below = above // 2
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if holds(middle) else (below, middle)
+    return below

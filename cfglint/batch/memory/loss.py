@@ -1,0 +1,79 @@
+"""The tensors of vocabulary x tokens that a causal language model's loss makes.
+
+Sources: transformers `loss/loss_utils.py` ForCausalLMLoss (4.46 on) and the models' own forward before that; flash-attention's and
+Megatron's cross entropy (`megatron/mpu/cross_entropy.py` of GPT-NeoX); Liger's fused linear cross entropy; TRL 1.16.0
+`kernels/chunked_logprob.py`.
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.settings import (
+    LOSS_CHUNKED,
+    LOSS_COPY,
+    LOSS_FLOAT,
+    LOSS_FUSED,
+    LOSS_IN_PLACE,
+    LOSS_MEGATRON,
+    LOSS_NONE,
+    LOSS_PADDED,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.batch.memory.settings import Settings
+    from cfglint.batch.memory.shape import Shape
+
+LOSS_FUNCTION = (4, 46)  # before: `logits.float()` in the model, then a shifted copy
+LABELS_SHIFTED = (4, 49)  # before: a shifted copy of the fp32 logits (4.48.1 measured, 4.57.6 read; the change lies between)
+SMALLEST_CHUNK = 256  # rows of Liger's chunks, at least
+TILE = 4096 * 8192  # logits that TRL makes at a time, at most
+
+
+def implementation(version: tuple[int, ...]) -> str:
+    """How a release of transformers computes the loss."""
+    if version < LOSS_FUNCTION:
+        return LOSS_FLOAT
+    return LOSS_COPY if version < LABELS_SHIFTED else LOSS_PADDED
+
+
+def bytes_of_loss(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
+    """Bytes alive at the end of the forward, and in the loss's backward. `element` is the width of the logits."""
+    if run.loss == LOSS_FUSED:
+        return fused(shape, run, element)
+    if run.loss == LOSS_CHUNKED:
+        return chunked(shape, run, element)
+    if run.loss == LOSS_NONE:  # another pipeline stage computes it
+        return 0, 0
+    each = shape.vocabulary * run.tokens
+    forward, backward = per_logit(run.loss, element)
+    softcap = element if shape.architecture.softcap else 0  # tanh keeps its output
+    return (forward + softcap) * each, (backward + softcap) * each
+
+
+def per_logit(loss: str, element: int) -> tuple[int, int]:
+    """Bytes per logit at the end of the forward and in the backward.
+
+    Logits, their fp32 copy where they are 16-bit (with all copies that a release makes), and the log-softmax; in the backward the
+    log-softmax, its gradient and that of the negative log-likelihood, 4 bytes each.
+    """
+    if loss == LOSS_IN_PLACE:
+        return element, 2 * element
+    if loss == LOSS_MEGATRON:
+        return 6, 8
+    shifted = {LOSS_COPY: 4, LOSS_FLOAT: element}.get(loss, 0)
+    return (8 if element == 4 else 10) + shifted, 12
+
+
+def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
+    """No logits as a whole: the gradient of the head is made in the forward, chunk by chunk, beside the hidden states' gradient."""
+    rows = min(run.tokens, max(SMALLEST_CHUNK, run.tokens * shape.hidden // shape.vocabulary))
+    head = shape.head_matrix * element if run.lora is None else 0
+    needed = head + 2 * shape.hidden * run.tokens + 12 * shape.vocabulary * rows
+    return needed, needed
+
+
+def chunked(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
+    """No logits as a whole, and nothing kept: the backward makes each tile again and adds up gradients in fp32."""
+    tile = element * min(TILE, run.tokens * shape.vocabulary)
+    head = 4 * shape.head_matrix if run.lora is None else 0
+    return tile, tile + 4 * shape.hidden * run.tokens + head

@@ -1,0 +1,174 @@
+"""The seven moments of a training step at which memory can peak, each with what is alive then."""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.activations import Layer, Widths
+from cfglint.batch.memory.loss import bytes_of_loss
+from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
+from cfglint.batch.memory.shape import GATED
+from cfglint.batch.memory.sharding import held
+from cfglint.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.batch.memory.settings import Settings
+    from cfglint.batch.memory.shape import Shape
+
+TERMS = ("weights", "gradients", "optimizer", "activations", "logits", "buffers")
+FORWARD_END, LOSS_BACKWARD, HEAD_GRADIENT = "forward end", "loss backward", "head weight gradient"
+BACKWARD_TOP, BACKWARD_BOTTOM, BACKWARD_END = "backward, top layer", "backward, bottom layer", "backward end"
+STEP = "optimizer step"
+
+
+@record
+class Moment:
+    """Bytes alive at one moment, by term."""
+
+    name: str
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float = 0
+    logits: float = 0
+    buffers: float = 0
+
+    @property
+    def total(self) -> float:
+        """All bytes."""
+        return self.weights + self.gradients + self.optimizer + self.activations + self.logits + self.buffers
+
+    def terms(self) -> dict[str, float]:
+        """Bytes by name of the term."""
+        return {name: getattr(self, name) for name in TERMS}
+
+
+def widths_of(run: Settings) -> Widths:
+    """The dtypes that a run comes to.
+
+    FSDP with mixed precision hands 16-bit parameters to the module, so its residual stream is 16-bit, while accelerate upcasts what is
+    trained to fp32. `prepare_model_for_kbit_training` makes the embeddings, and with them the residual stream, fp32.
+    """
+    weights = WIDTH[run.loaded]
+    products = 2 if run.autocast else weights
+    residual = weights
+    if run.sharded == FSDP and run.autocast:
+        residual = 2
+        if run.lora is None:
+            weights = 4
+    if run.quantization != NONE and run.kbit_fp32:
+        residual = 4
+    return Widths(weights, products, run.residual or residual)
+
+
+class TrainingStep:
+    """One optimizer step of a run, whose parts the moments are put together from."""
+
+    def __init__(self, shape: Shape, run: Settings) -> None:
+        run = run.effective()
+        self.shape, self.run = shape, run
+        self.widths = widths = widths_of(run)
+        self.held = held(shape, run, widths)
+        if run.reference_model:
+            self.held.weights += shape.parameters * WIDTH[run.loaded] * (self.held.fraction if run.sharded != NONE else 1)
+        self.full = run.lora is None
+        layer, tokens = Layer(shape, run, widths), run.tokens
+        self.stream = widths.residual * shape.hidden * tokens  # the residual stream at one place
+        self.layer = layer.saved() * tokens
+        self.recomputed = self.layer if run.checkpointing else 0
+        self.transient = layer.transient() * tokens
+        if run.quantization != NONE:
+            self.transient += 2 * shape.largest_layer_matrix  # the matrix in use, dequantised
+        self.saved = shape.layers * (self.stream if run.checkpointing else self.layer) - layer.missing_in_first() * tokens
+        self.saved *= run.in_flight
+        self.final_norm = layer.final_norm() * tokens if run.loss != LOSS_NONE else 0
+        self.loss_forward, self.loss_backward = bytes_of_loss(shape, run, widths.products)
+        self.mask = run.micro_batch * run.sequence**2 * (1 + widths.products) if run.attention == MASKED else 0
+        # Autocast caches a 16-bit copy of every fp32 weight that it casts, until it exits.
+        self.casts = bool(run.autocast) and widths.weights == 4 and run.sharded != FSDP
+        self.layer_cast = 2 * shape.matrix_weights if self.casts else 0
+        self.head_cast = 2 * shape.head_matrix if self.casts else 0
+        self.trained_width = widths.weights if self.full else 0
+
+    def moment(self, name: str, *, gradients: float, activations: float, logits: float = 0, buffers: float = 0) -> Moment:
+        """A moment of forward or backward: what the rank holds anyway, and what is given."""
+        state = self.held
+        return Moment(name, state.weights, gradients, state.optimizer, activations, logits, state.buffers + self.mask + buffers)
+
+    def moments(self) -> list[Moment]:
+        """The moments in their order."""
+        found = [self.forward_end(), self.loss_gradient()]
+        if self.full and self.run.loss not in (LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE):
+            found.append(self.head_gradient())
+        return [*found, self.top_layer(), self.bottom_layer(), self.backward_end(), self.step()]
+
+    @property
+    def fp32_head_input(self) -> float:
+        """The last norm's output in fp32, which autocast's copy replaces."""
+        return 4 * self.shape.hidden * self.run.tokens if self.casts and self.widths.residual == 4 and self.shape.block == GATED else 0
+
+    @property
+    def whole_cast(self) -> float:
+        """16-bit copies of all layers' weights."""
+        return self.shape.layers * self.layer_cast
+
+    @property
+    def layers_cast(self) -> float:
+        """16-bit copies that are alive when the backward begins: the recomputation makes its own."""
+        return 0 if self.run.checkpointing else self.whole_cast
+
+    def forward_end(self) -> Moment:
+        """All saved activations, the last norm, the logits and the loss's first tensors. The cache keeps copies of trained weights only."""
+        cached = 0 if self.run.checkpointing and not self.full else self.whole_cast
+        kept = self.saved + self.final_norm + self.fp32_head_input
+        return self.moment(
+            FORWARD_END, gradients=self.held.from_start, activations=kept, logits=self.loss_forward, buffers=cached + self.head_cast
+        )
+
+    def loss_gradient(self) -> Moment:
+        """The loss's backward: 12 bytes for each logit as a rule."""
+        kept, casts = self.saved + self.final_norm, self.layers_cast + self.head_cast
+        return self.moment(LOSS_BACKWARD, gradients=self.held.from_start, activations=kept, logits=self.loss_backward, buffers=casts)
+
+    def head_gradient(self) -> Moment:
+        """The gradient of the head's weight is made while that of the logits is there."""
+        products, weights = self.widths.products, self.trained_width
+        copies = products + (weights if weights != products else 0)
+        return self.moment(
+            HEAD_GRADIENT,
+            gradients=self.held.from_start + copies * self.shape.head_matrix,
+            activations=self.saved + self.final_norm + self.fp32_head_input,
+            logits=products * self.shape.vocabulary * self.run.tokens,
+            buffers=self.layers_cast + self.head_cast,
+        )
+
+    @property
+    def head_kept(self) -> float:
+        """The gradients of head and last norm once they are made; a tied head's waits for the embedding's."""
+        parameters = (self.shape.head_matrix if self.shape.tied else self.shape.head) + self.shape.final_norm
+        return parameters * self.trained_width * self.held.fraction
+
+    def top_layer(self) -> Moment:
+        """The backward of the last layer: all saved activations are still there."""
+        casts = self.layer_cast if self.run.checkpointing else self.whole_cast
+        gradients = max(self.held.from_start, self.head_kept)
+        return self.moment(BACKWARD_TOP, gradients=gradients, activations=self.saved + self.recomputed + self.transient, buffers=casts)
+
+    def bottom_layer(self) -> Moment:
+        """The backward of the first layer: nearly all gradients, one layer's activations."""
+        each = self.shape.layer * self.trained_width * self.held.fraction
+        gradients = max(self.held.from_start, self.head_kept + (self.shape.layers - 1) * each) + each / 2
+        stream = self.stream if self.run.checkpointing else 0
+        return self.moment(BACKWARD_BOTTOM, gradients=gradients, activations=stream + self.layer + self.transient, buffers=self.layer_cast)
+
+    def backward_end(self) -> Moment:
+        """All gradients, and the embedding's where it is added to one that is there (tied: both parts and their sum)."""
+        embedding = 0.0
+        if self.held.from_start or self.shape.tied:
+            embedding = (2 if self.shape.tied else 1) * self.shape.embedding * self.trained_width
+        gradients = max(self.held.from_start, self.held.gradients) + embedding
+        return self.moment(BACKWARD_END, gradients=gradients, activations=self.stream)
+
+    def step(self) -> Moment:
+        """The optimizer's step: no activations; what the step makes counts as the optimizer's."""
+        state = self.held
+        return Moment(STEP, state.weights, state.step_gradients, state.optimizer + state.step, buffers=state.step_buffers)

@@ -1,0 +1,74 @@
+"""What an optimizer holds for each trained parameter, and what its step needs on top.
+
+Sources: torch 2.13.0 `optim/adam.py` (`_multi_tensor_adam` makes `exp_avg_sq_sqrt`, one more copy of a state; AdamW is Adam with decoupled
+weight decay there, `optim/adamw.py` in older releases), `optim/sgd.py`; transformers `optimization.py` Adafactor; bitsandbytes'
+`optim/optimizer.py` (block-wise states: one byte each and a fp32 maximum per 256; paged states are unified memory, outside of torch's
+allocator, and move to the CPU when the GPU is full).
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.settings import ADAFACTOR, ADAM_4BIT, ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, LION_8BIT, ONE_STATE, PAGED, SGD
+
+FUSED_BY_DEFAULT = (2, 8)  # torch; transformers 5.23.0 training_args.py:806
+BLOCK_STATE = 1 + 4 / 256
+BLOCK_STATE_4BIT = 0.5 + 4 / 128
+ADAFACTOR_ROWS = 0.001  # of a matrix: its row and column sums
+NAMES = {
+    "adamw_torch_fused": ADAM_FUSED,
+    "adamw_apex_fused": ADAM_FUSED,
+    "adamw_torch": ADAM_FOREACH,
+    "adamw_torch_xla": ADAM_FOREACH,
+    "adamw_hf": ADAM_FUSED,
+    "adamw_anyprecision": ADAM_FUSED,
+    "adamw_bnb_8bit": ADAM_8BIT,
+    "adamw_8bit": ADAM_8BIT,
+    "paged_adamw_8bit": PAGED,
+    "adamw_torch_8bit": ADAM_8BIT,
+    "adamw_torch_4bit": ADAM_4BIT,
+    "ademamix_8bit": ADAM_8BIT,
+    "paged_ademamix_8bit": PAGED,
+    "paged_adamw": PAGED,
+    "paged_adamw_32bit": PAGED,
+    "lion": ONE_STATE,
+    "lion_32bit": ONE_STATE,
+    "paged_lion": PAGED,
+    "paged_lion_32bit": PAGED,
+    "lion_8bit": LION_8BIT,
+    "paged_lion_8bit": PAGED,
+    "adafactor": ADAFACTOR,
+    "sgd": SGD,
+    "adagrad": ONE_STATE,
+    "rmsprop": ONE_STATE,
+    "rmsprop_bnb": ONE_STATE,
+    "rmsprop_bnb_32bit": ONE_STATE,
+    "rmsprop_bnb_8bit": LION_8BIT,
+}
+
+
+def kind_of(name: str) -> str | None:
+    """What an `optim` name of the Trainer holds; None for one that is not modelled."""
+    return NAMES.get(name)
+
+
+def default_name(transformers: tuple[int, ...], torch: tuple[int, ...]) -> str:
+    """The Trainer's default `optim`."""
+    return "adamw_torch_fused" if transformers >= (5,) and torch >= FUSED_BY_DEFAULT else "adamw_torch"
+
+
+def state_bytes(kind: str, width: int) -> float:
+    """Bytes of state per trained parameter of `width` bytes: the states have the parameter's dtype."""
+    fixed = {ADAM_8BIT: 2 * BLOCK_STATE, LION_8BIT: BLOCK_STATE, ADAM_4BIT: 2 * BLOCK_STATE_4BIT, SGD: 0.0, PAGED: 0.0}
+    if kind in fixed:
+        return fixed[kind]
+    states: dict[str, float] = {ADAFACTOR: 4 * ADAFACTOR_ROWS, ONE_STATE: 1}
+    return states.get(kind, 2) * width
+
+
+def step_bytes(kind: str, width: int, trained: int, largest: int) -> int:
+    """Bytes that the step needs for a moment: a copy of a state with foreach, fp32 work on the largest matrix with Adafactor."""
+    if kind == ADAM_FOREACH:
+        return trained * width
+    if kind == ADAFACTOR:
+        return largest * (16 if width == 2 else 12)
+    return 0

@@ -1,0 +1,104 @@
+"""What a DeepSpeed config says of memory.
+
+Source: deepspeed 0.19.8 runtime/zero/config.py (defaults), runtime/engine.py (`_configure_zero_optimizer`), runtime/config.py
+(`data_types.grad_accum_dtype`).
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.settings import (
+    ADAM_FUSED,
+    FP32,
+    ONE_STATE,
+    SGD,
+    ZERO,
+    Settings,
+    Zero,
+)
+from cfglint.frameworks.memory import ROWS_FLAG, Inputs
+from cfglint.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.memory import Model
+
+# What the optimizers that a config can name hold; the step works on the fp32 partition and makes no copy of all states.
+OPTIMIZERS = {
+    "adam": ADAM_FUSED,
+    "adamw": ADAM_FUSED,
+    "lamb": ADAM_FUSED,
+    "lion": ONE_STATE,
+    "adagrad": ONE_STATE,
+    "sgd": SGD,
+    "musgd": SGD,
+    "muadam": ADAM_FUSED,
+    "muadamw": ADAM_FUSED,
+}
+AUTO = "auto"
+
+
+def number(value: Any, default: float) -> float:
+    """A size as a number; the default where the file's is refused or not filled."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+
+
+def zero_of(config: DeepSpeedConfig, model: Model) -> Zero:
+    """The `zero_optimization` section. `"auto"` sizes that nobody filled are the trainer's, from the model's hidden size."""
+    section, hidden = config.zero, model.shape.hidden
+    types = config.values.get("data_types")
+    raw = config.values.get("zero_optimization")
+    unfilled = {key for key, value in raw.items() if value == AUTO} if isinstance(raw, dict) else set()
+    bucket = hidden * hidden if "reduce_bucket_size" in unfilled else number(section["reduce_bucket_size"], 5e8)
+    prefetch = 0.9 * hidden * hidden if "stage3_prefetch_bucket_size" in unfilled else number(section["prefetch_bucket_size"], 5e7)
+    parameters = section["offload_param"]
+    return Zero(
+        stage=config.stage or 0,
+        reduce_bucket=bucket,
+        overlap=config.overlap_comm,
+        contiguous=section["contiguous_gradients"] is not False,
+        fp32_gradients=isinstance(types, dict) and types.get("grad_accum_dtype") == FP32,
+        offload_optimizer=config.offload != "none",
+        offload_parameters=parameters is not None and str(parameters["device"]) != "none",
+        max_live=number(section["max_live_parameters"], 1e9),
+        prefetch=prefetch,
+        sub_group=number(section["sub_group_size"], 1e9),
+    )
+
+
+def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Settings:
+    """A trainer's settings under DeepSpeed: the engine's precision and ZeRO, and its optimizer where the file has one."""
+    precision = config.precision
+    named = config.optimizer
+    return changed(
+        settings,
+        autocast=None if precision == FP32 else precision,
+        optimizer=settings.optimizer if named is None else OPTIMIZERS.get(named.name.lower(), ADAM_FUSED),
+        strategy=ZERO,
+        zero=zero_of(config, model),
+    )
+
+
+def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
+    """The settings of a run that only has a DeepSpeed file: its script decides checkpointing and attention, and may pass the optimizer."""
+    if not config.readable:
+        return None
+    batch = config.batch
+    micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
+    known = type(micro) is int and micro > 0
+    sequence = config.facts.seq_length
+    assumed = [f"rows of {sequence} tokens", "flash or sdpa attention", "with or without gradient checkpointing"]
+    if config.optimizer is None:
+        assumed.append("an Adam passed in code")
+    settings = Settings(
+        micro_batch=micro if known else 1,
+        sequence=sequence or 1,
+        loaded=FP32 if config.precision == FP32 else config.precision,
+        accumulation=accumulation if type(accumulation) is int else 1,
+        ranks=ranks if type(ranks) is int and ranks > 0 else 1,
+    )
+    settings = with_engine(settings, config, model)
+    missing = () if sequence else (ROWS_FLAG,)
+    return Inputs(settings, (changed(settings, checkpointing=True),), tuple(assumed), missing, known)

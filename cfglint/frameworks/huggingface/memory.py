@@ -1,0 +1,318 @@
+"""What a trainer's files say of memory: dtypes, optimizer, loss, adapters, sharding.
+
+Source: transformers 5.23.0 training_args.py and trainer.py, 4.57.6 and 4.46.3 where they differ; accelerate 1.15.0 accelerator.py; peft
+0.21.2 tuners/lora (`autocast_adapter_dtype` since 0.12), utils/constants.py for default targets. Keys that are the script's own
+(`torch_dtype`, `use_peft`, `lora_r`, `load_in_4bit`, `attn_implementation`, `max_length`) have the names of TRL's ModelConfig.
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.loss import implementation
+from cfglint.batch.memory.optimizer import default_name, kind_of
+from cfglint.batch.memory.settings import (
+    ADAM_FUSED,
+    BF16,
+    DDP,
+    EAGER,
+    FP16,
+    FP32,
+    FSDP,
+    FUSED,
+    INT8,
+    LOSS_FUSED,
+    MASKED,
+    NF4,
+    NF4_DOUBLE,
+    NONE,
+    ZERO,
+    Fsdp,
+    Lora,
+    Settings,
+)
+from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, Inputs, model_in_project
+from cfglint.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.memory import Model
+
+NEWEST_TORCH = "2.13.0"
+NEWEST_PEFT = "0.21.2"
+CHECKPOINT_DTYPE = (5,)  # from here on a model is loaded in its checkpoint's dtype; before in fp32
+FP32_ADAPTERS = (0, 12)  # peft
+RANK = 8  # peft's default
+ROWS = ("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length")
+DTYPE_KEYS = ("dtype", "torch_dtype")
+LIGER_KEYS = ("use_liger_kernel", "use_liger")
+FUSED_ATTENTION = ("sdpa", "flash", "kernels-community", "flex")
+# peft 0.21.2 utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
+TARGETS: dict[str, tuple[str, ...]] = {
+    "gpt2": ("c_attn",),
+    "gpt_neox": ("query_key_value",),
+    "phi": ("q_proj", "v_proj", "fc1", "fc2"),
+    "phi3": ("qkv_proj",),
+}
+DEFAULT_TARGETS = ("q_proj", "v_proj")
+HEAD_SIZED = ("lm_head", "embed_tokens", "embed_in", "embed_out", "wte")
+GRADIENTS_SHARDED = ("shard_grad_op", "hybrid_shard_zero2", "2", "5")
+NOT_SHARDED = ("no_shard", "3")
+
+
+class TrainerMemory:
+    """The memory settings of a trainer's run, each as the release decides it; what is assumed on the way is kept in `assumed`."""
+
+    def __init__(self, config: TrainerConfig, model: Model) -> None:
+        self.config = config
+        self.model = model
+        self.assumed: list[str] = []
+        self.unread: list[str] = []  # what is not modelled and makes the estimate one of class C
+
+    # ---- looking up
+
+    def value(self, name: str) -> Any:
+        """The value of an argument, of the trainer's class or of its script."""
+        arguments = self.config.arguments
+        return arguments[name] if name in arguments.defaults else self.config.values.get(name)
+
+    def first(self, *names: str) -> Any:
+        """The first of some arguments that is not null."""
+        return next((found for found in map(self.value, names) if found is not None), None)
+
+    def version(self, package: str, newest: str) -> Version:
+        """The targeted release of a package."""
+        return self.config.facts.version(package, newest)
+
+    # ---- the settings
+
+    def inputs(self) -> Inputs:
+        """All settings, with those that the files leave possible as well."""
+        config = self.config
+        sequence, micro = self.sequence(), config.batch.micro_batch.value
+        known = type(micro) is int and micro > 0
+        missing = () if sequence else (ROWS_FLAG,)
+        accumulation = config.batch.accumulation.value
+        settings = Settings(
+            micro_batch=micro if known else 1,
+            sequence=sequence or 1,
+            loaded=self.loaded(),
+            autocast=self.autocast(),
+            checkpointing=bool(self.checkpointing()),
+            attention=self.attention(),
+            optimizer=self.optimizer(),
+            loss=LOSS_FUSED if self.liger() else implementation(config.version),
+            fused_kernels=self.liger(),
+            accumulation=accumulation if type(accumulation) is int else 1,
+            lora=self.lora(),
+            quantization=self.quantization(),
+            kbit_fp32=self.prepares_quantized(),
+            ranks=self.ranks(),
+        )
+        settings = self.sharded(settings)
+        settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True)
+        others = tuple(self.alternatives(settings))
+        return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), missing, known)
+
+    def alternatives(self, settings: Settings) -> list[Settings]:
+        """What the files leave possible: the dtype of the load where a script decides it, attention with padding."""
+        found = []
+        if not self.dtype_known:
+            found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
+        if settings.attention == FUSED and settings.micro_batch > 1 and self.value("attn_implementation") == "sdpa" and not self.packed:
+            found.append(changed(settings, attention=MASKED))
+        return found
+
+    def sequence(self) -> int | None:
+        """Tokens of a row: the files', else the flag's."""
+        for name in ROWS:
+            length = self.value(name)
+            if type(length) is int and length > 0:
+                if not self.packed:
+                    self.assumed.append(f"rows of {length} tokens")
+                return length
+        length = self.config.facts.seq_length
+        if length is not None:
+            self.assumed.append(f"rows of {length} tokens")
+        return length
+
+    @property
+    def packed(self) -> bool:
+        """Whether samples are packed into full rows."""
+        return bool(self.value("packing"))
+
+    @property
+    def written_dtype(self) -> Any:
+        """The dtype to load the model in, as an argument or a keyword of the model; None where nothing is said."""
+        kwargs = self.value("model_init_kwargs")
+        inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
+        return inner if inner is not None else self.first(*DTYPE_KEYS)
+
+    @property
+    def dtype_known(self) -> bool:
+        """Whether the files decide the dtype of the load; before transformers 5 the script does where they do not say it."""
+        return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
+
+    def loaded(self) -> str:
+        """The dtype in which the model is loaded."""
+        written = self.written_dtype
+        if isinstance(written, str) and written in DTYPES:
+            return DTYPES[written]
+        if written is None and self.config.version < CHECKPOINT_DTYPE:
+            self.assumed.append("fp32 load (the default before transformers 5)")
+            return FP32
+        found = self.model.checkpoint or BF16
+        self.assumed.append(f"{found} load (the checkpoint's dtype)")
+        return found
+
+    def autocast(self) -> str | None:
+        """The dtype of mixed precision: the trainer's, else the launcher's."""
+        for name in (BF16, FP16):
+            if self.value(name) is True:
+                return name
+        launcher = self.config.launcher
+        named = launcher.precision if launcher is not None else None
+        return {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
+
+    def checkpointing(self) -> Any:
+        """Whether activations are recomputed, by the trainer or by FSDP."""
+        return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
+
+    def attention(self) -> str:
+        """How attention keeps its scores."""
+        named = self.value("attn_implementation")
+        if named == "eager":
+            return EAGER
+        if not isinstance(named, str) or not named.startswith(FUSED_ATTENTION):
+            self.assumed.append("flash or sdpa attention")
+        return FUSED
+
+    def optimizer(self) -> str:
+        """What the optimizer holds."""
+        arguments = self.config.arguments
+        written = "optim" in arguments or "adafactor" in arguments
+        name = arguments.optimizer if written else default_name(self.config.version, self.version("torch", NEWEST_TORCH))
+        kind = kind_of(name) if isinstance(name, str) else None
+        if kind is None:
+            self.unread.append(f"optimizer {name} like AdamW")
+        return kind or ADAM_FUSED
+
+    def liger(self) -> bool:
+        """Whether Liger's kernels replace the loss and the layers' norms and activations."""
+        return any(self.value(name) is True for name in LIGER_KEYS)
+
+    # ---- adapters and quantisation
+
+    def lora(self) -> Lora | None:
+        """The adapters; None where the whole model is trained."""
+        if self.value("use_peft") is not True:
+            return None
+        rank, dropout = self.value("lora_r"), self.value("lora_dropout")
+        return self.adapters(
+            rank if type(rank) is int and rank > 0 else RANK,
+            self.targets(self.value("lora_target_modules")),
+            dropout if isinstance(dropout, (int, float)) else 0.0,
+            self.value("lora_modules_to_save"),
+        )
+
+    def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: Any) -> Lora:
+        """Adapters as peft makes them."""
+        modules = saved if isinstance(saved, list) else []
+        return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.fp32_adapters())
+
+    def fp32_adapters(self) -> bool:
+        """Whether the adapters are fp32 whatever the base model's dtype is."""
+        return self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
+
+    def targets(self, written: Any) -> tuple[str, ...]:
+        """The modules that get adapters: those that are named, else peft's default for the model type."""
+        if isinstance(written, str):
+            return tuple(part.strip() for part in written.split(",") if part.strip())
+        if isinstance(written, list) and written:
+            return tuple(name for name in written if isinstance(name, str))
+        return TARGETS.get(self.model.shape.model_type, DEFAULT_TARGETS)
+
+    def quantization(self) -> str:
+        """How the base model's linears are stored."""
+        if self.value("load_in_4bit") is True:
+            return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant") is True else NF4
+        return INT8 if self.value("load_in_8bit") is True else NONE
+
+    def prepares_quantized(self) -> bool:
+        """Whether `prepare_model_for_kbit_training` casts norms, embeddings and head to fp32."""
+        return True
+
+    # ---- sharding
+
+    def ranks(self) -> int:
+        """The data-parallel ranks; 1 where nothing tells the GPUs."""
+        found = self.config.batch.data_parallel.value
+        if type(found) is int and found > 0:
+            return found
+        self.assumed.append(f"1 GPU ({GPUS_FLAG})")
+        return 1
+
+    def fsdp_option(self, name: str) -> Any:
+        """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
+        launcher = self.config.launcher
+        sections = [self.config.section("fsdp_config") or {}]
+        if launcher is not None and launcher.fsdp_version:
+            sections.append(launcher.section("fsdp_config"))
+        for section in sections:
+            for key in (name, f"fsdp_{name}"):
+                if section.get(key) is not None:
+                    return section[key]
+        return None
+
+    @property
+    def uses_fsdp(self) -> bool:
+        """Whether the trainer or the launcher shards with FSDP."""
+        launcher = self.config.launcher
+        return self.config.uses_fsdp or (launcher is not None and bool(launcher.fsdp_version))
+
+    def sharded(self, settings: Settings) -> Settings:
+        """The settings with DeepSpeed, FSDP or DDP."""
+        if self.config.uses_deepspeed:
+            return self.deepspeed(settings)
+        if self.uses_fsdp:
+            return self.fsdp(settings)
+        return changed(settings, strategy=DDP)
+
+    def deepspeed(self, settings: Settings) -> Settings:
+        """The engine's settings, with the trainer's `"auto"` filled in."""
+        from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+        from cfglint.frameworks.deepspeed.memory import with_engine
+
+        launch = self.config.deepspeed
+        engine = launch.engine() if launch is not None else None
+        if not isinstance(engine, DeepSpeedConfig):
+            self.unread.append("ZeRO as its defaults are: the DeepSpeed file cannot be seen")
+            return changed(settings, strategy=ZERO)
+        return with_engine(settings, engine, self.model)
+
+    def fsdp(self, settings: Settings) -> Settings:
+        """FSDP by its words or its numbers: `full_shard`, FULL_SHARD and 1 are one thing."""
+        written = self.value("fsdp")
+        words = " ".join(map(str, written)) if isinstance(written, list) else str(written or "")
+        strategy = str(self.fsdp_option("sharding_strategy") or "").lower()
+        names = {*words.lower().split(), strategy}
+        if names & {*NOT_SHARDED}:
+            return changed(settings, strategy=DDP)
+        reshard = self.fsdp_option("reshard_after_forward")
+        gathered = bool(names & {*GRADIENTS_SHARDED}) or str(reshard).lower() == "false"
+        offload = "offload" in words or str(self.fsdp_option("offload_params") or self.fsdp_option("cpu_offload")).lower() == "true"
+        if settings.lora is not None and settings.autocast is not None:
+            self.assumed.append("the middle of a 16-bit and an fp32 residual stream")
+        return changed(settings, strategy=FSDP, fsdp=Fsdp(parameters_sharded=not gathered, offload=offload))
+
+
+def model(config: TrainerConfig) -> Model | None:
+    """The model in the folder that `model_name_or_path` names."""
+    return model_in_project(config.values.get("model_name_or_path"), config.documents[0].path)
+
+
+def inputs(config: TrainerConfig, model: Model) -> Inputs | None:
+    """The memory settings of a trainer's run."""
+    return TrainerMemory(config, model).inputs() if config.whole else None

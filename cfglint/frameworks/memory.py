@@ -1,0 +1,216 @@
+"""The memory of a run on each GPU: the model's shape, the settings that its framework makes of the files, and what they come to.
+
+Everything here is imported only where a model or a card is known.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.batch.memory import FITS, GIB, estimate, largest_micro_batch, verdict
+from cfglint.batch.memory.estimate import CLOSE
+from cfglint.batch.memory.settings import BF16, FP16, FP32
+from cfglint.batch.memory.shape import UnknownShape, of_config
+from cfglint.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.batch.memory import Estimate, Settings, Shape
+    from cfglint.frameworks.base import Config
+
+CONFIG_FILE = "config.json"
+DTYPES = {"float32": FP32, "bfloat16": BF16, "float16": FP16, "fp32": FP32, "bf16": BF16, "fp16": FP16, "half": FP16, "float": FP32}
+
+SHOWN = 0.05  # GiB: smaller terms are left out of the line
+MODEL_FLAG = "--model"
+CARD_FLAG = "--gpu-memory"
+ROWS_FLAG = "--seq-length"
+GPUS_FLAG = "--gpus"
+
+
+class UnknownModel(Exception):
+    """A model whose shape cannot be told; the text says why."""
+
+
+@record
+class Model:
+    """A model's shape, the dtype of its checkpoint where it is known, and what told them."""
+
+    shape: Shape
+    checkpoint: str | None
+    source: str
+
+
+@record
+class Inputs:
+    """What a framework makes of its files: the settings, others that they may come to as well, what was assumed.
+
+    `missing` names what has to be known first, each with the flag that tells it; there is no estimate then. `micro_known` is false where
+    the micro batch of the settings is a stand-in.
+    """
+
+    settings: Settings
+    alternatives: tuple[Settings, ...] = ()
+    assumed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    micro_known: bool = True
+
+
+@record
+class RunMemory:
+    """The memory of a run; numbers are null where the card or the micro batch is not known."""
+
+    model: Model
+    inputs: Inputs
+    estimate: Estimate
+    available: float | None
+    verdict: str | None
+    surely: int | None
+    possibly: int | None
+
+    @property
+    def line(self) -> str:
+        """One line for people: peak, card, band, verdict, terms, the largest micro batch, what was assumed."""
+        found = self.estimate
+        told = []
+        if self.inputs.micro_known:
+            card = f" of {self.available:g}" if self.available is not None else ""
+            word = f" {self.verdict.replace('-', ' ')}" if self.verdict is not None else ""
+            terms = ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
+            told.append(f"{rounded(found.total)} GiB{card} ({rounded(found.low)} to {rounded(found.high)}){word}")
+            told.append(
+                f"peak at the {found.peak.name}: {terms}"
+                if "optimizer step" in found.peak.name
+                else f"peak in the {found.peak.name}: {terms}"
+            )
+        if self.surely is not None:
+            told.append(f"largest micro batch {self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else ""))
+        told.append(f"class {found.classification}")
+        assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
+        return "; ".join(told) + assumed
+
+    def entry(self) -> dict[str, Any]:
+        """Plain values, as `explain --format json` has them."""
+        found, known = self.estimate, self.inputs.micro_known
+        return {
+            "peak_gib": gib(found.total) if known else None,
+            "low_gib": gib(found.low) if known else None,
+            "high_gib": gib(found.high) if known else None,
+            "available_gib": self.available,
+            "verdict": self.verdict,
+            "class": found.classification,
+            "moment": found.peak.name if known else None,
+            "terms": {name: gib(size) if known else None for name, size in found.peak.terms().items()},
+            "largest_micro_batch": {"surely": self.surely, "possibly": self.possibly},
+            "assumed": list(self.inputs.assumed),
+        }
+
+
+def rounded(size: float) -> str:
+    """Bytes in GiB for people: one decimal below 100."""
+    amount = size / GIB
+    return f"{amount:.1f}" if amount < 100 else f"{amount:.0f}"
+
+
+def gib(size: float) -> float:
+    """Bytes in GiB with three decimals."""
+    return round(size / GIB, 3)
+
+
+def named_model(text: str) -> Model:
+    """The model that a flag or a declared run names: a config.json, its folder, or a published one. UnknownModel for anything else."""
+    path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
+    if os.path.isfile(path):
+        return read_model(path)
+    from cfglint.batch.shapes import MODELS, known_name, shape_of
+
+    name = known_name(text)
+    if name is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(text.rpartition("/")[2].lower(), MODELS, n=3, cutoff=0.5)
+        like = f", such as {', '.join(near or list(MODELS)[:3])}"
+        raise UnknownModel(f"{text}: not a config.json, not a folder with one, and not a published model that is known{like}")
+    return Model(shape_of(name), None, name)
+
+
+def read_model(path: str) -> Model:
+    """The model of a config.json. UnknownModel when it is not one."""
+    import json
+
+    from cfglint.source.files import FileProblem, read
+
+    try:
+        config = json.loads(read(path)[0])
+    except (FileProblem, ValueError, RecursionError) as error:
+        raise UnknownModel(f"{path}: {error}") from error
+    if not isinstance(config, dict):
+        raise UnknownModel(f"{path}: is not a JSON object")
+    try:
+        shape = of_config(config)
+    except UnknownShape as error:
+        raise UnknownModel(f"{path}: lacks `{error}`, so the model's shape is unknown") from error
+    written = config.get("dtype", config.get("torch_dtype"))
+    return Model(shape, DTYPES.get(written) if isinstance(written, str) else None, path)
+
+
+def model_in_project(name: Any, origin: str) -> Model | None:
+    """The model of a folder that a file names, beside that file or in the working directory; None outside of both."""
+    if not isinstance(name, str) or not name or os.path.isabs(name):
+        return None
+    for base in (os.path.dirname(origin), ""):
+        path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
+        if os.path.isfile(path) and inside(path, base or "."):
+            try:
+                return read_model(path)
+            except UnknownModel:
+                return None
+    return None
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder or in the working directory once links are resolved."""
+    real = os.path.realpath(path)
+    roots = {os.path.realpath(folder), os.path.realpath(".")}
+    return any(os.path.commonpath((real, root)) == root for root in roots)
+
+
+def model_of(config: Config) -> Model | None:
+    """The model of a run: the one that somebody named, else what the files tell."""
+    return config.facts.model or config.framework.model(config)
+
+
+def memory_of(config: Config) -> RunMemory | None:
+    """The memory of a config's run; None where the model's shape or what a framework does with it is not known."""
+    model = model_of(config)
+    inputs = config.framework.memory(config, model) if model is not None else None
+    if model is None or inputs is None or inputs.missing:
+        return None
+    available = config.facts.gpu_memory
+    shape, settings, others = model.shape, inputs.settings, inputs.alternatives
+    found = estimate(shape, settings, *others)
+    if available is None:
+        return RunMemory(model, inputs, found, None, None, None, None)
+    return RunMemory(
+        model,
+        inputs,
+        found,
+        available,
+        verdict(found, available) if inputs.micro_known else None,
+        largest_micro_batch(shape, available, (FITS,), settings, *others),
+        largest_micro_batch(shape, available, (FITS, CLOSE), settings, *others),
+    )
+
+
+def missing_for(config: Config) -> list[str]:
+    """The flags that would tell what is missing for an estimate and its verdict; none where the kind of run is not modelled."""
+    if not config.framework.estimates_memory:
+        return []
+    flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]
+    model = model_of(config)
+    if model is None:
+        return [MODEL_FLAG, *flags]
+    inputs = config.framework.memory(config, model)
+    return [*(inputs.missing if inputs is not None else ()), *flags]

@@ -1,0 +1,75 @@
+"""What a TRL trainer's files say of memory, where it differs from the Trainer's.
+
+Source: trl 1.16.0 trainer/sft_trainer.py:846-911 (adapters under ZeRO-3 and over quantised models), :1590-1620 (the fused head);
+trl 0.17.0 trainer/sft_trainer.py:427 (`prepare_model_for_kbit_training`), trainer/dpo_trainer.py (pairs, the reference model).
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
+from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.trl.config import TrlConfig
+
+PACKAGE = "trl"
+FUSED_HEAD = (1, 16)  # SFT's loss without whole logits; between 1.0 and this release it has not been read
+READ_BEFORE = (1,)
+RUNS_WITH_NEWEST = (4, 56)  # transformers: with older ones TRL is a 0.x
+SFT = "sft"
+PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch is chosen and rejected rows
+REFERENCE = ("dpo", "kto")  # trainers that hold a reference model, unless adapters can be switched off
+MODELLED = (SFT, *PAIRS, "kto")
+
+
+class TrlMemory(TrainerMemory):
+    """The memory settings of SFT and of the trainers on pairs; those that generate are not modelled."""
+
+    config: TrlConfig
+
+    def inputs(self) -> Inputs:
+        """The Trainer's settings with what TRL's trainers do on top."""
+        found = super().inputs()
+        named = self.config.facts.target.get(PACKAGE)
+        settings = self.of_release(found.settings)
+        others = tuple(map(self.of_release, found.alternatives))
+        if named is not None and READ_BEFORE <= self.config.trl_version < FUSED_HEAD and self.config.only(SFT):
+            others = (*others, changed(settings, loss=LOSS_CHUNKED))
+        return changed(found, settings=settings, alternatives=others)
+
+    def of_release(self, settings: Settings) -> Settings:
+        """What the trainer and its release add to some settings."""
+        config = self.config
+        if config.facts.target.get(PACKAGE) is not None and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
+            settings = changed(settings, loss=LOSS_CHUNKED)
+        if config.only(*PAIRS):
+            settings = changed(settings, micro_batch=2 * settings.micro_batch)
+        if config.only(*REFERENCE) and settings.lora is None:
+            settings = changed(settings, reference_model=not self.value("precompute_ref_log_probs"))
+        if settings.lora is not None and self.modern and not self.adapters_stay_fp32(settings):
+            settings = changed(settings, lora=changed(settings.lora, fp32=False))
+        return changed(settings, own_code=settings.own_code or not config.only(SFT))
+
+    @property
+    def modern(self) -> bool:
+        """Whether the release is a 1.x, also where only an older transformers tells that it is not."""
+        if self.config.facts.target.get(PACKAGE) is not None:
+            return self.config.trl_version >= READ_BEFORE
+        return self.config.version >= RUNS_WITH_NEWEST
+
+    def adapters_stay_fp32(self, settings: Settings) -> bool:
+        """Whether adapters are fp32: not over a quantised model, and not over a 16-bit one under ZeRO-3."""
+        partitioned = settings.strategy == ZERO and settings.zero is not None and settings.zero.stage == 3
+        return settings.quantization == NONE and not partitioned
+
+    def prepares_quantized(self) -> bool:
+        """Whether norms, embeddings and head become fp32: before 1.0."""
+        return not self.modern
+
+
+def inputs(config: TrlConfig, model: Model) -> Inputs | None:
+    """The memory settings of a TRL run; None for the trainers that generate."""
+    return TrlMemory(config, model).inputs() if config.whole and config.only(*MODELLED) else None

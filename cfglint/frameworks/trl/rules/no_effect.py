@@ -1,0 +1,292 @@
+"""Keys of a TRL file that another key, or the trainer itself, leaves without effect."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import INFO, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.trl.batch import generating
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, of, shown
+from cfglint.frameworks.trl.rules.trainers import peft, zero_stage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.trl.config import TrlConfig
+
+LORA_KEYS = ("lora_r", "lora_alpha", "lora_dropout", "lora_target_modules", "use_rslora", "use_dora")
+LOADING = {"torch_dtype": "torch_dtype", "dtype": "dtype", "attn_implementation": "attn_implementation", "model_revision": "revision"}
+# (field, value or None for any) -> what to write instead
+DEPRECATED: dict[tuple[str, object], str] = {
+    ("packing_strategy", "bfd-requeue"): "`bfd_split`",
+    ("loss_type", "chunked_nll"): "`nll`, which computes the same",
+    ("truncation_mode", "keep_end"): "`keep_start`",
+    ("use_transformers_paged", True): "`use_transformers_continuous_batching`",
+    ("vllm_importance_sampling_cap", None): "`vllm_importance_sampling_clip_max`",
+}
+
+
+@rule(
+    "TRL070",
+    "vllm-option-unused",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "num_generations: 8\nvllm_mode: colocate\n",
+    good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\n",
+    example={"trainer": "grpo", "at": "/vllm_mode"},
+)
+def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
+    """Options of vLLM have no effect while `use_vllm` is off: the model generates by transformers, much more slowly.
+
+    Fix: `use_vllm: true`, or leave the options out.
+
+    Source: trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130.
+    """
+    args = config.arguments
+    if not generating(config) or args["use_vllm"] or not args.known("use_vllm"):
+        return
+    given = [name for name in args.given if name.startswith("vllm_") and name in args.fields.own]
+    if given:
+        related = [of(config, name) for name in given[1:]]
+        others = f" (and {len(given) - 1} more)" if related else ""
+        yield Finding(of(config, given[0]), f"`{given[0]}`{others} has no effect without `use_vllm: true`", on_key=True, related=related)
+
+
+@rule(
+    "TRL071",
+    "reference-sync-option-unused",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "num_generations: 8\nbeta: 0.04\nref_model_sync_steps: 64\n",
+    good=HEAD + "num_generations: 8\nbeta: 0.04\nsync_ref_model: true\nref_model_sync_steps: 64\n",
+    example={"trainer": "grpo", "at": "/ref_model_sync_steps"},
+)
+def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
+    """`ref_model_sync_steps` and `ref_model_mixup_alpha` have no effect without `sync_ref_model`.
+
+    Fix: `sync_ref_model: true`, or leave them out.
+
+    Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010.
+    """
+    args = config.arguments
+    for name in ("ref_model_sync_steps", "ref_model_mixup_alpha"):
+        if name in args and not args["sync_ref_model"] and args.known("sync_ref_model"):
+            yield Finding(of(config, name), f"`{name}` has no effect without `sync_ref_model: true`", on_key=True)
+
+
+@rule(
+    "TRL072",
+    "lora-option-unused",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "packing: true\nlora_r: 16\nlora_alpha: 32\n",
+    good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\nlora_alpha: 32\n",
+    example={"trainer": "sft", "at": "/lora_r"},
+)
+def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
+    """LoRA options are given, and `use_peft` is not: the whole model is trained.
+
+    Not reported where `use_peft: false` is written, and where the file holds keys of a script of its own.
+
+    Fix: `use_peft: true`, or leave the options out.
+
+    Source: trl 1.16.0 trainer/utils.py (get_peft_config).
+    """
+    args = config.arguments
+    given = [name for name in LORA_KEYS if name in args]
+    own = any(name not in args.fields.types for name in config.values)
+    if len(given) > 1 and "use_peft" not in args and not own:
+        yield Finding(of(config, given[0]), f"`{given[0]}` has no effect without `use_peft: true`: the whole model is trained", on_key=True)
+
+
+@rule(
+    "TRL073",
+    "quantized-without-adapter",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "packing: true\nload_in_4bit: true\n",
+    good=HEAD + "packing: true\nload_in_4bit: true\nuse_peft: true\n",
+    example={"trainer": "sft", "at": "/load_in_4bit"},
+)
+def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
+    """A quantized model cannot be trained itself, only adapters on it.
+
+    Transformers refuses it once the model is loaded: `ValueError: You cannot perform fine-tuning on purely quantized models.`
+    A script may attach adapters of its own.
+
+    Fix: `use_peft: true`.
+
+    Source: transformers 5.23.0 trainer.py (validate_quantization_for_training), trl 1.16.0 scripts/sft.py.
+    """
+    args = config.arguments
+    own = any(name not in args.fields.types for name in config.values)
+    for name in ("load_in_4bit", "load_in_8bit"):
+        if args[name] is True and not peft(config) and args.known("use_peft") and not own:
+            yield Finding(of(config, name), f"`{name}` requires adapters: set `use_peft: true`", related=(of(config, "use_peft"),))
+
+
+@rule(
+    "TRL074",
+    "evaluation-generations-unused",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "num_generations: 8\nnum_generations_eval: 2\n",
+    good=HEAD + "num_generations: 8\nnum_generations_eval: 2\neval_strategy: steps\n",
+    example={"trainer": "grpo", "at": "/num_generations_eval"},
+)
+def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
+    """`num_generations_eval` has no effect without evaluation.
+
+    Fix: set `eval_strategy`, or leave it out.
+
+    Source: trl 1.16.0 trainer/grpo_config.py:1118-1127.
+    """
+    args = config.arguments
+    if config.modern and generating(config) and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
+        setting = of(config, "num_generations_eval")
+        yield Finding(setting, '`num_generations_eval` has no effect: `eval_strategy` is "no"', on_key=True)
+
+
+@rule(
+    "TRL075",
+    "dpo-padding-free-ignored",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "padding_free: true\n",
+    good=HEAD + "loss_type: sigmoid\n",
+    example={"trainer": "dpo", "at": "/padding_free"},
+)
+def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
+    """The DPO trainer does not support `padding_free` and turns it off.
+
+    Fix: leave it out.
+
+    Source: trl 1.16.0 trainer/dpo_trainer.py (padding_free).
+    """
+    if config.modern and config.only("dpo") and config.arguments["padding_free"] is True:
+        yield Finding(of(config, "padding_free"), "`padding_free` is not supported by the DPO trainer, which turns it off")
+
+
+@rule(
+    "TRL076",
+    "deprecated-trl-option",
+    INFO,
+    kinds=KINDS,
+    bad=HEAD + "packing: true\npacking_strategy: bfd-requeue\n",
+    good=HEAD + "packing: true\npacking_strategy: bfd_split\n",
+    example={"trainer": "sft", "at": "/packing_strategy"},
+)
+def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
+    """A value that still works and will be removed in TRL 2.0.
+
+    Fix: what the message names.
+
+    Source: trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150.
+    """
+    args = config.arguments
+    for (name, value), instead in DEPRECATED.items():
+        if not config.modern or name not in args or name not in args.fields.own:
+            continue
+        given = args[name]
+        if given is not None and (value is None or (given == value and type(given) is type(value))):
+            what = f"`{name}`" if value is None else f"`{name}: {shown(value)}`"
+            yield Finding(of(config, name), f"{what} is deprecated; use {instead}")
+
+
+@rule(
+    "TRL077",
+    "dataset-name-overridden",
+    WARNING,
+    kinds=KINDS,
+    bad="output_dir: out\npacking: true\ndataset_name: org/a\ndatasets:\n- path: org/b\n",
+    good="output_dir: out\npacking: true\ndatasets:\n- path: org/b\n",
+    example={"trainer": "sft", "at": "/dataset_name"},
+)
+def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
+    """Both `datasets` and `dataset_name` are given, and TRL's scripts ignore the latter.
+
+    Fix: keep one of them.
+
+    Source: trl 1.16.0 scripts/sft.py:88-100.
+    """
+    args = config.arguments
+    mixture = args["datasets"]
+    if config.modern and isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
+        message = "`dataset_name` is overridden by `datasets`"
+        yield Finding(of(config, "dataset_name"), message, related=(of(config, "datasets"),), on_key=True)
+
+
+@rule(
+    "TRL078",
+    "reentrant-checkpointing-forced",
+    WARNING,
+    kinds=KINDS,
+    bad={
+        "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
+    },
+    good={
+        "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
+    },
+    example={"trainer": "sft", "gpus": 8, "at": "/gradient_checkpointing_kwargs"},
+)
+def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
+    """With LoRA and ZeRO-3 the trainer forces `use_reentrant` to true.
+
+    Fix: leave `use_reentrant` out.
+
+    Source: trl 1.16.0 trainer/sft_trainer.py:873-895.
+    """
+    args = config.arguments
+    given = args["gradient_checkpointing_kwargs"]
+    written = isinstance(given, dict) and given.get("use_reentrant") is False
+    if config.modern and written and peft(config) and args["gradient_checkpointing"] and zero_stage(config) == 3:
+        message = "`use_reentrant: false` is overridden: LoRA with ZeRO-3 requires true"
+        yield Finding(of(config, "gradient_checkpointing_kwargs"), message, related=(of(config, "use_peft"),))
+
+
+@rule(
+    "TRL079",
+    "model-option-overridden",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "packing: true\ndtype: float16\nmodel_init_kwargs: {dtype: bfloat16}\n",
+    good=HEAD + "packing: true\nmodel_init_kwargs: {dtype: bfloat16}\n",
+    example={"trainer": "sft", "at": "/dtype"},
+)
+def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
+    """`model_init_kwargs` gives what `dtype`, `attn_implementation` or `model_revision` says too, and wins in TRL's scripts.
+
+    Fix: keep one of them.
+
+    Source: trl 1.16.0 scripts/sft.py:66-84.
+    """
+    args = config.arguments
+    given = args["model_init_kwargs"]
+    if not config.modern or not isinstance(given, dict):
+        return
+    for name, key in LOADING.items():
+        if name in args and key in given and given[key] != args[name]:
+            message = f"`{name}` is overridden by `model_init_kwargs.{key}` ({shown(given[key])})"
+            yield Finding(of(config, name), message, related=(of(config, "model_init_kwargs"),))
+
+
+@rule(
+    "TRL080",
+    "null-means-bf16",
+    WARNING,
+    kinds=KINDS,
+    bad=HEAD + "packing: true\nbf16: null\n",
+    good=HEAD + "packing: true\nbf16: false\n",
+    example={"trainer": "sft", "at": "/bf16"},
+)
+def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
+    """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on.
+
+    Fix: write `true` or `false`.
+
+    Source: trl 1.16.0 trainer/base_config.py:110-113.
+    """
+    if config.modern and "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
+        yield Finding(config.setting("bf16"), "`bf16: null` turns bf16 on; write `true` or `false`")

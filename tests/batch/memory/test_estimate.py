@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from cfglint.batch.memory import Lora, Settings, UnknownShape, estimate, largest_micro_batch, of_config, verdict
+from cfglint.batch.memory.cards import CARDS, offered
+from cfglint.batch.memory.estimate import largest
+from cfglint.batch.memory.loss import implementation
+from cfglint.batch.memory.optimizer import default_name
+from cfglint.batch.shapes import config_of, shape_of
+from cfglint.record import changed
+
+LLAMA = shape_of("llama-3-8b")
+RUN = Settings(sequence=2048, checkpointing=True)
+
+
+def test_the_verdict_has_a_margin_on_both_sides() -> None:
+    found = estimate(LLAMA, RUN)
+    peak = found.total / 2**30
+    verdicts = {factor: verdict(found, peak * factor) for factor in (0.5, 0.95, 1.0, 1.1, 1.5)}
+    assert verdicts == {0.5: "does-not-fit", 0.95: "close", 1.0: "close", 1.1: "close", 1.5: "fits"}
+
+
+def test_unknown_code_is_never_said_not_to_fit() -> None:
+    found = estimate(changed(LLAMA, known=False), RUN)
+    assert found.classification == "C"
+    assert verdict(found, 1.0) == "close"
+
+
+def test_more_gpus_need_room_for_communication() -> None:
+    alone, many = (estimate(LLAMA, changed(RUN, ranks=count, strategy="fsdp")) for count in (1, 8))
+    assert many.overhead - alone.overhead == pytest.approx(0.9 * 2**30)
+
+
+@pytest.mark.parametrize("available", [20, 40, 79.2, 140])
+def test_the_largest_micro_batch_is_the_last_one_with_its_verdict(available: float) -> None:
+    run = changed(RUN, lora=Lora(16))
+    surely = largest_micro_batch(LLAMA, available, ("fits",), run)
+    possibly = largest_micro_batch(LLAMA, available, ("fits", "close"), run)
+    assert surely <= possibly
+
+    def said(size: int) -> str:
+        return verdict(estimate(LLAMA, changed(run, micro_batch=size)), available)
+
+    if surely:
+        assert said(surely) == "fits"
+    assert said(surely + 1) != "fits"
+    assert said(possibly + 1) == "does-not-fit"
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 7, 8, 9, 1000])
+def test_the_search_finds_the_limit(limit: int) -> None:
+    assert largest(lambda size: size <= limit) == limit
+
+
+def test_other_possible_settings_widen_the_band_and_lower_the_class() -> None:
+    found = estimate(LLAMA, RUN, changed(RUN, loaded="fp32"), changed(RUN, own_code=True))
+    single = estimate(LLAMA, RUN)
+    assert found.total == single.total
+    assert found.low < single.low
+    assert found.high > estimate(LLAMA, changed(RUN, loaded="fp32")).total
+    assert found.classification == "C"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"), [((4, 45, 2), "float"), ((4, 46, 0), "copy"), ((4, 48, 1), "copy"), ((4, 57, 6), "padded"), ((5, 23, 0), "padded")]
+)
+def test_the_loss_of_each_release(version: tuple[int, ...], kind: str) -> None:
+    assert implementation(version) == kind
+
+
+def test_the_default_optimizer_is_fused_where_torch_has_it() -> None:
+    assert default_name((5, 23, 0), (2, 13, 0)) == "adamw_torch_fused"
+    assert default_name((5, 23, 0), (2, 7, 1)) == default_name((4, 48, 1), (2, 8, 0)) == "adamw_torch"
+
+
+def test_a_model_type_that_has_not_been_read() -> None:
+    config = {**config_of("llama-3-8b"), "model_type": "new_thing"}
+    assert not of_config(config).known
+    assert not of_config({**config_of("llama-3-8b"), "auto_map": {"AutoModel": "x.Y"}}).known
+    assert of_config(config_of("llama-3-8b")).known
+
+
+@pytest.mark.parametrize("missing", ["hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size"])
+def test_a_config_without_a_size_is_refused(missing: str) -> None:
+    config = {key: value for key, value in config_of("llama-3-8b").items() if key != missing}
+    with pytest.raises(UnknownShape, match=missing):
+        of_config(config)
+
+
+def test_the_text_part_of_a_multimodal_config_is_used() -> None:
+    assert of_config({"model_type": "thing", "text_config": config_of("llama-3-8b")}).parameters == LLAMA.parameters
+
+
+def test_cards() -> None:
+    assert offered("79.2") == offered("79.2 GiB") == 79.2
+    assert offered("H100") == CARDS["h100"]
+    assert offered("80 GB") == 79.2
+    for wrong in ("0", "-3", "card", "nan", "inf", ""):
+        with pytest.raises(ValueError):  # noqa: PT011
+            offered(wrong)
