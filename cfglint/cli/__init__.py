@@ -78,6 +78,8 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments else NOT_DONE
     if name in ("-V", "--version"):
         print(f"cfglint {__version__}")
+        if {"-v", "--verbose"} & set(arguments[1:]):
+            print("\n".join(modelled_releases()))
         return 0
     if name not in COMMANDS:
         print(f"cfglint: no command {name!a}; there are {', '.join(COMMANDS)}", file=sys.stderr)
@@ -91,6 +93,17 @@ def main(arguments: list[str]) -> int:
         return int(command.run(parser.parse_args(arguments[1:])))
     except KeyboardInterrupt:
         return 130
+
+
+def modelled_releases() -> list[str]:
+    """The releases of each framework whose behaviour is modelled."""
+    from cfglint.frameworks import framework, kinds
+
+    lines = []
+    for own in map(framework, kinds()):
+        first = own.oldest or own.newest
+        lines.append(f"{own.package} {first} to {own.newest}" if first != own.newest else f"{own.package} {own.newest}")
+    return sorted(dict.fromkeys(lines))
 
 
 def usage() -> str:

@@ -347,6 +347,7 @@ def left_out(tally: ScanStats) -> list[str]:
     parts: list[str] = []
     for name, number in sorted(tally.related_tools.items()):
         parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
+    parts += tally.outside
     if tally.templates:
         parts.append(f"{count(len(tally.templates), 'template')} that cannot be read before it is filled: {first_few(tally.templates)}")
     if tally.unrecognized:

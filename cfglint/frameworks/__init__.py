@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,18 @@ def framework(kind: str) -> Framework:
         module = __import__(f"cfglint.frameworks.{kind}", fromlist=["FRAMEWORK"])
         _loaded[kind] = module.FRAMEWORK
     return _loaded[kind]
+
+
+def nearest_modelled(package: str, version: str) -> str | None:
+    """The modelled release that is nearest to a version of a package; None where the version is modelled itself, or the package is not."""
+    for kind in kinds():
+        own = framework(kind)
+        if own.package == package and own.oldest:
+            release, minor = parse_version(version), 2
+            if release[:minor] < parse_version(own.oldest)[:minor]:
+                return own.oldest
+            return own.newest if release[:minor] > parse_version(own.newest)[:minor] else None
+    return None
 
 
 def detect(document: Document) -> tuple[str | None, int]:

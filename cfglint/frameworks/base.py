@@ -36,7 +36,8 @@ class LaunchFacts:
 
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
     run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
-    `target_from` to what said so where that was a file of the repository. `promises` are numbers of
+    `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
+    where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
     `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where nobody said it.
@@ -52,6 +53,7 @@ class LaunchFacts:
         "house",
         "model",
         "num_examples",
+        "outside",
         "overrides",
         "promises",
         "seq_length",
@@ -77,6 +79,7 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        outside: dict[str, str] | None = None,
         model: Model | None = None,
         gpu_memory: float | None = None,
         seq_length: int | None = None,
@@ -95,6 +98,7 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.outside = outside or {}
         self.model = model
         self.gpu_memory = gpu_memory
         self.seq_length = seq_length
@@ -360,6 +364,7 @@ class Framework:
     title = ""
     package = ""
     newest = ""
+    oldest = ""  # the first modelled release; empty where no older one is told apart from the newest
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of

@@ -1,8 +1,9 @@
 """The versions that a repository itself says it uses: its lock files, requirements and dependencies.
 
-In the order of trust: an exact version (a lock file, a `==`) in the folder nearest to the config, then the
-newest known release that a range allows. Within a folder: uv.lock, poetry.lock, requirements files,
-pyproject.toml.
+The folder nearest to the config decides; an exact version of a folder above counts where it lies in its range.
+Within a folder an exact version (a lock file, a `==`) goes before the newest known release that a range allows, in
+the order uv.lock, poetry.lock, requirements files, pyproject.toml, setup.cfg, setup.py, environment files of conda.
+Extras and groups for tests, documentation or development do not decide.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ RELEASES = {
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
+SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 
 
 class Found:
@@ -90,9 +92,15 @@ class Repositories:
         return facts.but(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
 
     def look(self, folders: list[str], package: str) -> Found | None:
-        """What the nearest folder says exactly, else what the nearest one allows."""
-        answers = [each for folder in folders for each in self.in_folder(folder).get(package, ())]
-        return next((each for each in answers if each.exact), answers[0] if answers else None)
+        """What the nearest folder says exactly; where that is a range, an exact version of a folder above that lies in it goes first."""
+        nearest: Found | None = None
+        for folder in folders:
+            answers = self.in_folder(folder).get(package, [])
+            exact = next((each for each in answers if each.exact), None)
+            if exact is not None and (nearest is None or allowed(nearest.spec, exact.version)):
+                return exact
+            nearest = nearest or (answers[0] if answers else None)
+        return nearest
 
     def in_folder(self, folder: str) -> dict[str, list[Found]]:
         """What the files of a folder say of the packages, the most trusted first."""
@@ -137,12 +145,24 @@ def sources(folder: str, disk: Disk) -> list[str]:
     """The files of a folder that may name versions, in the order of trust."""
     names = disk.names(folder)
     wanted: list[str] = [name for name in ("uv.lock", "poetry.lock") if name in names]
-    requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt")]
+    requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt") and not is_side_group(name)]
     wanted += sorted(requirements, key=lambda name: (len(name), name))
     if "requirements" in names:
         below = disk.names(os.path.join(folder, "requirements"))
-        wanted += sorted(f"requirements/{name}" for name in below if name.endswith(".txt"))
-    return [*wanted, "pyproject.toml"] if "pyproject.toml" in names else wanted
+        wanted += sorted(f"requirements/{name}" for name in below if name.endswith(".txt") and not is_side_group(name))
+    wanted += [name for name in ("pyproject.toml", "setup.cfg", "setup.py") if name in names]
+    return wanted + sorted(name for name in names if is_environment(name) and not is_side_group(name))
+
+
+def is_environment(name: str) -> bool:
+    """Whether a file is called as the environments of conda are."""
+    return name.endswith((".yml", ".yaml")) and name.startswith(("environment", "conda_env", "conda-env"))
+
+
+def is_side_group(name: str) -> bool:
+    """Whether a requirements file or group is for tests, documentation or development by its name."""
+    words = name.lower().replace("_", "-").replace(".", "-").split("-")
+    return any(word.rstrip("s") in SIDE_GROUPS or word in ("testing", "development") for word in words)
 
 
 def may_name_versions(path: str) -> bool:
@@ -150,7 +170,7 @@ def may_name_versions(path: str) -> bool:
     folder, _, name = path.replace(os.sep, "/").rpartition("/")
     if name.endswith(".txt"):
         return name.startswith("requirements") or folder.rpartition("/")[2] == "requirements"
-    return name in ("uv.lock", "poetry.lock", "pyproject.toml")
+    return name in ("uv.lock", "poetry.lock", "pyproject.toml", "setup.cfg", "setup.py") or is_environment(name)
 
 
 def in_file(name: str, text: str, package: str) -> Found | None:
@@ -158,7 +178,26 @@ def in_file(name: str, text: str, package: str) -> Found | None:
     if name.endswith(".lock"):
         version = locked(text, package)
         return Found(version, True, name, version) if version else None
-    return best(declared(text, package) if name == "pyproject.toml" else required(text, package), package, name)
+    if name.endswith(".toml"):
+        return best(declared(text, package), package, name)
+    if name.startswith("setup."):
+        from cfglint.project import setup_files
+
+        lines = setup_files.requirements_of_script(text) if name.endswith(".py") else setup_files.requirements_of_cfg(text)
+        return best(required("\n".join(lines), package), package, name)
+    return best(in_environment(text, package) if is_environment(name) else required(text, package), package, name)
+
+
+def in_environment(text: str, package: str) -> Iterator[str]:
+    """The version specifiers of a package in an environment of conda, which writes `name=version=build`; pip's lines among them."""
+    for line in text.splitlines():
+        item = line.split(" #")[0].strip().removeprefix("-").strip().strip("\"'").rpartition("::")[2]
+        spec = specifier(item, package)
+        if spec and spec[0] == "=" and spec[1:2] != "=":
+            version = spec[1:].partition("=")[0]
+            yield f"=={version}" if version.count(".") > 1 else f"=={version}.*"
+        elif spec is not None:
+            yield spec
 
 
 def locked(text: str, package: str) -> str | None:
@@ -200,7 +239,7 @@ def specifier(requirement: str, package: str) -> str | None:
 
 
 def declared(text: str, package: str) -> Iterator[str]:
-    """The version specifiers of a package in a pyproject.toml: its dependencies, extras, groups, and Poetry's tables."""
+    """The version specifiers of a package in a pyproject.toml: its dependencies and Poetry's; extras and side groups do not decide."""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml
 
@@ -209,13 +248,15 @@ def declared(text: str, package: str) -> Iterator[str]:
     except ConfigurationError:
         return
     project, poetry = within(table, "project"), within(table, "tool", "poetry")
-    listed = [project.get("dependencies"), *within(project, "optional-dependencies").values(), *within(table, "dependency-groups").values()]
+    groups_of_pip = [requirements for name, requirements in within(table, "dependency-groups").items() if not is_side_group(name)]
+    listed = [project.get("dependencies"), *groups_of_pip]
     for requirements in listed:
         for requirement in requirements if isinstance(requirements, list) else []:
             spec = specifier(requirement, package) if isinstance(requirement, str) else None
             if spec is not None:
                 yield spec
-    groups = [poetry, *(each for each in within(poetry, "group").values() if isinstance(each, dict))]
+    named = [(name, each) for name, each in within(poetry, "group").items() if isinstance(each, dict)]
+    groups = [poetry, *(each for name, each in named if not is_side_group(name) and not each.get("optional"))]
     for group in groups:
         wanted = within(group, "dependencies").get(package)
         version = wanted.get("version") if isinstance(wanted, dict) else wanted
@@ -259,10 +300,17 @@ def clauses_of(spec: str) -> list[tuple[str, str]]:
 
 def newest(clauses: list[tuple[str, str]], releases: list[str]) -> str | None:
     """The newest release that all clauses allow; where none is known, the lowest version that they name."""
-    for release in reversed(releases):
+    bounds = [version for operator, version in clauses if operator == "<=" and "*" not in version]
+    for release in sorted([*releases, *bounds], key=parse_version, reverse=True):
         if all(allows(operator, parse_version(version), version, parse_version(release)) for operator, version in clauses):
             return release
     return next((version for operator, version in clauses if operator in (">=", "~=", "^", "~", "<=")), None)
+
+
+def allowed(spec: str, version: str) -> bool:
+    """Whether a version satisfies a specifier."""
+    release = parse_version(version)
+    return all(allows(operator, parse_version(bound), bound, release) for operator, bound in clauses_of(spec))
 
 
 def allows(operator: str, bound: Version, text: str, release: Version) -> bool:

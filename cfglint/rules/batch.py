@@ -1,4 +1,4 @@
-"""Rules about the batch: one equation, whatever the framework calls its terms."""
+"""Rules about the batch: one equation for all frameworks, whatever their keys are called."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ NEOX = "neox"
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},
 )
 def batch_mismatch(config: Config) -> Iterator[Finding]:
-    """The global batch is not micro batch x accumulation x data-parallel size.
+    """The global batch size is not micro batch size x gradient accumulation steps x data-parallel size.
 
-    The numbers that are written, with those that the framework derives from them, do not multiply up on
-    this many GPUs. The data-parallel size is the GPU count divided by the sizes of the model's own
-    parallel axes (tensor, pipeline, sequence), so a file that is right on 8 GPUs is wrong on 4. A number
-    that is missing is derived by floor division, and the check that follows catches what the floor lost.
+    The written batch sizes, with those that the framework derives from them, are inconsistent for this GPU
+    count. The data-parallel size is the GPU count divided by the sizes of the model-parallel axes (tensor,
+    pipeline, sequence), so a file that is valid on 8 GPUs fails on 4. A missing number is derived by floor
+    division, and the check fails where that has a remainder.
 
     Run-time error: `AssertionError: Check batch related parameters. train_batch_size is not equal to
     micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 4 * 8`.
 
-    Fix: `cfglint fix FILE --gpus N` keeps the global batch and the micro batch and sets the accumulation;
-    `--global-batch G` aims at another one. Leaving out `train_batch_size` lets the framework compute it.
+    Fix: `cfglint fix FILE --gpus N` keeps the global batch size and the micro batch size and sets the gradient
+    accumulation steps; `--global-batch G` sets another global batch size. Without `train_batch_size` the
+    framework computes it.
 
     Source: deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026)
     megatron/neox_arguments/arguments.py:826-883.
@@ -55,7 +56,8 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     if total % (micro * accumulation):
         yield Finding(
             batch.global_batch,
-            f"no GPU count fits: {total} is not a multiple of {micro} x {accumulation}",
+            f"`{batch.global_batch.name}` is {total}, not a multiple of micro batch {micro} x accumulation {accumulation}",
+            note="this fails on every GPU count",
             related=(batch.micro_batch, batch.accumulation),
             exception="AssertionError: Check batch related parameters",
         )
@@ -73,15 +75,15 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     example={"kind": DEEPSPEED, "gpus": 8},
 )
 def batch_missing(config: Config) -> Iterator[Finding]:
-    """Neither the global batch nor the micro batch is given.
+    """Neither the global batch size nor the micro batch size is set.
 
-    One of the two has to be there; accumulation alone says nothing. In a file that is only a part of a
-    run this is no finding, for the caller may fill it in.
+    One of the two is required; gradient accumulation steps alone are not enough. It is not reported for a
+    file that is only a part of a run, because the caller may set it.
 
     Run-time error: `AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be
     provided`.
 
-    Fix: write `train_micro_batch_size_per_gpu`.
+    Fix: set `train_micro_batch_size_per_gpu`.
 
     Source: deepspeed 0.19.8 runtime/config.py:649; gpt-neox (May 2026) arguments.py:860.
     """
@@ -90,24 +92,25 @@ def batch_missing(config: Config) -> Iterator[Finding]:
 
 @rule(
     "BAT003",
-    "batch-type",
+    "batch-not-a-number",
     ERROR,
     fails_at="config",
     bad='{"train_batch_size": "256"}\n',
     good='{"train_batch_size": 256}\n',
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},
+    old_names=("batch-type",),
 )
 def batch_type(config: Config) -> Iterator[Finding]:
     """A batch size is not a number.
 
-    Nothing converts it: text in quotes, `"auto"` that nobody fills, or a list reaches the arithmetic and
-    dies there with an error that does not name the key.
+    The framework does not convert it: a string, an unresolved `"auto"` or a list fails in the arithmetic, with
+    an error that does not name the key.
 
     Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`,
     `TypeError: unsupported operand type(s) for //: 'str' and 'int'`.
 
-    Fix: write the number without quotes. `"auto"` belongs only into a file that a Hugging Face trainer
-    reads.
+    Fix: write the number without quotes. `"auto"` is only resolved in a file that a Hugging Face Trainer
+    loads.
 
     Source: deepspeed 0.19.8 runtime/config.py:593-655; gpt-neox (May 2026) arguments.py:846, 868.
     """
@@ -124,16 +127,15 @@ def batch_type(config: Config) -> Iterator[Finding]:
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/gradient_accumulation_steps"},
 )
 def batch_not_positive(config: Config) -> Iterator[Finding]:
-    """A batch size, or one that is derived, is zero or negative.
+    """A written or derived batch size is zero or negative.
 
-    It is written so, or the floor division that derives it comes to 0: 4 samples cannot be spread over 8
-    GPUs.
+    A derived one is 0 where the floor division gives 0: 4 samples cannot be distributed over 8 GPUs.
 
     Run-time errors: `AssertionError: Micro batch size per gpu: 0 has to be greater than 0`,
     `AssertionError: Gradient accumulation steps: 0 has to be greater than 0`, `ZeroDivisionError: integer
     division or modulo by zero`.
 
-    Fix: make the global batch at least micro batch x data-parallel size.
+    Fix: use a global batch size of at least micro batch size x data-parallel size.
 
     Source: deepspeed 0.19.8 runtime/config.py:596-600; gpt-neox (May 2026) arguments.py:866-876.
     """
@@ -142,23 +144,24 @@ def batch_not_positive(config: Config) -> Iterator[Finding]:
 
 @rule(
     "BAT005",
-    "layout-does-not-divide",
+    "indivisible-gpu-count",
     ERROR,
     fails_at="config",
     bad="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 4, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     good="{train_micro_batch_size_per_gpu: 4, model_parallel_size: 2, num_layers: 2, hidden_size: 8, num_attention_heads: 2}\n",
     example={"kind": NEOX, "gpus": 6},
+    old_names=("layout-does-not-divide",),
 )
-def layout_does_not_divide(config: Config) -> Iterator[Finding]:
-    """The GPUs are not a whole multiple of the model's parallel sizes.
+def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
+    """The GPU count is not a multiple of the model-parallel sizes.
 
-    A copy of the model takes tensor x pipeline (x context x sequence) GPUs; what is left over after whole
-    copies fits nothing. More GPUs asked of the layout than there are is the same mistake.
+    Each replica of the model needs tensor x pipeline (x context x sequence) GPUs, and the GPU count has to be a
+    multiple of that number.
 
     Run-time error (GPT-NeoX): `AssertionError: (global_num_gpus / pp_size / mp_size) [1.5] must be a whole
     number`.
 
-    Fix: use a GPU count that is a multiple, or change the parallel sizes.
+    Fix: use a multiple as the GPU count, or change the parallel sizes.
 
     Source: gpt-neox (May 2026) arguments.py:926-935; accelerate 1.15.0 parallelism_config.py:366-377.
     """
@@ -167,20 +170,21 @@ def layout_does_not_divide(config: Config) -> Iterator[Finding]:
 
 @rule(
     "BAT006",
-    "gpus-differ",
+    "gpu-count-mismatch",
     WARNING,
     kinds=(NEOX,),
     bad="{global_num_gpus: 4, train_micro_batch_size_per_gpu: 4}\n",
     good="{global_num_gpus: 8, train_micro_batch_size_per_gpu: 4}\n",
     example={"kind": NEOX, "gpus": 8, "at": "/global_num_gpus"},
+    old_names=("gpus-differ",),
 )
-def gpus_differ(config: Config) -> Iterator[Finding]:
-    """The file imposes a GPU count that is not the one of the launch.
+def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
+    """The file sets a GPU count that differs from the launch.
 
-    GPT-NeoX computes its batch with `global_num_gpus` when the file has it, whatever was launched. The
-    global batch that it prints is then not the one that the processes consume.
+    GPT-NeoX computes the batch with `global_num_gpus` if the file sets it, whatever the launch uses. The global
+    batch size that it prints then differs from the one that the processes consume.
 
-    Fix: take `global_num_gpus` out; it is found from the hosts.
+    Fix: remove `global_num_gpus`; GPT-NeoX determines it from the hosts.
 
     Source: gpt-neox (May 2026) arguments.py:892-935.
     """
@@ -188,26 +192,28 @@ def gpus_differ(config: Config) -> Iterator[Finding]:
     if isinstance(imposed, int) and offered is not None and imposed != offered:
         yield Finding(
             config.setting("global_num_gpus"),
-            f"the batch is computed for {imposed} GPUs, and {config.facts.gpus_source} says {offered}",
+            f"the file sets `global_num_gpus` {imposed}, but {config.facts.gpus_source} is {offered}",
+            note=f"GPT-NeoX computes the batch for {imposed} GPUs",
         )
 
 
 @rule(
     "BAT007",
-    "bound-to-gpu-count",
+    "fixed-gpu-count",
     INFO,
     kinds=(DEEPSPEED,),
     bad='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
     good='{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
     example={"kind": DEEPSPEED, "at": "/train_batch_size"},
+    old_names=("bound-to-gpu-count",),
 )
-def bound_to_gpu_count(config: Config) -> Iterator[Finding]:
-    """The three batch sizes are all written, and hold on one GPU count only.
+def fixed_gpu_count(config: Config) -> Iterator[Finding]:
+    """The three batch sizes are all set, so they are valid for one GPU count only.
 
-    Without `--gpus` cfglint cannot say whether they are right; it says for how many GPUs they are. On
-    any other count the framework refuses to start.
+    Without `--gpus` cfglint cannot check them; it reports the GPU count that they need. On any other count
+    the framework fails to start.
 
-    Fix: give `--gpus N` (or declare it) to have the equation checked, or leave one of the three out.
+    Fix: pass `--gpus N` (or declare it) to check the equation, or remove one of the three keys.
 
     Source: deepspeed 0.19.8 runtime/config.py:602.
     """
@@ -244,7 +250,7 @@ def _problem(config: Config, reason: str) -> Iterator[Finding]:
 
 
 def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:
-    """Global batch, micro batch and accumulation when all three are written as positive whole numbers."""
+    """Global batch size, micro batch size and accumulation steps, if all three are written as positive integers."""
     terms = (batch.global_batch, batch.micro_batch, batch.accumulation)
     if all(term.written and type(term.value) is int and term.value > 0 for term in terms):
         return terms
@@ -252,7 +258,7 @@ def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:
 
 
 def _solution(config: Config) -> Fix | None:
-    """Set the accumulation, when that alone makes the equation hold."""
+    """The fix that sets the accumulation steps, where that alone makes the equation hold."""
     batch = config.batch
     terms = _written_terms(batch)
     ways = batch.data_parallel.value
@@ -265,4 +271,4 @@ def _solution(config: Config) -> Fix | None:
         return None
     from cfglint.findings.fix_builders import replace
 
-    return replace(batch.accumulation, accumulation, f"set {batch.accumulation.name} to {accumulation}", safe=True)
+    return replace(batch.accumulation, accumulation, f"set `{batch.accumulation.name}` to {accumulation}", safe=True)

@@ -77,6 +77,8 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
         severity = WARNING
+    if severity == ERROR and config.package in config.facts.outside and rule.fails_at != "load":
+        severity = WARNING
     setting = finding.setting
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:

@@ -1,4 +1,4 @@
-"""Rules that hold a run to the project's own word: its house schemas, its promises, its comments."""
+"""Rules that check a run against its project: the policy schemas, the expected numbers, the ignore comments."""
 
 from __future__ import annotations
 
@@ -20,51 +20,53 @@ if TYPE_CHECKING:
 PROMISE_BROKEN = "RUN100"
 HOUSE_RULE = "HSE001"
 
-NAMES = {"global_batch": "a global batch of {}", "total_steps": "{} total steps", "tokens_per_step": "{} tokens per step"}
+NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}
+MISSING_FACTS = "declare what the number depends on, such as `gpus` or `num-examples`"
 DECIDING = {"total_steps": ("max_steps", "train_iters", "num_train_epochs"), "tokens_per_step": ("seq_length", "max_length")}
-NEED_GPUS = "BAT"  # the family whose findings come and go with the GPU count
+NEED_GPUS = "BAT"  # the family whose findings depend on the GPU count
 
 
 def project_rules() -> list[Rule]:
-    """The rules that look at a run as a whole."""
+    """The rules that check a run, not a single config."""
     return [each for each in RULES if each.scope == RUN]
 
 
 def inspect_run(run: LoadedRun) -> list[Diagnostic]:
-    """The promises that a run breaks and the house rules that it violates."""
+    """The expected numbers that a run does not have, and the policy schemas that it violates."""
     chosen = [each for each in project_rules() if each.code != UNUSED_IGNORE]
     return apply(chosen, run, run.configs[0]) if run.configs else []
 
 
 def inspect_comments(run: LoadedRun) -> list[Diagnostic]:
-    """The comments of a run that silence nothing."""
+    """The ignore comments of a run that suppress nothing."""
     return apply([each for each in project_rules() if each.code == UNUSED_IGNORE], run, run.configs[0])
 
 
 @rule(
     HOUSE_RULE,
-    "house-rule",
+    "policy-violation",
     WARNING,
+    old_names=("house-rule",),
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
     good="output_dir: out\nper_device_train_batch_size: 4\nseed: 42\n",
     example={"kind": "huggingface", "at": "/seed", "house": {"properties": {"seed": {"const": 42}}}},
 )
 def house_rule(run: LoadedRun) -> Iterator[Finding]:
-    """A value is not what the organisation's own schema asks for.
+    """A value violates the organisation's policy schema.
 
     `house-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
-    a table gives one a kind: `house-schema = { deepspeed = "policy/deepspeed.json" }`. The schema sees the
-    values as the framework's reader takes them. `x-message` in a part of it replaces the validator's words:
+    a table has one per kind: `house-schema = { deepspeed = "policy/deepspeed.json" }`. The schema checks the
+    values as the framework's parser loads them. `x-message` in a subschema replaces the validator's message:
     `{"maximum": 1.0, "x-message": "we clip at 1.0; ask the training team for more"}`.
 
-    The framework would start: the verdict stays, and the severity is a warning. The exit status is 1 all the
-    same, for the rule is the project's own word.
+    The framework would start, so the verdict does not change and the severity is a warning. The exit status is
+    1 anyway, because the project itself defines the rule.
 
-    Fix: do what the schema asks for, or silence it where there is a reason:
+    Fix: change the value as the schema requires, or suppress the finding with a reason:
     `# cfglint: ignore[HSE001] reason`.
 
-    Source: the house's schema.
+    Source: the policy schema.
     """
     house = run.facts.house
     if house is None:
@@ -73,48 +75,48 @@ def house_rule(run: LoadedRun) -> Iterator[Finding]:
         if config.load_problems:
             continue
         for each in house.violations(config.kind, config.values):
-            yield Finding(config.setting(*each.path), f"house rule: {each.message}")
+            yield Finding(config.setting(*each.path), f"policy violation: {each.message}")
 
 
 @rule(
     PROMISE_BROKEN,
-    "promise-broken",
+    "unexpected-number",
     WARNING,
+    old_names=("promise-broken", "unexpected-global-batch"),
     scope=RUN,
     bad='{"train_batch_size": 512}\n',
     good='{"train_batch_size": 256}\n',
     example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "promises": {"global_batch": 256}},
 )
-def promise_broken(run: LoadedRun) -> Iterator[Finding]:
-    """The run resolves to another number than its declaration promises.
+def unexpected_number(run: LoadedRun) -> Iterator[Finding]:
+    """The run resolves to a different number than its declaration expects.
 
-    A declared run may say what it comes to: `global-batch = 256`, `total-steps = 12000`,
-    `tokens-per-step = 1048576`. A change of GPUs, of a file, or of a version that moves the number is found
+    A declared run may state the expected numbers: `global-batch = 256`, `total-steps = 12000`,
+    `tokens-per-step = 1048576`. A change of the GPU count, a file or a version that changes the number is found
     here, before the run is compared with the last one and does not fit.
 
-    The framework would start: the verdict stays, and the severity is a warning. The exit status is 1 all the
-    same, for the promise is the project's own word. A number that the files and facts do not decide (no
-    `gpus`, no `num-examples`) is reported as info.
+    The framework would start, so the verdict does not change and the severity is a warning. The exit status is
+    1 anyway, because the project itself declares the number. A number that is unknown (no `gpus`, no
+    `num-examples`) is reported as info.
 
-    Fix: `cfglint fix FILES --run --gpus N --global-batch G` restores the batch; or change the promise along
-    with the run, so that the change is seen in review.
+    Fix: `cfglint fix FILES --run --gpus N --global-batch G` restores the batch; or change the declaration together
+    with the run, so that the change is visible in review.
 
     Source: the `[[run]]` table of the configuration.
     """
     resolved = run.resolved if run.facts.promises else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
     for name, promised in run.facts.promises.items():
-        actual, told = resolved.get(name), NAMES[name]
+        actual, title = resolved.get(name), NAMES[name]
         if actual is None and not broken:
-            text = f"the declaration promises {told.format(promised)}, and the files and facts do not decide that number"
-            yield Finding(_deciding(run.configs[0], name), text, severity=INFO)
+            text = f"{title} is unknown, expected {promised}"
+            yield Finding(_deciding(run.configs[0], name), text, severity=INFO, help=MISSING_FACTS)
         elif actual is not None and actual != promised:
-            text = f"the run resolves to {told.format(actual)}{_equation(run, name)}, its declaration promises {promised}"
-            yield Finding(_deciding(run.configs[0], name), text)
+            yield Finding(_deciding(run.configs[0], name), f"{title} is {actual}{_equation(run, name)}, expected {promised}")
 
 
 def _deciding(config: Config, name: str) -> Setting:
-    """The written setting that decides a number most directly."""
+    """The written setting that determines a number most directly."""
     for key in DECIDING.get(name, ()):
         if config.has(key):
             return config.setting(key)
@@ -124,7 +126,7 @@ def _deciding(config: Config, name: str) -> Setting:
 
 
 def _equation(run: LoadedRun, name: str) -> str:
-    """` = 4 x 8 x 16`, where the three terms give the global batch."""
+    """` = 4 x 8 x 16`, where the three terms give the global batch size."""
     micro, accumulation, parallel = (run.resolved[key] for key in ("micro_batch", "accumulation", "data_parallel"))
     if name != "global_batch" or not (micro and accumulation and parallel):
         return ""
@@ -141,15 +143,15 @@ def _equation(run: LoadedRun, name: str) -> str:
     example={"kind": "huggingface"},
 )
 def unused_ignore(run: LoadedRun) -> Iterator[Finding]:
-    """A comment silences a finding that is not there.
+    """An ignore comment suppresses nothing.
 
-    `# cfglint: ignore[BAT001]` on a line, or on the line above it, silences the finding of that code on that
-    line; a family (`ignore[BAT]`) and several codes (`ignore[BAT001, KEY]`) work too, and what follows the
-    bracket is the reason. In JSON, where the framework's reader allows comments, it is `//` or `#`. The
-    finding is gone, or the comment moved away from it, and would silence the next one unseen.
+    `# cfglint: ignore[BAT001]` on a line, or on the line above it, suppresses the finding with that code on that
+    line; a rule name, a family (`ignore[BAT]`) and several codes (`ignore[BAT001, KEY]`) work too, and the text
+    after the bracket is the reason. In JSON, where the framework's parser allows comments, it is `//` or `#`.
+    An unused comment could hide a later finding.
 
-    Without a GPU count nothing is said of the `BAT` family, whose findings depend on it; a comment that
-    another run of the same file needs is in use.
+    Without a GPU count, comments for the `BAT` family are not reported, because its findings depend on it. A
+    comment that another run of the same file needs counts as used.
 
     Fix: remove the code, or the comment.
 
@@ -158,6 +160,6 @@ def unused_ignore(run: LoadedRun) -> Iterator[Finding]:
     for ignore in run.unused_ignores:
         setting = Setting((), None, WRITTEN, ignore.document, Node(SCALAR, ignore.start, ignore.end))
         if not ignore.code:
-            yield Finding(setting, "this comment ignores nothing: it has to name a code, as in `# cfglint: ignore[BAT001]`")
+            yield Finding(setting, "ignore comment without a code", help="name a code: `# cfglint: ignore[BAT001]`")
         elif run.facts.gpus is not None or not ignore.code.startswith(NEED_GPUS):
-            yield Finding(setting, f"nothing of {ignore.code} is found here, so there is nothing to ignore")
+            yield Finding(setting, f"unused ignore comment: no {ignore.code} finding on this line")

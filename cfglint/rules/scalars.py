@@ -1,4 +1,4 @@
-"""Rules about scalars that a YAML 1.1 reader takes for something else than they look like."""
+"""Rules about scalars that a YAML 1.1 parser loads as an unexpected value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.source.document import Node
 
-FIRST = "+-N" + DIGITS  # what a deceptive scalar begins with
+FIRST = "+-N" + DIGITS  # the first characters of such a scalar
 
 
 @rule(
@@ -27,18 +27,19 @@ FIRST = "+-N" + DIGITS  # what a deceptive scalar begins with
     example={"kind": "huggingface", "at": "/per_device_train_batch_size"},
 )
 def octal_number(config: Config) -> Iterator[Finding]:
-    """A number with a leading zero is read as octal.
+    """A number with a leading zero is octal.
 
-    YAML 1.1 takes `010` for 8. Nothing says so: the run starts with the other number.
+    YAML 1.1 loads `010` as 8, silently.
 
-    Fix: leave the zero out.
+    Fix: remove the zero.
 
     Source: PyYAML 6.0.3 constructor.py:239 (construct_yaml_int), resolver.py:182.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw.lstrip("+-") if setting.node else ""
         if len(raw) > 1 and raw[0] == "0" and raw.isdigit() and type(setting.value) is int:
-            yield Finding(setting, f"`{raw}` is octal in YAML 1.1: the framework reads {setting.value}")
+            text = f"`{setting.name}` is {raw}, which is octal in YAML 1.1: the value is {setting.value}"
+            yield Finding(setting, text, help=f"write {int(raw)} or {setting.value}")
 
 
 @rule(
@@ -50,38 +51,40 @@ def octal_number(config: Config) -> Iterator[Finding]:
     example={"kind": "huggingface", "at": "/save_steps"},
 )
 def sexagesimal_number(config: Config) -> Iterator[Finding]:
-    """Numbers with a colon are read in base 60.
+    """A number with a colon is in base 60.
 
-    YAML 1.1 takes `1:30` for 90, so a time or a ratio becomes a plain number without a word.
+    YAML 1.1 loads `1:30` as 90, so a time or a ratio silently becomes a number.
 
-    Fix: write the number, or quote the text.
+    Fix: write the number, or quote the string.
 
     Source: PyYAML 6.0.3 constructor.py:241, resolver.py:186.
     """
     for setting in plain_scalars(config):
         raw = setting.node.raw if setting.node else ""
         if ":" in raw and type(setting.value) in (int, float):
-            yield Finding(setting, f"`{raw}` is base 60 in YAML 1.1: the framework reads {setting.value}")
+            text = f"`{setting.name}` is {raw}, which is base 60 in YAML 1.1: the value is {setting.value}"
+            yield Finding(setting, text, help="write the number, or quote the string")
 
 
 @rule(
     "TYP003",
-    "none-is-text",
+    "none-is-string",
     WARNING,
     bad="output_dir: out\nsave_total_limit: None\n",
     good="output_dir: out\nsave_total_limit: null\n",
     fixed="output_dir: out\nsave_total_limit: null\n",
     example={"kind": "huggingface", "at": "/save_total_limit"},
+    old_names=("none-is-text",),
 )
-def none_is_text(config: Config) -> Iterator[Finding]:
-    """`None` in YAML is the text "None", not nothing.
+def none_is_string(config: Config) -> Iterator[Finding]:
+    """`None` in YAML is the string "None", not null.
 
-    The key is set to four letters: where a number is expected the run dies when it is used, hours later
-    for a key such as `save_total_limit`; where text is taken, a file or an experiment of that name appears.
+    Where a number is expected, the run fails when the value is used, possibly hours later (for example
+    `save_total_limit`); where a string is accepted, a file or an experiment gets that name.
 
-    Fix: `null`, `~`, or leave the key out.
+    Fix: write `null` or `~`, or remove the key.
 
-    Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and nothing are null).
+    Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null).
     """
     for setting in plain_scalars(config):
         if setting.value == "None":
@@ -89,30 +92,30 @@ def none_is_text(config: Config) -> Iterator[Finding]:
 
             yield Finding(
                 setting,
-                f"`{setting.name}` is the text 'None' to YAML; nothing is `null`",
+                f'`{setting.name}` is the string "None" in YAML, not null',
                 fix=replace(setting, None, "write null", safe=False),
             )
 
 
 def plain_scalars(config: Config) -> list[Setting]:
-    """Unquoted scalars of a config's YAML files that may be more than they look, with the values that its reader gives them."""
+    """Unquoted scalars of a config's YAML files that these rules check, with the values that the parser gives them."""
     if config.plain_scalars is None:
         config.plain_scalars = list(found_scalars(config))
     return config.plain_scalars
 
 
 def found_scalars(config: Config) -> Iterator[Setting]:
-    """The same, found by a walk over the files."""
+    """The scalars of `plain_scalars`, from a walk over the files."""
     for document in config.documents:
-        if document.syntax != "yaml" or not any(map(deceptive, [node for node in document.leaves if node.raw[:1] in FIRST])):
+        if document.syntax != "yaml" or not any(map(is_suspicious, [node for node in document.leaves if node.raw[:1] in FIRST])):
             continue
         for path, key, node in document.walk():
-            if deceptive(node) and path not in config.overridden:
+            if is_suspicious(node) and path not in config.overridden:
                 yield Setting(path, config.get(*path), WRITTEN, document, node, key)
 
 
-def deceptive(node: Node) -> bool:
-    """Whether a scalar may be one that these rules speak of."""
+def is_suspicious(node: Node) -> bool:
+    """Whether a scalar may be one that these rules report."""
     if node.style or node.kind != SCALAR:
         return False
     number = node.raw.lstrip("+-")

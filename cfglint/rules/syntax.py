@@ -1,11 +1,11 @@
-"""Rules about files that cannot be read, or whose reader drops a part of them."""
+"""Rules about files that cannot be read or parsed, and about duplicate keys."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.setting import WRITTEN, Setting
-from cfglint.source.document import MAPPING, Node
+from cfglint.source.document import MAPPING, NOT_STRICT_JSON, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ UNREADABLE = ("unreadable", "too-large", "encoding", "control", "depth", "digits
 
 @rule("SRC001", "unreadable-file", ERROR, fails_at="load")
 def unreadable_file(config: Config) -> Iterator[Finding]:
-    """The file cannot be read as text at all.
+    """The file cannot be read as text.
 
-    It is missing, a directory, not permitted, not UTF-8, or holds NUL or control characters, and no
-    framework gets as far as its keys. Or it is larger than 5 MB, nested deeper than 200 levels, has more
-    than a million keys, values and comments, or an integer of more than 500 digits: cfglint reads no further then.
+    It is missing, a directory, not readable, not UTF-8, or contains NUL or control characters, and no
+    framework can load it. Or it is larger than 5 MB, nested deeper than 200 levels, has more than a million
+    keys, values and comments, or an integer of more than 500 digits: these are limits of cfglint.
 
-    Fix: the message names the byte or the limit. Save the file as UTF-8 without a NUL.
+    Fix: the message names the byte or the limit. Save the file as UTF-8 without NUL.
 
-    Source: the four limits are cfglint's own; a config of a run is a few kilobytes.
+    Source: the four limits are cfglint's own; a config is usually a few kilobytes.
     """
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
@@ -42,22 +42,47 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     example={"kind": "huggingface"},
 )
 def does_not_parse(config: Config) -> Iterator[Finding]:
-    """The framework's reader cannot parse the file.
+    """The framework's parser cannot parse the file.
 
-    Each framework has a reader of its own, and they do not accept the same texts: DeepSpeed reads its
-    file with hjson (comments and trailing commas are fine, duplicate keys are not), a trainer reads the
-    same file with Python's json (neither is fine), GPT-NeoX and the Hugging Face parser read YAML 1.1 in
-    pure Python (tabs between tokens are not fine). The message says which reader stumbles and where.
+    Each framework has its own parser, and they do not accept the same files: DeepSpeed uses hjson (accepts
+    comments and trailing commas, rejects duplicate keys), the Hugging Face Trainer loads the same file with
+    Python's json (rejects comments and trailing commas), GPT-NeoX and HfArgumentParser use PyYAML's pure Python
+    YAML 1.1 parser (rejects tabs between tokens).
 
     Run-time errors: `yaml.scanner.ScannerError`, `yaml.parser.ParserError`, `json.decoder.JSONDecodeError`,
     `hjson.scanner.HjsonDecodeError`, `ValueError: Duplicate keys in DeepSpeed config`.
 
-    Fix: mend the syntax at the place that is shown.
+    Fix: correct the syntax at the reported place.
 
     Source: PyYAML 6.0.3, hjson 3.1.0, CPython 3.11 json/decoder.py; deepspeed 0.19.8
     runtime/config_utils.py:205, accelerate 1.15.0 utils/deepspeed.py:143.
     """
-    yield from _problems(config, lambda problem: problem.kind not in UNREADABLE)
+    yield from _problems(config, lambda problem: problem.kind not in (*UNREADABLE, NOT_STRICT_JSON))
+
+
+@rule(
+    "SRC003",
+    "non-strict-json",
+    WARNING,
+    kinds=("deepspeed",),
+    bad='{"train_batch_size": 8, // global\n "steps_per_print": 10}\n',
+    good='{"train_batch_size": 8, "steps_per_print": 10}\n',
+    example={"kind": "deepspeed", "whole": False, "declared": False},
+)
+def non_strict_json(config: Config) -> Iterator[Finding]:
+    """The file is not strict JSON: DeepSpeed accepts it, the Hugging Face Trainer does not.
+
+    DeepSpeed loads its config with hjson, which accepts comments, trailing commas and missing quotes. A trainer
+    that names the file loads it with `json.load`, which raises. It is reported where the consumer of the
+    file is not known; with `--kind deepspeed` it is not.
+
+    Run-time error (in a trainer): `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
+
+    Fix: remove the comments and trailing commas, or declare the kind of the file.
+
+    Source: deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143.
+    """
+    yield from _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON)
 
 
 @rule(
@@ -69,30 +94,30 @@ def does_not_parse(config: Config) -> Iterator[Finding]:
     example={"kind": "huggingface", "at": "/seed"},
 )
 def duplicate_key(config: Config) -> Iterator[Finding]:
-    """A key stands twice in one mapping, and the reader takes the last without a word.
+    """A key is set twice in one mapping; the parser silently uses the last one.
 
-    The earlier value has no effect. People edit the first one and wonder why nothing changes.
+    The earlier value has no effect.
 
-    Fix: keep the one that is meant. Where the reader refuses duplicates (DeepSpeed's own), SRC002 reports
-    an error instead.
+    Fix: keep one of them. Where the parser rejects duplicate keys (DeepSpeed's own), SRC002 reports an error
+    instead.
 
     Source: PyYAML 6.0.3 constructor.py:125 (construct_mapping), CPython json/decoder.py (dict of pairs).
     """
     refused = {problem.start for _, problem in config.load_problems if problem.kind == "duplicate"}
     for document in config.documents:
-        if not any(map(has_twins, document.mappings())):
+        if not any(map(has_duplicates, document.mappings())):
             continue
         for path, _, node in document.walk():
-            if has_twins(node):
-                yield from _twins(document, path, node, refused)
+            if has_duplicates(node):
+                yield from _duplicates(document, path, node, refused)
 
 
-def has_twins(node: Node) -> bool:
+def has_duplicates(node: Node) -> bool:
     """Whether a mapping has a key twice."""
     return node.kind == MAPPING and len({key.raw for key, _ in node.children}) != len(node.children)
 
 
-def _twins(document: Document, path: Path, mapping: Node, refused: set[int]) -> Iterator[Finding]:
+def _duplicates(document: Document, path: Path, mapping: Node, refused: set[int]) -> Iterator[Finding]:
     last: dict[str, tuple[Node, Node]] = {key.raw: (key, value) for key, value in mapping.pairs()}
     for key, value in mapping.pairs():
         winner, kept = last[key.raw]
@@ -101,7 +126,7 @@ def _twins(document: Document, path: Path, mapping: Node, refused: set[int]) -> 
         line = document.position(winner.start)[0]
         yield Finding(
             Setting((*path, key.raw), value.raw, WRITTEN, document, value, key),
-            f"`{key.raw}` stands again at line {line}, and that one counts: this value has no effect",
+            f"duplicate key `{key.raw}`: this value is overridden at line {line}",
             related=(Setting((*path, key.raw), kept.raw, WRITTEN, document, kept, winner),),
             on_key=True,
         )
@@ -112,4 +137,4 @@ def _problems(config: Config, wanted: Callable[[Problem], bool]) -> Iterator[Fin
         if wanted(problem):
             node = Node("scalar", problem.start, problem.end)
             setting = Setting((), None, WRITTEN, document, node)
-            yield Finding(setting, problem.message, exception=problem.exception, consumer_only=problem.only_here)
+            yield Finding(setting, problem.message, exception=problem.exception, consumer_only=problem.only_here, note=problem.note)

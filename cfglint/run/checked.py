@@ -50,7 +50,15 @@ class CheckedRun(LoadedRun):
     @property
     def verdict(self) -> str | None:
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
-        return "reject" if any(each.severity == ERROR for each in self.diagnostics) else "accept"
+        if any(each.severity == ERROR for each in self.diagnostics):
+            return "reject"
+        return None if self.outside else "accept"
+
+    @property
+    def outside(self) -> dict[str, str]:
+        """The packages of the run whose version lies outside the modelled releases, with that version."""
+        packages = {config.package for config in self.configs}
+        return {package: version for package, version in self.facts.outside.items() if package in packages}
 
     @property
     def fails_at(self) -> str | None:

@@ -32,6 +32,7 @@ class ScanStats:
 
     __slots__ = (
         "checked",
+        "outside",
         "related_tools",
         "targets",
         "templates",
@@ -51,6 +52,7 @@ class ScanStats:
         self.related_tools: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
+        self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
     def count(self, run: CheckedRun) -> None:
@@ -58,8 +60,13 @@ class ScanStats:
         self.checked += len(run.documents)
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
+        outside = run.outside
         for package, said_by in run.facts.target_from.items():
-            self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
+            if package not in outside:
+                self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
+        for package, version in outside.items():
+            told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
+            self.outside[f"{package} {version}{told_by} is not modelled, {run.facts.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
@@ -71,6 +78,7 @@ class ScanStats:
         self.unreadable += other.unreadable
         self.unknown_kind += other.unknown_kind
         self.targets.update(other.targets)
+        self.outside.update(other.outside)
         for name, number in other.related_tools.items():
             self.related_tools[name] = self.related_tools.get(name, 0) + number
 

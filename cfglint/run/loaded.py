@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework
+from cfglint.frameworks import framework, nearest_modelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class LoadedRun:
         self.configs: list[Config] = []
         self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known when the findings are
         try:
-            self.facts = framework(self.kinds[0]).completed(launched(self.documents, self.kinds, facts))
+            self.facts = framework(self.kinds[0]).completed(launched(self.documents, self.kinds, modelled(facts)))
             config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.others()]
         except Exception as error:
@@ -140,6 +140,16 @@ def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) ->
         if told is not None:
             return facts.but(gpus=told[0], gpus_source=told[1])
     return facts
+
+
+def modelled(facts: LaunchFacts) -> LaunchFacts:
+    """The facts with the nearest modelled release in the place of one that is not modelled; `outside` keeps what was asked for."""
+    nearest = {package: nearest_modelled(package, version) for package, version in facts.target.items() if package not in facts.outside}
+    other = {package: release for package, release in nearest.items() if release is not None}
+    if not other:
+        return facts
+    asked = {package: facts.target[package] for package in other}
+    return facts.but(target={**facts.target, **other}, outside={**facts.outside, **asked})
 
 
 def integer(value: Any) -> int | None:

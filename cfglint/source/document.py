@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SCALAR = "scalar"
 MAPPING = "mapping"
 SEQUENCE = "sequence"
+
+NOT_STRICT_JSON = "not-strict-json"  # the kind of a problem that only a strict JSON parser has
 ALIAS = "alias"
 
 NOTHING = ()  # the children of every scalar
@@ -29,10 +31,10 @@ class Problem:
 
     `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
     `duplicate`, `digits`, `value`; `exception` is what the reader would raise, as `Type: text`, when one is known.
-    `only_here`: other readers that such a file commonly has would not stumble.
+    `only_here`: another parser that commonly loads such a file accepts it; `note` says which.
     """
 
-    __slots__ = ("end", "exception", "kind", "message", "only_here", "start")
+    __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "start")
 
     def __init__(self, start: int, end: int, message: str, kind: str = "syntax", exception: str | None = None) -> None:
         self.start = start
@@ -41,6 +43,7 @@ class Problem:
         self.kind = kind
         self.exception = exception
         self.only_here = False
+        self.note: str | None = None
 
     def __repr__(self) -> str:
         return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"

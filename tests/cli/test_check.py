@@ -221,7 +221,7 @@ class TestJson:
                 {"file": "ds_config.json", "line": 1, "column": 95, "message": "`gradient_accumulation_steps` is 4 here"},
             ],
             "fix": {
-                "title": "set gradient_accumulation_steps to 8",
+                "title": "set `gradient_accumulation_steps` to 8",
                 "safe": True,
                 "edits": [{"file": "ds_config.json", "start": start, "end": start + 1, "text": "8"}],
             },

@@ -220,7 +220,7 @@ class TestDeclared:
         declared.write(cfglint__toml=DECLARED.format(64) + "global-batch = 2048\n", train__yaml=HALVED)
         status, out, _ = review()
         assert status == 1
-        assert "RUN100 promise-broken" in out
+        assert "RUN100 unexpected-number" in out
 
     def test_untouched_runs_are_left_alone(self, declared, review):
         declared.write(other__yaml=HALVED)

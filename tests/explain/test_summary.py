@@ -128,7 +128,7 @@ def test_gpus_of_a_launch_file(account):
     told = account(accelerate=launch, trainer=TRAINER)
     assert told.run.kinds == ["huggingface", "accelerate"]
     assert line(told, "GPUs") == (8, "launch.yaml:3")
-    assert line(told, "processes each") == (4, "num_processes 9 (launch.yaml:3) / num_machines 2, 1 not started")
+    assert line(told, "processes per machine") == (4, "num_processes 9 (launch.yaml:3) / num_machines 2, 1 not started")
     assert line(told, "global batch")[0] == 256
 
 

@@ -292,7 +292,7 @@ def test_a_house_schema_that_breaks_on_a_file(folder, told, good, schema):
     status, out, _ = told("check", good.name)
     assert status == 1
     assert good.told in out
-    assert "HSE001 house-rule: house rule: the house schema" in out
+    assert "HSE001 policy-violation: policy violation: the house schema" in out
 
 
 def test_house_schemas_that_explode(folder, told, limited, good, monkeypatch, tmp_path_factory):
@@ -312,7 +312,7 @@ def test_house_schemas_that_explode(folder, told, limited, good, monkeypatch, tm
     for schema in (regex, accepting):
         (folder / "house.json").write_text(json.dumps(schema))
         _, out, _ = told("check", good.name)
-        assert "HSE001 house-rule: house rule: the house schema needs more than 0.2 seconds for this file" in out
+        assert "HSE001 policy-violation: policy violation: the house schema needs more than 0.2 seconds for this file" in out
         assert good.told in out
 
 

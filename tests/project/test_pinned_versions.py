@@ -99,7 +99,7 @@ def test_nothing_there(folder):
         ("transformers~=4.40.0", "4.40.2"),
         ("transformers~=4.40", "4.57.6"),
         ("transformers==4.40.*", "4.40.2"),
-        ("transformers<=4.40", "4.39.3"),
+        ("transformers<=4.40", "4.40"),
         ("transformers>4.57.6,<5.1", "5.0.0"),
         ("transformers>=4.44.0", RELEASES["transformers"].split()[-1]),
         ("transformers>=9.1,<9.3", "9.1"),
@@ -120,8 +120,8 @@ def test_requirements(folder, line, version):
 
 
 def test_an_exact_version_goes_before_a_range(folder):
-    write(folder, {"requirements.txt": "transformers>=4.40\n", "requirements-dev.txt": "transformers==4.42.4\n"})
-    assert found() == ({"transformers": "4.42.4"}, {"transformers": "requirements-dev.txt"})
+    write(folder, {"requirements.txt": "transformers>=4.40\n", "requirements-gpu.txt": "transformers==4.42.4\n"})
+    assert found() == ({"transformers": "4.42.4"}, {"transformers": "requirements-gpu.txt"})
 
 
 def test_a_range_says_that_it_is_one(folder):
@@ -138,7 +138,7 @@ def test_a_folder_of_requirements(folder):
     ("text", "version"),
     [
         ('[project]\ndependencies = ["torch", "transformers>=4.40,<5"]\n', "4.57.6"),
-        ('[project.optional-dependencies]\ntrain = ["transformers==4.40.2"]\n', "4.40.2"),
+        ('[project.optional-dependencies]\ntrain = ["transformers==4.40.2"]\n', None),
         ('[dependency-groups]\ntrain = ["transformers==4.40.2", {include-group = "x"}]\n', "4.40.2"),
         ('[tool.poetry.dependencies]\ntransformers = "^4.40"\n', "4.57.6"),
         ('[tool.poetry.dependencies]\ntransformers = "4.40.2"\n', "4.40.2"),
@@ -247,3 +247,34 @@ def test_check_answers_for_the_version_that_is_locked(folder, capsys):
 @pytest.mark.parametrize("target", ["5", "5.0", "5.0.0"])
 def test_a_release_may_be_named_without_its_zeros(target):
     assert LaunchFacts(target={"transformers": target}).version("transformers", "5.23.0") == (5, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"setup.py": "from setuptools import setup\nsetup(install_requires=['torch', 'transformers>=4.40,<5'])\n"}, "4.57.6"),
+        ({"setup.py": "R = ['transformers==4.40.2']\nMORE = ['x']\nsetup(install_requires=R + MORE)\n"}, "4.40.2"),
+        ({"setup.py": "setup(extras_require={'train': ['transformers==4.40.2']})\n"}, None),
+        ({"setup.py": "setup(keywords='transformers==4.40.2', install_requires=read())\n"}, None),
+        ({"setup.py": "setup(install_requires=['transformers==4.40.2'\n"}, None),
+        ({"setup.cfg": "[options]\ninstall_requires =\n    torch\n    transformers>=4.40,<4.43\n"}, "4.42.4"),
+        ({"setup.cfg": "[options.extras_require]\ntrain =\n    transformers==4.40.2\n"}, None),
+        ({"environment.yml": "dependencies:\n  - python=3.10\n  - conda-forge::transformers=4.40.2=py_0\n"}, "4.40.2"),
+        ({"environment.yaml": "dependencies:\n  - transformers=4.40\n"}, "4.40.2"),
+        ({"environment-gpu.yml": "dependencies:\n- pip:\n  - transformers==4.40.2 # pinned\n"}, "4.40.2"),
+        ({"environment-test.yml": "dependencies:\n- pip:\n  - transformers==4.40.2\n"}, None),
+        ({"requirements-dev.txt": "transformers==4.40.2\n"}, None),
+        ({"requirements/tests.txt": "transformers==4.40.2\n"}, None),
+        ({"pyproject.toml": "[dependency-groups]\ntest = ['transformers==4.40.2']\n"}, None),
+        ({"requirements.txt": "transformers<=4.40.1\n"}, "4.40.1"),
+    ],
+)
+def test_other_files_and_groups(folder, files, expected):
+    write(folder, files)
+    assert found()[0].get("transformers") == expected
+
+
+def test_the_nearest_folder_decides(folder):
+    write(folder, {"a/requirements.txt": "transformers>=4.40,<4.50\n", "uv.lock": UV})
+    (folder / ".git").mkdir()
+    assert found("a/train.yaml") == ({"transformers": "4.49.0"}, {"transformers": "requirements.txt says >=4.40,<4.50"})

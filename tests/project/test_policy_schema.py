@@ -49,9 +49,9 @@ def test_violations_are_findings_at_their_value(project):
     files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": text}
     status, found, _ = project(files, "train.yaml", "--kind", "huggingface")
     assert house(found) == [
-        ("", 1, "house rule: 'run_name' is a required property"),
-        ("/seed", 3, "house rule: our runs are seeded with 42"),
-        ("/learning_rate", 4, "house rule: 0.01 is greater than or equal to the maximum of 0.001"),
+        ("", 1, "policy violation: 'run_name' is a required property"),
+        ("/seed", 3, "policy violation: our runs are seeded with 42"),
+        ("/learning_rate", 4, "policy violation: 0.01 is greater than or equal to the maximum of 0.001"),
     ]
     assert {each["severity"] for each in found if each["code"] == "HSE001"} == {"warning"}
     assert status == 1
@@ -66,7 +66,7 @@ def test_a_schema_sees_what_the_reader_makes_of_the_text(project):
     policy = {"properties": {"learning_rate": {"type": "number"}}}
     files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": policy, "train.yaml": GOOD + "learning_rate: 1e-5\n"}
     found = project(files, "train.yaml", "--kind", "huggingface")[1]
-    assert house(found) == [("/learning_rate", 5, "house rule: '1e-5' is not of type 'number'")]
+    assert house(found) == [("/learning_rate", 5, "policy violation: '1e-5' is not of type 'number'")]
 
 
 def test_a_table_has_one_schema_a_kind(project):
@@ -78,7 +78,7 @@ def test_a_table_has_one_schema_a_kind(project):
         "ds.json": '{"zero_optimization": {"stage": 2},\n "gradient_clipping": 0.5, "train_micro_batch_size_per_gpu": "auto"}',
     }
     found = project(files, "train.yaml")[1]
-    assert house(found) == [("/gradient_clipping", 2, "house rule: 1.0 was expected")]
+    assert house(found) == [("/gradient_clipping", 2, "policy violation: 1.0 was expected")]
     assert [each["file"] for each in found if each["code"] == "HSE001"] == ["ds.json"]
 
 
@@ -194,7 +194,7 @@ def promises(found):
 
 def test_a_broken_promise_fails_and_names_both_numbers(project):
     status, found, _ = project({"cfglint.toml": DECLARED.format(512), "ds.json": BATCH})
-    message = "the run resolves to a global batch of 256 = 4 x 8 x 8, its declaration promises 512"
+    message = "global batch size is 256 = 4 x 8 x 8, expected 512"
     assert promises(found) == [("warning", "/train_micro_batch_size_per_gpu", message)]
     assert status == 1
 
@@ -212,7 +212,7 @@ def test_a_kept_promise_is_silent(project):
 def test_flags_can_break_a_promise(project):
     files = {"cfglint.toml": DECLARED.format(256), "ds.json": BATCH}
     assert [message for _, _, message in promises(project(files, "--gpus", "4")[1])] == [
-        "the run resolves to a global batch of 128 = 4 x 8 x 4, its declaration promises 256"
+        "global batch size is 128 = 4 x 8 x 4, expected 256"
     ]
 
 
@@ -232,7 +232,7 @@ def test_a_run_that_does_not_start_breaks_no_promise(project):
 def test_total_steps_point_at_what_decides_them(project):
     toml = '[[run]]\nfiles = ["train.yaml"]\nkind = "huggingface"\ngpus = 8\ntotal-steps = 1000\n'
     found = project({"cfglint.toml": toml, "train.yaml": GOOD + "max_steps: 500\n"})[1]
-    assert promises(found) == [("warning", "/max_steps", "the run resolves to 500 total steps, its declaration promises 1000")]
+    assert promises(found) == [("warning", "/max_steps", "number of total steps is 500, expected 1000")]
 
 
 def test_a_promise_can_be_silenced(project):

@@ -61,12 +61,12 @@ def test_nowhere_else(text):
     assert "TYP001" in codes(run_of(text), False)
 
 
-def test_several_codes_and_only_the_unused_one_is_told():
+def test_several_codes_and_only_the_unused_one_is_reported():
     text = OCTAL + "  # cfglint: ignore[TYP001, KEY001] both\n"
     run = run_of(text)
     assert codes(run, True) == ["TYP001"]
     unused = [each for each in run.diagnostics if each.code == "SUP001"]
-    assert [each.message for each in unused] == ["nothing of KEY001 is found here, so there is nothing to ignore"]
+    assert [each.message for each in unused] == ["unused ignore comment: no KEY001 finding on this line"]
     assert text[unused[0].place.start : unused[0].place.end] == "KEY001"
     assert (unused[0].place.line, unused[0].severity, unused[0].fails_at) == (2, "warning", None)
 

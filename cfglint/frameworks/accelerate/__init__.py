@@ -1,4 +1,4 @@
-"""accelerate: the file of `accelerate launch --config_file`, which starts the processes of somebody else's script."""
+"""accelerate: the config of `accelerate launch --config_file`, which starts the processes of a training script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KIND = "accelerate"
 NEWEST = "1.15.0"
 
-# What `accelerate config` writes beside the type; one of them makes a file sure.
+# Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(
     (
         "num_processes",
@@ -37,7 +37,7 @@ COMPANIONS = frozenset(
 
 
 class Accelerate(Framework):
-    """Files that `accelerate launch` reads."""
+    """Configs of `accelerate launch`."""
 
     kind = KIND
     title = "accelerate"
@@ -46,7 +46,7 @@ class Accelerate(Framework):
     is_launcher = True
 
     def detect(self, document: Document) -> int:
-        """By `compute_environment`, or by `distributed_type` with the keys that stand beside it."""
+        """Detection by `compute_environment`, or by `distributed_type` together with other keys of accelerate."""
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         companions = len(names & COMPANIONS)
@@ -62,20 +62,20 @@ class Accelerate(Framework):
         return [(path, raw, "deepspeed")] if raw and raw not in ("none", "null", "~") else []
 
     def launched_gpus(self, document: Document, facts: LaunchFacts) -> tuple[int, str] | None:
-        """The processes that the launcher starts, and where the file says so."""
+        """The number of processes that the launcher starts, and the place of that setting."""
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 
         config = AccelerateConfig([document], facts)
         return (config.started, config.setting("num_processes").place) if config.started else None
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The launch that the first document of this kind describes."""
+        """The config of the launch that the first document describes."""
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 
         return AccelerateConfig(documents, facts, kinds)
 
     def batch(self, config: AccelerateConfig) -> Batch:
-        """The processes; the batch itself is the script's."""
+        """The number of processes; the script sets the batch."""
         from cfglint.frameworks.accelerate.batch import resolve
 
         return resolve(config)

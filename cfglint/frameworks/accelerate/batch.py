@@ -1,4 +1,4 @@
-"""The part of the batch that a launch file decides: how many processes there are, and what they share."""
+"""The part of the batch that an accelerate config determines: the number of processes and the parallel sizes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def resolve(config: AccelerateConfig) -> Batch:
-    """The launcher knows processes and no batch; that is the script's."""
+    """The layout of the processes; the batch sizes are set by the script and unknown here."""
     processes = config.started if config.facts.gpus is None else config.facts.gpus
-    nothing = Setting(("batch",), None, DERIVED, because="the script's own")
+    unknown = Setting(("batch",), None, DERIVED, because="set by the script")
     tensor, context, sequence = (config.axis(name) or 1 for name in ("tp", "cp", "sp"))
     layout = Layout(processes, tensor, context_parallel=context, sequence_parallel=sequence)
     replica = tensor * context * sequence
     data_parallel = Setting(("data_parallel",), processes // replica if processes else None, DERIVED, because="processes")
-    return Batch(layout, nothing, nothing, data_parallel, nothing, gpus_per_replica=replica)
+    return Batch(layout, unknown, unknown, data_parallel, unknown, gpus_per_replica=replica)

@@ -1,4 +1,4 @@
-"""An accelerate launch: which launcher starts how many processes, and what it hands to the script.
+"""An accelerate launch: which launcher starts how many processes, and what it passes to the script.
 
 Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch.py:1198-1413, utils/launch.py:197-590.
 """
@@ -23,7 +23,7 @@ AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
 
 class AccelerateConfig(Config):
-    """A launch file as the launcher takes it. `trainer` is the config of the script, where its file is in the run."""
+    """An accelerate config as the launcher loads it. `trainer` is the config of the script, where its file is in the run."""
 
     framework = FRAMEWORK
     batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
@@ -33,7 +33,7 @@ class AccelerateConfig(Config):
     ) -> None:
         super().__init__(documents, facts)
         self.trainer = trainer
-        self.others_given = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
+        self.other_files = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
         reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
         self.load_problems = [(documents[0], problem) for problem in reading.problems]
         self.root: Any = reading.value
@@ -42,12 +42,12 @@ class AccelerateConfig(Config):
 
     @property
     def local(self) -> bool:
-        """Whether the launch is on machines of one's own; SageMaker's files have other keys."""
+        """Whether the launch is on local machines, not on SageMaker, whose configs have other keys."""
         return bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")
 
     @property
     def distributed(self) -> Any:
-        """`distributed_type` as read: a bare NO is the boolean false."""
+        """`distributed_type` as loaded: an unquoted NO is the boolean false."""
         return self.get("distributed_type")
 
     @property
@@ -57,7 +57,7 @@ class AccelerateConfig(Config):
 
     @property
     def processes(self) -> Any:
-        """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not given"."""
+        """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not set"."""
         return self.get("num_processes", default=1 if self.distributed == "NO" else -1)
 
     @property
@@ -67,7 +67,7 @@ class AccelerateConfig(Config):
 
     @property
     def per_machine(self) -> int | None:
-        """Processes that each machine starts; the rest of the division is lost. None where the file does not tell."""
+        """Processes that each machine starts, by integer division. None where the file does not determine it."""
         if not self.spawns:
             return 1
         if type(self.processes) is not int or type(self.machines) is not int or self.machines < 1:
@@ -76,30 +76,30 @@ class AccelerateConfig(Config):
 
     @property
     def started(self) -> int | None:
-        """Processes of the whole launch."""
+        """The total number of processes that are started."""
         each = self.per_machine
         if each is None or each < 1 or not self.local or self.load_problems or not self.values:
             return None
         return each * self.machines if self.spawns and self.machines > 1 else each
 
     def section(self, name: str) -> dict[Any, Any]:
-        """A block of the file; empty where it is none."""
+        """A block of the file; empty where it is not a mapping."""
         value = self.get(name)
         return value if isinstance(value, dict) else {}
 
     @property
     def uses_deepspeed(self) -> bool:
-        """Whether the script runs under DeepSpeed by the launcher's word."""
+        """Whether the launcher makes the script use DeepSpeed."""
         return bool(self.distributed == "DEEPSPEED")
 
     @property
     def under_deepspeed(self) -> bool:
-        """Whether the script runs under DeepSpeed, by the launcher's word or its own."""
+        """Whether the script uses DeepSpeed, because of the launcher or its own config."""
         return self.uses_deepspeed or (self.trainer is not None and bool(self.trainer.get("deepspeed")))
 
     @property
     def fsdp_version(self) -> str:
-        """`1`, the launcher's default, or `2`; empty where the run is not FSDP by the launcher's word."""
+        """`1`, the launcher's default, or `2`; empty where the launcher does not select FSDP."""
         if self.distributed != "FSDP":
             return ""
         section = self.section("fsdp_config")
@@ -107,14 +107,14 @@ class AccelerateConfig(Config):
 
     @property
     def deepspeed_file(self) -> Document | None:
-        """The DeepSpeed file that the block names, where it was found."""
+        """The DeepSpeed file that the block names, if it was found."""
         if not self.section("deepspeed_config").get("deepspeed_config_file"):
             return None
-        return next((document for document, kind in self.others_given if kind == "deepspeed"), None)
+        return next((document for document, kind in self.other_files if kind == "deepspeed"), None)
 
     @property
     def precision_named(self) -> bool:
-        """Whether the file, not the launcher's default, gives the precision."""
+        """Whether the file, not the launcher's default, sets the precision."""
         return self.get("mixed_precision") is not None or bool(self.get("fp16"))
 
     @property
@@ -127,9 +127,9 @@ class AccelerateConfig(Config):
         return name if name in ("no", "fp16", "bf16", "fp8") else None
 
     def axis(self, name: str) -> int | None:
-        """The size of an axis of `parallelism_config`, 1 by default; None for what is no whole number.
+        """The size of an axis of `parallelism_config`, 1 by default; None for a value that is not an integer.
 
-        The launcher of a single process does not hand the block over (utils/launch.py:88-164).
+        The launcher of a single process does not pass the block on (utils/launch.py:88-164).
         """
         if not self.spawns:
             return 1
@@ -137,7 +137,7 @@ class AccelerateConfig(Config):
         return value if type(value) is int else None
 
     def others(self) -> list[Config]:
-        """The DeepSpeed file, whose `"auto"` a script will fill; a trainer in the run brings it in itself."""
+        """The DeepSpeed config, whose `"auto"` a script resolves; a trainer in the run adds it itself."""
         if self.deepspeed_file is None:
             return []
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig

@@ -10,30 +10,30 @@ if TYPE_CHECKING:
 
 
 def account(config: AccelerateConfig) -> Summary:
-    """The launcher's lines."""
-    told = Summary(config.release)
-    told.add(LAUNCH, "launched as", config.setting("distributed_type"))
-    told.add(LAUNCH, "machines", config.setting("num_machines", value=1))
+    """The lines of the launcher."""
+    summary = Summary(config.release)
+    summary.add(LAUNCH, "distributed type", config.setting("distributed_type"))
+    summary.add(LAUNCH, "machines", config.setting("num_machines", value=1))
     if config.per_machine is not None:
-        told.derive(LAUNCH, "processes each", "per_machine", config.per_machine, per_machine_because(config))
+        summary.derive(LAUNCH, "processes per machine", "per_machine", config.per_machine, per_machine_because(config))
     if config.trainer is None:
-        told.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
+        summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
     for label, key in (
         ("ZeRO stage", "zero_stage"),
         ("optimizer offload", "offload_optimizer_device"),
         ("weights offload", "offload_param_device"),
     ):
         if config.uses_deepspeed and config.has("deepspeed_config", key):
-            told.add(PRECISION, label, config.setting("deepspeed_config", key))
+            summary.add(PRECISION, label, config.setting("deepspeed_config", key))
     if config.distributed == "FSDP":
-        told.add(PRECISION, "FSDP version", config.setting("fsdp_config", "fsdp_version", value=1))
+        summary.add(PRECISION, "FSDP version", config.setting("fsdp_config", "fsdp_version", value=1))
     if config.trainer is None:
-        told.assumed.append("the script's own arguments are not in these files: batch and length are unknown")
-    return told
+        summary.assumed.append("the script's arguments are not in these files: batch size and length are unknown")
+    return summary
 
 
 def per_machine_because(config: AccelerateConfig) -> str:
-    """How the processes of a machine come about."""
+    """How the number of processes per machine is determined."""
     setting = config.setting("num_processes")
     if not config.spawns:
         return f"distributed_type is {config.distributed}: the script is started once"

@@ -1,4 +1,4 @@
-"""DeepSpeed: the JSON that `deepspeed.initialize` reads, or that a trainer hands to it."""
+"""DeepSpeed: the JSON that `deepspeed.initialize` loads, or that a trainer passes to it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 NEWEST = "0.19.8"
+OLDEST = "0.14.4"
 RULE_MODULES = "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step no_effect"
 
-# Keys that nobody else's JSON has at its top.
+# Top-level keys that only DeepSpeed configs have.
 SIGNS = frozenset(
     (
         "zero_optimization",
@@ -38,7 +39,7 @@ SIGNS = frozenset(
         "compression_training",
     )
 )
-# Keys that are DeepSpeed's when they hold one of these keys in their turn; others write them as plain values.
+# Keys of DeepSpeed if they are sections with one of these keys; in other files they are plain values.
 SECTIONS = {
     "fp16": ("enabled", "loss_scale", "auto_cast", "initial_scale_power"),
     "bf16": ("enabled", "immediate_grad_update", "check_grad_overflow"),
@@ -53,7 +54,7 @@ SECTIONS = {
     "compile": ("deepcompile",),
     "aio": ("block_size", "queue_depth"),
 }
-# Keys that DeepSpeed shares with trainers' own files.
+# Keys that Trainer configs have too.
 SHARED = frozenset(
     (
         "train_batch_size",
@@ -66,7 +67,7 @@ SHARED = frozenset(
         "scheduler",
     )
 )
-# What the files of others say that hold some of the same keys.
+# Keys of other kinds of files that share some keys with DeepSpeed.
 OTHERS = frozenset(
     (
         "compute_environment",
@@ -92,10 +93,11 @@ class DeepSpeed(Framework):
     estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
+    oldest = OLDEST
     can_be_referenced = True
 
     def detect(self, document: Document) -> int:
-        """SURE with a key or a section that only DeepSpeed has; UNCLEAR with shared keys, or with a telling name alone."""
+        """CERTAIN with a key or a section that only DeepSpeed has; MAYBE with shared keys, or with a typical file name alone."""
         if document.syntax != "json":
             return NO_MATCH
         named = looks_like_its_name(document.path)
@@ -113,7 +115,7 @@ class DeepSpeed(Framework):
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
     def syntax(self, path: str) -> str:
-        """DeepSpeed reads every file with hjson, whatever its name."""
+        """DeepSpeed parses every file with hjson, whatever its name."""
         return "json"
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
@@ -146,14 +148,14 @@ class DeepSpeed(Framework):
             __import__(f"cfglint.frameworks.deepspeed.rules.{name}")
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """hjson, which takes comments, missing quotes and a missing last brace, and refuses duplicate keys."""
+        """hjson, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""
         from cfglint.source.loaders import HJSON
 
         return HJSON
 
 
 def looks_like_its_name(path: str) -> bool:
-    """Whether a file is called as DeepSpeed configs usually are: ds_config.json, deepspeed_zero3.json, zero2.json."""
+    """Whether a file has a typical name of a DeepSpeed config: ds_config.json, deepspeed_zero3.json, zero2.json."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     return name.startswith(("ds_", "ds-", "zero")) or "deepspeed" in name or "ds_config" in name or "dsconfig" in name
 
@@ -164,7 +166,7 @@ def holds(node: Node, keys: tuple[str, ...]) -> bool:
 
 
 def recognise_broken(document: Document, named: bool) -> int:
-    """A text without a mapping: by the keys that stand in it, in quotes or at the start of a line."""
+    """Detection in a text that does not parse: by keys in quotes or at the start of a line."""
     if document.root is not None and document.root.kind == SCALAR and not document.problems:
         return NO_MATCH
     text = document.text

@@ -2,11 +2,12 @@
 
     train_batch_size = train_micro_batch_size_per_gpu * gradient_accumulation_steps * data parallel size
 
-Nothing checks the types first, so a string or a fraction goes as far as Python lets it.
+DeepSpeed does not check the types first, so the arithmetic accepts strings and fractions as far as Python does.
 """
 
 from __future__ import annotations
 
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DERIVED, Setting
 
@@ -31,11 +32,11 @@ NOT_EQUAL = (
 
 
 class Unequal(Exception):
-    """The three values do not multiply up, or one of them is not positive."""
+    """The three values are inconsistent, or one of them is not positive."""
 
 
 class Triple:
-    """The three values as DeepSpeed holds them, and the key that a refusal is about."""
+    """The three values as DeepSpeed holds them, and the key that an error is about."""
 
     __slots__ = ("at", "derived", "reason", "values")
 
@@ -47,7 +48,7 @@ class Triple:
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:
-    """The batch that a config comes to, with what DeepSpeed would refuse about it."""
+    """The batch that a config resolves to, with the error that DeepSpeed would raise for it."""
     divisor, problem = data_parallel(config)
     triple = Triple({key: number(config, key) for key in KEYS})
     if problem is None and config.readable:
@@ -61,7 +62,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
 
 
 def number(config: DeepSpeedConfig, key: str) -> Any:
-    """A batch key's value; in a fragment "auto" waits for a trainer, and so is not known."""
+    """A batch key's value; where a trainer may still resolve "auto", it is unknown (None)."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
 
@@ -78,7 +79,7 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
 
 
 def whole(value: Any) -> Any:
-    """A whole number for a float that is one, None for what no number stands for."""
+    """The number with an integral float as an integer; None for what is not a number."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -94,7 +95,7 @@ def why_parallel(config: DeepSpeedConfig) -> str:
 
 
 def mesh(config: DeepSpeedConfig) -> bool:
-    """Whether the two keys that make a device mesh are both there."""
+    """Whether the two keys of a device mesh are both set."""
     return config.version >= MESH_SINCE and "sequence_parallel_size" in config.values and "data_parallel_size" in config.values
 
 
@@ -104,7 +105,7 @@ def has_sequence_key(config: DeepSpeedConfig) -> bool:
 
 
 def tensor_parallel(config: DeepSpeedConfig) -> int:
-    """The AutoTP size, which splits the GPUs without DeepSpeed's batch arithmetic knowing it."""
+    """The AutoTP size, which partitions the GPUs but is not part of DeepSpeed's batch arithmetic."""
     size = config.section("tensor_parallel")["autotp_size"]
     return size if isinstance(size, int) and size > 1 else 1
 
@@ -116,13 +117,13 @@ def sequence_parallel(config: DeepSpeedConfig) -> int:
 
 
 def sequence_ranks(config: DeepSpeedConfig) -> int:
-    """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) divides nothing here."""
+    """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) is not part of it."""
     size = config.values.get("sequence_parallel_size", 1)
     return size if isinstance(size, int) and size > 1 and (mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
-    """Samples that one step takes: AutoTP's ranks share a batch that the arithmetic counts once each."""
+    """Samples per optimizer step: the ranks of an AutoTP group process the same batch, which the arithmetic counts for each."""
     micro, accumulation, total = (settings[key].value for key in (MICRO, ACCUMULATION, TRAIN))
     if not isinstance(total, int):
         return None
@@ -134,7 +135,7 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int 
 
 
 def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
-    """The number by which DeepSpeed divides, or why it stops before it has one; None where the GPUs are unknown."""
+    """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown."""
     if mesh(config):
         return mesh_size(config)
     if not has_sequence_key(config):
@@ -147,38 +148,40 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     except (TypeError, ZeroDivisionError, OverflowError) as raised:
         if config.version < STRICT_WORLD_SINCE:
             return 1, None
-        return None, refusal(config, "sequence_parallel_size", raised, "sequence_parallel_size does not divide the GPUs")
+        return None, refusal(
+            config, "sequence_parallel_size", raised, f"`sequence_parallel_size` is {spelled(size)}, must be a positive number"
+        )
     return (found if config.world_size is not None else None), None
 
 
 def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
-    """The data parallel side of the device mesh, which has to cover the GPUs exactly."""
+    """The data-parallel size of the device mesh, which has to use all GPUs."""
     size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
     world = config.world_size
     for key in ("data_parallel_size", "sequence_parallel_size"):
         if not isinstance(config.values[key], int):
             raised = TypeError(f"{key} is {type(config.values[key]).__name__}, not an integer")
-            return None, refusal(config, key, raised, f"{key} is not an integer")
+            return None, refusal(config, key, raised, f"`{key}` is {spelled(config.values[key])}, not an integer")
     if world is None:
         return None, None
     if size * ranks > world:
         text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {size * ranks}"
-        message = f"data_parallel_size {size} x sequence_parallel_size {ranks} needs {size * ranks} GPUs, there are {world}"
+        message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, more than {world} GPUs"
         return None, BatchProblem("layout", config.setting("data_parallel_size"), message, text)
     if 0 < size * ranks < world:
-        message = f"data_parallel_size {size} x sequence_parallel_size {ranks} leaves {world - size * ranks} of {world} GPUs out"
+        message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, less than {world} GPUs"
         return size, BatchProblem("layout", config.setting("data_parallel_size"), message, "IndexError: list index out of range")
     return size, None
 
 
 def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: str = "") -> BatchProblem:
-    """A Python exception as the batch problem that it is."""
+    """The batch problem for a Python exception."""
     reason = reason or ("not-positive" if isinstance(raised, ZeroDivisionError) else "type")
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
 
 
 def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
-    """Fill the triple in and check it; without a number of GPUs, only what holds for each of them."""
+    """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
         return None
@@ -199,21 +202,21 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
 
 
 def is_elastic(config: DeepSpeedConfig) -> bool:
-    """Whether the elastic planner of older releases fills in the three."""
+    """Whether the elastic planner of older releases sets the three values."""
     return config.version < ELASTICITY_UNTIL and bool(config.get("elasticity", "enabled"))
 
 
 def waits(config: DeepSpeedConfig) -> bool:
-    """Whether a trainer is still to fill in one of the three."""
+    """Whether a trainer may still resolve the "auto" of one of the three values."""
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
 
 def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
-    """Neither of the two keys without which nothing can be derived."""
+    """The problem that neither of the two keys is set from which the others can be derived."""
     if config.open:
         return None
     key = written[0] if written else MICRO
-    return BatchProblem("missing", config.setting(key), f"neither {TRAIN} nor {MICRO} is given", MISSING)
+    return BatchProblem("missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", MISSING)
 
 
 def infer(triple: Triple, divisor: Any) -> None:
@@ -224,7 +227,7 @@ def infer(triple: Triple, divisor: Any) -> None:
         return
     if total is not None and micro is not None:
         found = total // micro
-        found //= divisor  # in two steps, for the operator is named in the error
+        found //= divisor  # in two steps, because the error names the operator
         values[ACCUMULATION] = found
     elif total is not None and steps is not None:
         found = total // divisor
@@ -246,7 +249,7 @@ def infer(triple: Triple, divisor: Any) -> None:
 
 
 def product(left: Any, right: Any) -> Any:
-    """`left * right`, without making the long string that a string times a number is."""
+    """`left * right`, without building the long string of a string times a number."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list)) and isinstance(other, int):
             return one
@@ -269,7 +272,7 @@ def check(triple: Triple, divisor: Any) -> None:
 
 
 def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
-    """The written key to point at: the one that is wrong, or the first that the wrong one came from."""
+    """The written key to point at: the invalid one, or the first from which it is derived."""
     if triple.at in written and (triple.reason == "mismatch" or not positive(triple.values[triple.at])):
         return config.setting(triple.at)
     error = [key for key in written if not positive(triple.values[key])]
@@ -282,47 +285,48 @@ def positive(value: Any) -> bool:
 
 
 def explain(triple: Triple, divisor: Any) -> str:
-    """The refusal in our words."""
+    """The message for an inconsistent batch."""
     values = triple.values
     total, micro, steps = (shown(values[key]) for key in KEYS)
     if triple.reason == "not-positive":
         key = next((key for key in KEYS if key not in triple.derived and not positive(values[key])), triple.at)
-        return f"{key} is {shown(values[key])}; it has to be positive"
+        return f"`{key}` is {shown(values[key])}, must be positive"
     if not triple.derived:
-        return f"{TRAIN} {total} is not {micro} x {steps} x {shown(divisor)} (micro batch x accumulation x data parallel)"
-    given = ((MICRO, f"{micro} (micro batch)"), (ACCUMULATION, f"{steps} (accumulation)"))
-    factors = " x ".join([part for key, part in given if key not in triple.derived] + [f"{shown(divisor)} (data parallel)"])
-    return f"{TRAIN} {total} is not a multiple of {factors}"
+        factors = f"micro batch {micro} x accumulation {steps} x data parallel {shown(divisor)}"
+        return f"`{TRAIN}` is {total}, but {factors} = {shown(product(product(values[MICRO], values[ACCUMULATION]), divisor))}"
+    written = ((MICRO, f"micro batch {micro}"), (ACCUMULATION, f"accumulation {steps}"))
+    factors = " x ".join([part for key, part in written if key not in triple.derived] + [f"data parallel {shown(divisor)}"])
+    return f"`{TRAIN}` is {total}, not a multiple of {factors}"
 
 
 def shown(value: Any) -> str:
-    """A number as people write it: 4, not 4.0."""
+    """A number without a needless fraction: 4, not 4.0."""
     return str(whole(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
-    """The problem behind an operator that refused its operands."""
+    """The problem for an operator that raised for its operands."""
     if isinstance(raised, ZeroDivisionError):
         key = next((key for key in written if triple.values[key] == 0), written[0])
-        return refusal(config, key, raised, f"{key} is 0; it has to be positive")
+        return refusal(config, key, raised, f"`{key}` is 0, must be positive")
     key = next((key for key in written if not isinstance(triple.values[key], (int, float))), written[0])
-    return refusal(config, key, raised, f"{key} is {triple.values[key]!r}, not a number")
+    return refusal(config, key, raised, f"`{key}` is {spelled(triple.values[key])}, not a number")
 
 
 def undecided(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
-    """What no number of GPUs would mend: a wrong type, a value that is not positive, a remainder."""
+    """The problem that every GPU count has: an invalid type, a value that is not positive, a remainder."""
     written = [key for key in KEYS if triple.values[key] is not None]
     for key in written:
         value = triple.values[key]
         if not isinstance(value, (int, float)):
             raised = TypeError(f"'>' not supported between instances of '{type(value).__name__}' and 'int'")
-            return refusal(config, key, raised, f"{key} is {value!r}, not a number")
+            return refusal(config, key, raised, f"`{key}` is {spelled(value)}, not a number")
         if not value > 0:
             text = f"AssertionError: {key} {value} has to be greater than 0"
-            return BatchProblem("not-positive", config.setting(key), f"{key} is {value}; it has to be positive", text)
+            return BatchProblem("not-positive", config.setting(key), f"`{key}` is {value}, must be positive", text)
     total, micro, steps = (triple.values[key] for key in KEYS)
     unit = (1 if micro is None else micro) * (1 if steps is None else steps)
     if TRAIN in written and isinstance(total, int) and isinstance(unit, int) and total % unit and not has_sequence_key(config):
-        message = f"{TRAIN} {total} is not a multiple of {unit}, so that no number of GPUs fits"
+        message = f"`{TRAIN}` is {total}, not a multiple of {unit} on any GPU count"
         return BatchProblem("mismatch", config.setting(TRAIN), message, NOT_EQUAL)
     return None

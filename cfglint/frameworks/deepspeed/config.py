@@ -1,4 +1,4 @@
-"""A DeepSpeed config with its optimizer, and who else has a hand in the run."""
+"""A DeepSpeed config with its optimizer and the trainer that passes it on, if any."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Unset:
 
 
 class DeepSpeedConfig(DeepSpeedSections):
-    """A DeepSpeed config as `deepspeed.initialize` takes it, alone or from a trainer."""
+    """The config of `deepspeed.initialize`, from a file alone or from a trainer."""
 
     _optimizer: Optimizer | type | None = Unset
 
     def moment(self, fails_at: str | None) -> str | None:
-        """Under a trainer the file is checked when training begins, and the engine is built when the model is wrapped for it."""
+        """With a trainer DeepSpeed parses the config when training starts, and builds the engine when it wraps the model."""
         if self.trainer is None or fails_at is None:
             return fails_at
         return "first-step" if fails_at in ("init", "first-step") else "init"
 
     @property
     def optimizer(self) -> Optimizer | None:
-        """The optimizer that the file asks for."""
+        """The optimizer that the file sets."""
         if self._optimizer is Unset:
             from cfglint.frameworks.deepspeed.optimizers import chosen
 

@@ -1,8 +1,8 @@
-"""The keys that DeepSpeed looks up where it keeps no list of them: at the top, and in the sections that are no models.
+"""The keys that DeepSpeed looks up one by one: at top level, and in the sections that are not pydantic models.
 
-What stands there beside these is read by nobody (DeepSpeed 0.19.8, runtime/config.py:482-591). The refused keys
-of the top level are among them. The schema says the same with everything else that is known of a key; it is
-larger, and needed only where a key is missing here.
+All other keys there are ignored (DeepSpeed 0.19.8, runtime/config.py:482-591). The removed keys of the top level
+are included. The schema has the same keys with all other facts; it is larger, and needed only for a key that
+is missing here.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ KEYS = {
 }
 
 
-def unread(values: dict[Any, Any]) -> Iterator[tuple[str, ...]]:
-    """Paths at which a config has a key that nobody looks up."""
+def ignored_keys(values: dict[Any, Any]) -> Iterator[tuple[str, ...]]:
+    """The paths of the keys that DeepSpeed ignores."""
     for path, known in KEYS.items():
         section: Any = values
         for step in path:

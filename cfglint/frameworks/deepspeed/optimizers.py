@@ -1,7 +1,7 @@
-"""Which optimizer class DeepSpeed builds from a config, and what that class takes.
+"""Which optimizer class DeepSpeed builds from a config, and the parameters of that class.
 
-The class depends on where the optimizer's states live: on the CPU, DeepSpeed's own CPU optimizers stand in
-for the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own).
+The class depends on where the optimizer's states are: on the CPU, DeepSpeed uses its CPU optimizers instead of
+the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PARAMETERS = {
     "SGD": f"lr momentum dampening weight_decay nesterov {TORCH_COMMON} fused",
     "SparseAdam": "lr betas eps maximize",
 }
-# Torch's classes check that these are not negative.
+# torch's classes check that these are not negative.
 NOT_NEGATIVE = {
     "Adam": "lr eps weight_decay",
     "AdamW": "lr eps weight_decay",
@@ -62,23 +62,23 @@ NOT_NEGATIVE = {
     "SGD": "lr momentum weight_decay",
 }
 ABOVE_ZERO = {"SparseAdam": "lr eps"}
-# Those that take apart `betas` when they are built.
+# Classes that unpack `betas` when they are built.
 READS_BETAS = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion")
 NO_AMSGRAD = ("FusedAdam", "FusedLamb")
 NATIVE = ("FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion", "DeepSpeedCPUAdagrad")
-TRIED_WITH_ZERO = (
+TESTED_WITH_ZERO = (
     *("Adam", "AdamW", "Adagrad", "FusedAdam", "FusedLion", "MuonWithAuxAdam"),
     *("DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPUAdagrad", "DeepSpeedCPULion"),
 )
-# DeepSpeed takes these out of `params` before the class sees them.
+# DeepSpeed removes these from `params` before it builds the class.
 TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
 
 
 class Optimizer:
     """The optimizer of a config file.
 
-    `name` is DeepSpeed's (its own ones in lower case), `class_name` the class that it becomes, empty where
-    there is none. `params` is what the file says, and `arguments` what of it reaches the class.
+    `name` is DeepSpeed's name (its own ones in lower case), `class_name` the class that it builds, empty where
+    there is none. `params` is the value in the file, `arguments` what DeepSpeed passes to the class.
     """
 
     __slots__ = ("arguments", "class_name", "name", "params")
@@ -91,17 +91,17 @@ class Optimizer:
 
     @property
     def known(self) -> bool:
-        """Whether DeepSpeed has a class of that name to try."""
+        """Whether DeepSpeed tries to call an attribute of that name."""
         return bool(self.class_name) or self.name in NOT_CLASSES
 
     def accepted(self) -> list[str] | None:
-        """The parameters that the class takes; None where it takes any, or where we do not know them."""
+        """The parameters of the class; None where it accepts any, or where they are unknown."""
         names = PARAMETERS.get(self.class_name)
         return names.split() if names is not None else None
 
 
 def chosen(config: DeepSpeedSections) -> Optimizer | None:
-    """The optimizer that a config asks for; None without a `type`, or where the section cannot be read."""
+    """The optimizer that a config sets; None without a `type`, or where the section cannot be parsed."""
     section = config.values.get("optimizer")
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(name, str) or not isinstance(section, dict):
@@ -114,7 +114,7 @@ def chosen(config: DeepSpeedSections) -> Optimizer | None:
 
 
 def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) -> str:
-    """The class that a name becomes; what DeepSpeed itself reads is taken out of `arguments`."""
+    """The class of a name; the parameters that DeepSpeed itself uses are removed from `arguments`."""
     on_cpu = config.offload != "none"
     if name in ("adam", "adamw"):
         return adam_class(config, name, arguments, on_cpu)

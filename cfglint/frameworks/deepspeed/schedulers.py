@@ -1,4 +1,4 @@
-"""The schedules that a config can name, and what they take (DeepSpeed 0.19.8 runtime/lr_schedules.py, torch 2.13)."""
+"""The schedulers that a config can name, and their parameters (DeepSpeed 0.19.8 runtime/lr_schedules.py, torch 2.13)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WARMUPS = ("WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
 
 
 class Scheduler:
-    """The schedule of a config file: its name, and what it needs and takes; both empty for an unknown one."""
+    """The scheduler of a config file: its name, its required and all its parameters; both empty for an unknown one."""
 
     __slots__ = ("known", "name", "needs", "own", "params", "takes")
 
@@ -67,7 +67,7 @@ class Scheduler:
 
 
 def chosen(config: DeepSpeedConfig) -> Scheduler | None:
-    """The schedule that a config asks for; None without a `type`, or without any optimizer to drive."""
+    """The scheduler that a config sets; None without a `type`, or without an optimizer."""
     section = config.values.get("scheduler")
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(section, dict) or not isinstance(name, str) or not config.has_optimizer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
+from cfglint.source.document import NOT_STRICT_JSON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 
 STRICT_PRECISION = (0, 17, 1)
 COMET_SINCE = (0, 14, 3)
-AS_JSON = "; DeepSpeed takes it, a trainer that names this file reads it as plain JSON and does not"
-AS_OWN = "; DeepSpeed refuses it, a trainer's json does not"
+AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
+AS_OWN = "DeepSpeed rejects this, the Hugging Face Trainer does not (json.load)"
 
 
 class DeepSpeedSections(Config):
-    """A DeepSpeed config: of a file that DeepSpeed reads itself, or of one that a trainer hands over.
+    """A DeepSpeed config: of a file that DeepSpeed loads itself, or of one that a trainer passes to it.
 
-    With `values` the trainer has read the file and filled its "auto" values. `trainer` is the config that
-    named the file: then the trainer passes the optimizer and the schedule that the file leaves out.
-    `world_size` is the number of processes where the caller knows better than the facts.
+    With `values` the trainer has loaded the file and resolved its "auto" values. `trainer` is the config that
+    names the file: then the trainer passes the optimizer and the scheduler that the file omits.
+    `world_size` is the number of processes where it differs from the launch facts.
     """
 
     framework = FRAMEWORK
@@ -66,10 +67,10 @@ class DeepSpeedSections(Config):
         return self._version
 
     def read(self) -> None:
-        """Read the file as DeepSpeed's own loader does, or as a trainer's json does where nobody said who reads it.
+        """Load the file as DeepSpeed's own loader does, or, where its consumer is not declared, as a trainer's json does.
 
-        That one takes no comments, and of equal keys the last. What only one of the two refuses is reported, and does
-        not keep the file from being read.
+        json.load does not accept comments, and uses the last of duplicate keys. A problem that only one of the two has
+        is reported, and does not prevent loading.
         """
         from cfglint.source.loaders import HJSON, STRICT_JSON
 
@@ -84,6 +85,7 @@ class DeepSpeedSections(Config):
             elif strict.problems and not problems:
                 problems = strict.problems[:1]
                 refused_by_one(problems, AS_JSON)
+                problems[0].kind = NOT_STRICT_JSON
         self.load_problems = [(document, problem) for problem in problems]
         self.readable = not reading.problems
         self.root = reading.value if self.readable else {}
@@ -91,10 +93,10 @@ class DeepSpeedSections(Config):
             self.root = self.launched_with(self.root)
 
     def section(self, name: str) -> Section:
-        """A section that a pydantic model holds, read as the model reads it; empty where the file has none.
+        """A section that is a pydantic model, parsed as the model does; empty where the file has none.
 
-        `bf16` stands for `bfloat16` where only that is there, `monitor` for the four monitor sections,
-        `throughput` for `timers.throughput`.
+        `bf16` means `bfloat16` where only that is set, `monitor` the four monitor sections, `throughput`
+        `timers.throughput`.
         """
         found = self._sections.get(name)
         if found is None:
@@ -109,7 +111,7 @@ class DeepSpeedSections(Config):
         return read_section(model, raw if isinstance(raw, dict) and self.version >= model.since else {}, self.version)
 
     def raw_section(self, name: str) -> Any:
-        """The value that a section's model is given; {} where the file has none."""
+        """The input of a section's model; {} where the file has none."""
         if name == "monitor":
             return {key: self.values[key] for key in MONITORS if key in self.values and (key != "comet" or self.version >= COMET_SINCE)}
         if name == "throughput":
@@ -120,19 +122,19 @@ class DeepSpeedSections(Config):
         return self.values.get(self.section_key(name), {})
 
     def boolean_zero(self) -> dict[str, Any]:
-        """What the old `"zero_optimization": true` stands for (zero/config.py:57-66)."""
+        """The section that a boolean `zero_optimization` means (zero/config.py:57-66)."""
         if not self.values["zero_optimization"]:
             return {"stage": 0}
         return {"stage": 1, "allgather_bucket_size": self.values.get("allgather_size", 500_000_000)}
 
     def section_key(self, name: str) -> str:
-        """The key under which a section stands: `bfloat16` counts where `bf16` is missing or null."""
+        """The key of a section in the file: `bfloat16` is used where `bf16` is missing or null."""
         if name == "bf16" and self.values.get("bf16") is None and "bfloat16" in self.values:
             return "bfloat16"
         return name
 
     def section_path(self, name: str) -> tuple[str, ...]:
-        """Where a section stands in the file."""
+        """The path of a section in the file."""
         if name == "monitor":
             return ()
         return ("timers", "throughput") if name == "throughput" else (self.section_key(name),)
@@ -144,7 +146,7 @@ class DeepSpeedSections(Config):
 
     @property
     def stage(self) -> int | None:
-        """ZeRO's stage; None where the file's value is refused."""
+        """ZeRO's stage; None where the file's value is invalid."""
         stage: int | None = self.zero["stage"]
         return stage
 
@@ -176,7 +178,7 @@ class DeepSpeedSections(Config):
 
     @property
     def open(self) -> bool:
-        """Whether a trainer may still fill in what says "auto": the file is taken for a part of a run."""
+        """Whether a trainer may still resolve "auto": the file may be only a part of the run."""
         return not self.facts.whole and self.trainer is None
 
     def at(self, name: str, *path: str) -> Setting:
@@ -184,17 +186,17 @@ class DeepSpeedSections(Config):
         return self.setting(*self.section_path(name), *path)
 
 
-def refused_by_one(problems: list[Problem], said: str) -> None:
-    """Mark what only one of two readers refuses, and say which."""
+def refused_by_one(problems: list[Problem], note: str) -> None:
+    """Mark the problems that only one of two parsers has, with a note that names it."""
     for problem in problems:
         problem.only_here = True
-        problem.message += said
+        problem.note = note
 
 
 def lenient(fields: dict[str, Any], raw: Any, is_open: bool) -> Section:
-    """A precision section before it became strict: every key is fetched and none is checked.
+    """A precision section of a release in which it was not strict: no key is checked.
 
-    In a part of a run "auto" is left out: it is the trainer's to fill, and not the true value that a string would be.
+    Where a trainer may still resolve "auto", it is omitted; otherwise it is a string that counts as true.
     """
     section = Section(STRICT_PRECISION)
     given = raw if isinstance(raw, dict) else {}

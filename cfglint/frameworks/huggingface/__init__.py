@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 KIND = "huggingface"
 PACKAGE = "transformers"
 NEWEST = "5.23.0"
+OLDEST = "4.30.2"
 
 # Names that nobody but TrainingArguments gives to a top-level key.
 OWN = frozenset(
@@ -132,6 +133,7 @@ class Trainer(Framework):
     estimates_memory = True
     package = PACKAGE
     newest = NEWEST
+    oldest = OLDEST
 
     def detect(self, document: Document) -> int:
         """By the names at the top; a relative's file is a stranger here."""

@@ -266,10 +266,10 @@ class TestReaders:
         assert [found.code for found in runs.text(self.TWICE).diagnostics] == ["SRC002"]
         assert [found.code for found in runs.text(self.COMMENT).diagnostics] == ["TYP102"]
 
-    @pytest.mark.parametrize("text", [TWICE, COMMENT])
-    def test_undeclared_what_one_of_them_takes_is_a_warning(self, runs, text):
+    @pytest.mark.parametrize(("text", "code"), [(TWICE, "SRC002"), (COMMENT, "SRC003")])
+    def test_undeclared_what_one_of_them_accepts_is_a_warning(self, runs, text, code):
         found = {each.code: each.severity for each in runs.text(text, whole=False).diagnostics}
-        assert found["SRC002"] == "warning"
+        assert found[code] == "warning"
         assert found["TYP102"] == "error"
 
     def test_what_neither_takes_is_an_error(self, runs):
@@ -352,7 +352,7 @@ def test_lists_are_for_the_autotuner_in_a_file_that_is_not_declared(runs, whole,
 def test_a_file_that_one_of_two_readers_takes_is_checked_all_the_same(runs):
     text = '{"train_batch_size": 64, // for 8 GPUs\n"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}'
     found = [(each.code, each.severity) for each in runs.text(text, whole=False).diagnostics]
-    assert found == [("BAT001", "error"), ("SRC002", "warning")]
+    assert found == [("BAT001", "error"), ("SRC003", "warning")]
 
 
 @pytest.mark.parametrize(("value", "advice"), [(True, 'use `"offload_optimizer": {"device": "cpu"}`'), (False, "remove it")])

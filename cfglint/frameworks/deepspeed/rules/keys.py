@@ -6,7 +6,7 @@ from itertools import islice
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.deepspeed.known_keys import unread
+from cfglint.frameworks.deepspeed.known_keys import ignored_keys
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
@@ -333,7 +333,7 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
-    for path in islice(unread(config.values), MOST_TYPOS):
+    for path in islice(ignored_keys(config.values), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
         if hint:

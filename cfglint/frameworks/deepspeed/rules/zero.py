@@ -131,12 +131,12 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45.
     """
-    from cfglint.frameworks.deepspeed.optimizers import TRIED_WITH_ZERO
+    from cfglint.frameworks.deepspeed.optimizers import TESTED_WITH_ZERO
 
     optimizer = config.optimizer
     if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
         return
-    if optimizer.class_name not in TRIED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
+    if optimizer.class_name not in TESTED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
         from cfglint.findings.fix_builders import insert
 
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
