@@ -87,9 +87,10 @@ class LoadedRun:
     def target(self) -> dict[str, str]:
         """The package versions that the answer is for."""
         target: dict[str, str] = {}
+        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin what it stands on
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
-                target[package] = self.facts.target.get(package, newest)
+                target[package] = chosen.get(package, newest)
         return target
 
     @property
