@@ -123,7 +123,7 @@ def test_epochs_that_max_steps_overrides(compare):
 def test_precision_and_recomputation(told):
     assert told(TRAINER, TRAINER.replace("bf16: true", "fp16: true\ngradient_checkpointing: true")) == [
         "precision bf16 -> fp16",
-        "recompute off -> on",
+        "gradient checkpointing off -> on",
     ]
 
 
