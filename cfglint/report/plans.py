@@ -31,10 +31,10 @@ HEADS = (
     ("accumu-", "lation"),
     ("data", "parallel"),
     ("", "global"),
-    ("steps", "an epoch"),
+    ("steps", "per epoch"),
     ("total", "steps"),
-    ("tokens", "a step"),
-    ("GiB", "a GPU"),
+    ("tokens", "per step"),
+    ("GiB", "per GPU"),
     ("", "hours"),
     ("", "note"),
 )
