@@ -17,12 +17,11 @@ def normalize(config: AxolotlConfig) -> Refusal | None:
     """Complete the model's values; why axolotl cannot."""
     model = config.model
     assert model is not None
-    refusal = None if model.use_ray else batch(model)
+    refusal = batch(model)
     if refusal is not None:
         return refusal
     precision(model)
-    intervals(model)
-    return None
+    return intervals(model)
 
 
 def batch(model: Model) -> Refusal | None:
@@ -52,17 +51,22 @@ def precision(model: Model) -> None:
         model.tf32 = True
 
 
-def intervals(model: Model) -> None:
-    """:283-303: a number per epoch becomes a fraction of the run, below 1 only."""
+def intervals(model: Model) -> Refusal | None:
+    """:283-303: a number per epoch becomes a fraction of the run, below 1 only; of 0 epochs there is none."""
     for per_epoch, steps, on in (
         ("saves_per_epoch", "save_steps", True),
         ("evals_per_epoch", "eval_steps", evaluates(model)),
     ):
         count = getattr(model, per_epoch)
-        if count and on and model.num_epochs:
-            fraction = 1.0 / (count * model.num_epochs)
-            if fraction < 1.0:
-                setattr(model, steps, fraction)
+        if not count or not on:
+            continue
+        if not model.num_epochs:
+            message = f"`{per_epoch}` is {count}, and `num_epochs` is 0: there is nothing to divide"
+            return Refusal(BATCH, ("num_epochs", per_epoch), message, "float division by zero", "ZeroDivisionError")
+        fraction = 1.0 / (count * model.num_epochs)
+        if fraction < 1.0:
+            setattr(model, steps, fraction)
+    return None
 
 
 def evaluates(model: Model) -> bool:
