@@ -121,9 +121,12 @@ class Axolotl(Framework):
         """Each release pins its transformers: another one tells that the release is not the modelled one, where nobody says which."""
         if PACKAGE in facts.target or "transformers" not in facts.target:
             return facts
-        pinned = facts.target["transformers"]
-        if facts.version("transformers", TRANSFORMERS)[:2] == parse_version(TRANSFORMERS)[:2]:
+        pinned, modelled = facts.target["transformers"], parse_version(TRANSFORMERS)
+        version = facts.version("transformers", TRANSFORMERS)
+        if version[:2] == modelled[:2]:
             return facts
+        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
+            return facts.but(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
         return facts.but(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import BATCH, Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def normalize(config: AxolotlConfig) -> Refusal | None:
     if refusal is not None:
         return refusal
     precision(model)
-    return intervals(model)
+    return intervals(model) or variable_length(model)
 
 
 def batch(model: Model) -> Refusal | None:
@@ -67,6 +67,20 @@ def intervals(model: Model) -> Refusal | None:
         if fraction < 1.0:
             setattr(model, steps, fraction)
     return None
+
+
+def variable_length(model: Model) -> Refusal | None:
+    """:390-420: only native diffusion models have an attention of this name."""
+    native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
+    if model.attn_implementation != "varlen" or native:
+        return None
+    return Refusal(
+        ATTENTION,
+        ("attn_implementation",),
+        "`attn_implementation: varlen` is for native diffusion models only",
+        "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen.",
+        "ValueError",
+    )
 
 
 def evaluates(model: Model) -> bool:
