@@ -263,6 +263,11 @@ class Config:
         return self.framework.package
 
     @property
+    def fatal_problems(self) -> list[tuple[Document, Problem]]:
+        """The load problems that every parser which commonly reads such a file has."""
+        return [(document, problem) for document, problem in self.load_problems if not problem.only_here]
+
+    @property
     def version(self) -> Version:
         """The targeted release of the framework."""
         return self.facts.version(self.package, self.framework.newest)

@@ -14,6 +14,7 @@ FAMILIES = {
     "STP": "Steps and schedules",
     "PRC": "Precision",
     "RUN": "Across the files of a run",
+    "MEM": "Memory",
     "DSP": "DeepSpeed",
     "HFT": "Hugging Face trainer",
     "LLF": "LLaMA-Factory",
