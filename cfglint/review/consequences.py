@@ -250,7 +250,7 @@ def memory(old: Side, new: Side) -> list[Consequence]:
         return []
     card = f" of {after.available:g}: {(after.verdict or '').replace('-', ' ')}" if after.available is not None else ""
     text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB per GPU{card}"
-    return [Consequence("memory", text, *(round(size / GIB, 3) for size in sizes))]
+    return [Consequence("memory", text, round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:
