@@ -1,4 +1,4 @@
-"""What a change does to a run, in sentences: whether it starts, its batch, its length, its learning rate, the rest."""
+"""The consequences of a change for a run, in sentences: whether it starts, its batch, length, learning rate, and the rest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SCHEDULES = (  # lines of a schedule that has steps of its own
     ("schedule", "schedule's total", "schedule"),
     ("schedule_warmup", "schedule's warm-up", "schedule's warm-up"),
 )
-UNTOLD = {  # what the absence of a line stands for
+ABSENT = {  # the value of a line that is absent
     "optimizer offload": "off",
     "weights offload": "off",
     "FSDP": "off",
@@ -61,13 +61,13 @@ UNTOLD = {  # what the absence of a line stands for
     "context parallel": 1,
     "sequence parallel": 1,
 }
-ABOUT = 0.01  # from here on a number is no longer about twice another
+ABOUT = 0.01  # relative tolerance of "about doubled"
 HUGE = 1e300  # numbers from here on are not divided by each other
-NOTEWORTHY = 0.02  # relative change from which a number that is rounded on its way counts as changed
+NOTEWORTHY = 0.02  # relative change from which a rounded number counts as changed
 
 
 class Consequence:
-    """A sentence, what it is `about`, and the values before and after; None where there is no single one."""
+    """A sentence, its subject (`about`), and the values before and after; None where there is no single value."""
 
     __slots__ = ("about", "after", "before", "text")
 
@@ -84,16 +84,16 @@ class Consequence:
 
 
 def of(old: Side | None, new: Side | None, changed_keys: set[str]) -> list[Consequence]:
-    """What becomes of a run, the weightiest first; a side is None when the run is new or gone.
+    """The consequences for a run, most important first; a side is None when the run is new or deleted.
 
-    `changed_keys` are the settings that differ, as people say them.
+    `changed_keys` are the settings that differ, as displayed.
     """
     if old is None:
         return [alone(new, "new run", "starts", "does not start")] if new is not None else []
     if new is None:
-        return [alone(old, "run gone", "started", "did not start")]
+        return [alone(old, "deleted run", "started", "did not start")]
     lost = unfound(old, new)
-    if lost:  # what is in such a file would decide all the rest
+    if lost:  # everything else depends on the content of such a file
         return lost
     told = start(old, new)
     if not (old.readable and new.readable):
@@ -116,15 +116,15 @@ def alone(side: Side, text: str, starts: str, dies: str) -> Consequence:
 
 
 def start(old: Side, new: Side) -> list[Consequence]:
-    """Another verdict, or another moment at which it dies."""
+    """Another verdict, or another stage at which the run fails."""
     before, after = old.outcome, new.outcome
     if before.verdict != after.verdict:
-        how = {"accept": "starts now", "reject": "does not start any more"}.get(after.verdict or "", "not known whether it starts")
+        how = {"accept": "starts now", "reject": "no longer starts"}.get(after.verdict or "", "unknown whether it starts")
         died = after.fails_at or before.fails_at
         text = f"{how}{on_gpus(new)}: {before.verdict or 'unknown'} -> {after.verdict or 'unknown'}{f' (at {died})' if died else ''}"
         return [Consequence("verdict", text, before.verdict, after.verdict)]
     if before.fails_at != after.fails_at:
-        text = f"still does not start{on_gpus(new)}: stops at {after.fails_at}, before at {before.fails_at}"
+        text = f"still does not start{on_gpus(new)}: fails at {after.fails_at}, previously at {before.fails_at}"
         return [Consequence("fails_at", text, before.fails_at, after.fails_at)]
     return []
 
@@ -136,10 +136,10 @@ def on_gpus(side: Side) -> str:
 
 
 def unfound(old: Side, new: Side) -> list[Consequence]:
-    """Files that the run names and that are not there any more, so that nothing in them counts."""
+    """Files that the run names and that no longer exist, so that their content is unknown."""
     before = [name for name, _ in missing_files(old.run)]
     names = [name for name, _ in missing_files(new.run) if name not in before]
-    return [Consequence("file", f"{name} is named and not there: what it said is not compared", None, name) for name in names]
+    return [Consequence("file", f"{name} is referenced but does not exist: its settings are not compared", None, name) for name in names]
 
 
 def launch(old: Side, new: Side) -> list[Consequence]:
@@ -147,7 +147,7 @@ def launch(old: Side, new: Side) -> list[Consequence]:
     told = changed("gpus", "GPUs", old.line("GPUs"), new.line("GPUs"))
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
-        told.append(Consequence("implied_gpus", f"the batch sizes multiply up on {after:,} GPUs, before on {before:,}", before, after))
+        told.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
     for package, version in new.outcome.target.items():
         was = old.outcome.target.get(package, version)
         if was != version:
@@ -159,45 +159,45 @@ def launch(old: Side, new: Side) -> list[Consequence]:
 
 
 def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
-    """The global batch and how it is split, the learning rates that did not follow it, and the memory that it needs."""
+    """The global batch and how it is split, the unchanged learning rates, and the memory it needs."""
     told = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
-        text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), and with it the memory for activations"
+        text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), which changes activation memory"
         told.append(Consequence("micro_batch", text, before, after))
     told += changed("seq_length", "sequence length", old.number("seq_length"), new.number("seq_length"))
     return told + changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:
-    """The global batch; on an unknown number of GPUs what each of them contributes."""
+    """The global batch; with an unknown number of GPUs the contribution of each GPU."""
     before, after = old.number("global_batch"), new.number("global_batch")
     terms = split(old, new)
     if before is not None and after is not None and before != after:
         return [Consequence("global_batch", f"global batch {before:,} -> {after:,} ({ratio(before, after)}){terms}", before, after)]
     if before is None and after is not None:
-        return [Consequence("global_batch", f"global batch {after:,}, not known before", before, after)]
+        return [Consequence("global_batch", f"global batch {after:,}, previously unknown", before, after)]
     if before is not None and after is None:
-        return [Consequence("global_batch", f"global batch not known any more, before {before:,}", before, after)]
-    shares = per_gpu(old), per_gpu(new)
-    if before is None and shares[0] and shares[1] and shares[0] != shares[1]:
-        how = ratio(shares[0], shares[1])
-        text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples a GPU and step{terms}"
-        return [Consequence("samples_per_gpu", text, *shares)]
-    if before is None and None in shares:
+        return [Consequence("global_batch", f"global batch unknown, previously {before:,}", before, after)]
+    each = per_gpu(old), per_gpu(new)
+    if before is None and each[0] and each[1] and each[0] != each[1]:
+        how = ratio(each[0], each[1])
+        text = f"global batch {how} on any number of GPUs: {each[0]:,} -> {each[1]:,} samples per GPU and step{terms}"
+        return [Consequence("samples_per_gpu", text, *each)]
+    if before is None and None in each:
         return part_of_batch(old, new)
     if terms:
-        stays = f"global batch stays {after:,}" if after is not None else "global batch stays the same on any number of GPUs"
-        return [Consequence("split", f"{stays}, split otherwise{terms}")]
+        stays = f"global batch unchanged ({after:,})" if after is not None else "global batch unchanged on any number of GPUs"
+        return [Consequence("split", f"{stays}, split differently{terms}")]
     return []
 
 
 def part_of_batch(old: Side, new: Side) -> list[Consequence]:
-    """What follows from the accumulation alone, where somebody else gives the micro batch."""
+    """The effect of the accumulation alone, where the micro batch is not in these files."""
     before, after = old.number("accumulation"), new.number("accumulation")
     if not before or not after or before == after:
         return []
-    text = f"accumulation {before:,} -> {after:,} ({ratio(before, after)}), and with it the global batch for the same micro batch"
+    text = f"accumulation {before:,} -> {after:,} ({ratio(before, after)}), which changes the global batch for the same micro batch"
     return [Consequence("accumulation", text, before, after)]
 
 
@@ -208,7 +208,7 @@ def per_gpu(side: Side) -> int | None:
 
 
 def growth(old: Side, new: Side) -> float | None:
-    """How many times as large a batch is; None when that is not known."""
+    """The factor between the batches; None when it is unknown."""
     before, after = old.number("global_batch"), new.number("global_batch")
     if before is None and after is None and old.run.facts.gpus == new.run.facts.gpus:
         before, after = per_gpu(old), per_gpu(new)
@@ -216,7 +216,7 @@ def growth(old: Side, new: Side) -> float | None:
 
 
 def quotient(above: float, below: float) -> float | None:
-    """A quotient; None where it is beyond all floats."""
+    """A quotient; None where it exceeds a float."""
     try:
         return above / below
     except OverflowError:
@@ -224,7 +224,7 @@ def quotient(above: float, below: float) -> float | None:
 
 
 def split(old: Side, new: Side) -> str:
-    """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs where their number is not known; nothing where nothing is to be told."""
+    """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs where their number is unknown; empty where nothing changed."""
     before, after = terms_of(old), terms_of(new)
     if before == after or len(before) != len(after):
         return ""
@@ -234,7 +234,7 @@ def split(old: Side, new: Side) -> str:
 
 
 def terms_of(side: Side) -> list[int]:
-    """Micro batch, accumulation and data-parallel size as far as they multiply up to the global batch; empty when not."""
+    """Micro batch, accumulation and data-parallel size, if their product is the global batch; else empty."""
     terms = [side.number(name) for name in ("micro_batch", "accumulation", "data_parallel")]
     known = [term for term in terms if term]
     total = side.number("global_batch")
@@ -244,15 +244,15 @@ def terms_of(side: Side) -> list[int]:
 
 
 def consumed(old: Side, new: Side) -> list[Consequence]:
-    """The samples that a step really takes, where that is not the global batch."""
+    """The samples that a step actually consumes, where that is not the global batch."""
     before, after = old.number("consumed_batch"), new.number("consumed_batch")
     if (before, after) == (old.number("global_batch"), new.number("global_batch")):
         return []
-    return changed("consumed_batch", "samples that a step really takes", before, after)
+    return changed("consumed_batch", "samples consumed per step", before, after)
 
 
 def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
-    """The learning rates that stay although the batch does not."""
+    """The learning rates that do not change although the batch does."""
     if growth(old, new) in (None, 1):
         return []
     before, after = peaks(old), peaks(new)
@@ -268,7 +268,7 @@ def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Conseq
 
 
 def peaks(side: Side) -> dict[str, tuple[float, str]]:
-    """The learning rates that the files give, by their keys: (value, text with place)."""
+    """The learning rates in the files, by key: (value, text with place)."""
     found = {}
     for setting in tuned(side.run):
         value = number(setting.value)
@@ -281,7 +281,7 @@ def peaks(side: Side) -> dict[str, tuple[float, str]]:
 
 
 def length(old: Side, new: Side) -> list[Consequence]:
-    """Steps, samples, and the parts of the run that warm-up and decay take."""
+    """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
     told = changed("total_steps", "total steps", before, after)
     told = told or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
@@ -290,7 +290,7 @@ def length(old: Side, new: Side) -> list[Consequence]:
 
 
 def estimated(old: Side, new: Side) -> list[Consequence]:
-    """What becomes of a number of steps that is not known, for the same data."""
+    """The change of an unknown number of steps, for the same data."""
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
     if not epochs[0] or not epochs[1] or not times or old.run.facts.num_examples != new.run.facts.num_examples:
@@ -303,13 +303,13 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     told = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}")]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
-        text = f"warm-up stays {steps[1]:,} steps, {about(1 / factor)} as a share of the run"
+        text = f"warm-up unchanged ({steps[1]:,} steps), {about(1 / factor)} as a fraction of the run"
         told.append(Consequence("warmup_share", text))
     return told
 
 
 def samples(old: Side, new: Side) -> list[Consequence]:
-    """What the run sees in all, where another batch changes that."""
+    """The total samples of the run, where another batch changes them."""
     times, totals = growth(old, new), (old.number("total_steps"), new.number("total_steps"))
     if times in (None, 1) or not totals[0] or not totals[1]:
         return []
@@ -318,17 +318,17 @@ def samples(old: Side, new: Side) -> list[Consequence]:
         return []
     batches = old.number("consumed_batch"), new.number("consumed_batch")
     if batches[0] and batches[1]:
-        return changed("samples", "samples in all", totals[0] * batches[0], totals[1] * batches[1])
-    return [Consequence("samples", f"samples in all {about(factor)}, in {totals[1]:,} steps")]
+        return changed("samples", "total samples", totals[0] * batches[0], totals[1] * batches[1])
+    return [Consequence("samples", f"total samples {about(factor)}, in {totals[1]:,} steps")]
 
 
 def warmup(old: Side, new: Side) -> list[Consequence]:
-    """The part of the run in which the learning rate rises."""
+    """The fraction of the run for warm-up."""
     return part("warmup", "warm-up", old, new, (old.number("warmup_steps"), new.number("warmup_steps")))
 
 
 def schedule(old: Side, new: Side) -> list[Consequence]:
-    """The parts of the run that a schedule with steps of its own takes."""
+    """The fractions of the run for a schedule with its own step counts."""
     told: list[Consequence] = []
     for about_what, label, name in SCHEDULES:
         before, after = old.line(label), new.line(label)
@@ -338,7 +338,7 @@ def schedule(old: Side, new: Side) -> list[Consequence]:
 
 
 def part(about: str, name: str, old: Side, new: Side, steps: tuple[int | None, int | None]) -> list[Consequence]:
-    """Steps as a share of the run, where that changed; the steps alone where the length of the run is not known."""
+    """Steps as a fraction of the run, where that changed; the steps alone where the length of the run is unknown."""
     before, after = steps
     totals = old.number("total_steps"), new.number("total_steps")
     if before is None or after is None or not totals[0] or not totals[1] or totals[0] < 0 or totals[1] < 0:
@@ -354,14 +354,14 @@ def part(about: str, name: str, old: Side, new: Side, steps: tuple[int | None, i
 
 
 def rate(old: Side, new: Side) -> list[Consequence]:
-    """The learning rate, and whether it follows the batch."""
+    """The learning rate, and whether it scales with the batch."""
     before, after = number(old.line("learning rate")), number(new.line("learning rate"))
     if before is None or after is None or before == after:
         return []
     how, times = ratio(before, after), growth(old, new)
     if before and times not in (None, 1):
         if isclose(after / before, times or 1, rel_tol=NOTEWORTHY):
-            how += ", like the global batch"
+            how += ", linear with the global batch"
         elif isclose(after / before, sqrt(times or 1), rel_tol=NOTEWORTHY):
             how += ", with the square root of the global batch"
     text = f"learning rate {as_written(old.lines['learning rate'])} -> {as_written(new.lines['learning rate'])} ({how})"
@@ -369,7 +369,7 @@ def rate(old: Side, new: Side) -> list[Consequence]:
 
 
 def rest(old: Side, new: Side) -> list[Consequence]:
-    """Every other line of the account whose value differs."""
+    """Every other line of the summary whose value differs."""
     told = []
     for label in dict.fromkeys((*new.lines, *old.lines)):
         if label in OWN_SENTENCE:
@@ -385,8 +385,8 @@ def rest(old: Side, new: Side) -> list[Consequence]:
 
 
 def told_of(side: Side, label: str) -> Any:
-    """The value of a line; what its absence stands for where there is none; None where it is not known."""
-    return side.line(label) if label in side.lines else UNTOLD.get(label)
+    """The value of a line, or the value that its absence means; None where it is unknown."""
+    return side.line(label) if label in side.lines else ABSENT.get(label)
 
 
 # ---- numbers and words
@@ -400,9 +400,9 @@ def changed(about: str, name: str, before: Any, after: Any) -> list[Consequence]
 
 
 def ratio(before: float, after: float) -> str:
-    """How much more or less, in words that people use."""
+    """The relative change, as `doubled`, `3 times as much` or `-66.7 %`."""
     if not (abs(before) < HUGE and abs(after) < HUGE):
-        return "beyond compare"
+        return "too large to compare"
     times = after / before if before else 0
     if times <= 0:
         return f"{after - before:+g}"
@@ -412,7 +412,7 @@ def ratio(before: float, after: float) -> str:
     if times >= 2:
         return f"{times:.3g} times as much"
     if isclose(1 / times, round(1 / times), rel_tol=ABOUT):
-        return f"1/{round(1 / times)} of it"
+        return f"1/{round(1 / times)} of the previous value"
     return f"{100 * (times - 1):+.3g} %"
 
 
@@ -422,13 +422,13 @@ def percent(share: float) -> str:
 
 
 def about(times: float) -> str:
-    """A growth that is not known exactly."""
-    told = ratio(1, times)
-    return told if told.startswith("about") else f"about {told}"
+    """An approximate relative change."""
+    text = ratio(1, times)
+    return text if text.startswith("about") else f"about {text}"
 
 
 def number(value: Any) -> float | None:
-    """A value as a finite number, text that spells one included; None for anything else."""
+    """A value as a finite number, also from a string; None for anything else."""
     if isinstance(value, bool):
         return None
     try:
@@ -445,7 +445,7 @@ def as_written(item: Item) -> str:
 
 
 def spelled(value: Any) -> str:
-    """A value as people write it."""
+    """A value for display."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -385,7 +385,7 @@ def test_a_git_that_hangs(trap, fake, capsys, monkeypatch, hanging):
     real = shutil.which("git")
     shell = f'#!/bin/sh\ncase "$*" in *{hanging}*) exec {shutil.which("sleep")} 60;; esac\nexec {real} "$@"\n'
     fake(shell.encode())
-    monkeypatch.setattr(git, "PATIENCE", 0.2)
+    monkeypatch.setattr(git, "TIMEOUT", 0.2)
     assert main(["review", "--base", "main"]) == 2
     assert f"git {hanging} has not answered for" in capsys.readouterr().err
 
@@ -403,7 +403,7 @@ def test_a_git_that_dies_between_two_answers(trap):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system here")
 def test_a_pipe_in_the_place_of_ignore_rules(trap, capsys, monkeypatch):
     os.mkfifo(".gitignore")
-    monkeypatch.setattr(git, "PATIENCE", 0.2)
+    monkeypatch.setattr(git, "TIMEOUT", 0.2)
     assert main(["review", "--base", "main"]) == 2
     assert "a pipe in the place of a file" in capsys.readouterr().err
 
