@@ -23,9 +23,9 @@ def takes(kind: str, framework: str = "huggingface") -> frozenset[str]:
 
 
 def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: str = "") -> Generated:
-    """The files of a kind, or with `run` the set of a framework; `folder` is where they will be, relative to the folder that the job is started from.
+    """The files of a kind, or with `run` the set of a framework; `folder` is their folder, relative to where the job is started.
 
-    Raises `cfglint.new.job_spec.Contradiction` where the facts do not go together, do not suffice or cannot be said
+    Raises `cfglint.new.job_spec.Contradiction` where the facts are incompatible, insufficient or not supported
     in such a file, and `Unreachable` where the global batch cannot be had on these GPUs.
     """
     if kind == "neox" or (kind == RUN and framework == "neox"):

@@ -94,7 +94,7 @@ def read(path: str) -> Baseline:
     except FileProblem as error:
         raise ConfigurationError(f"baseline {error}") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"baseline {path}: not JSON: {error}") from error
+        raise ConfigurationError(f"baseline {path}: not valid JSON: {error}") from error
     if not isinstance(content, dict) or content.get("cfglint-baseline") != VERSION or not isinstance(content.get("findings"), list):
         raise ConfigurationError(f"baseline {path}: not a baseline of this version of cfglint; write it again with --write-baseline")
     return Baseline(path, dict(entry(each, path) for each in content["findings"]))

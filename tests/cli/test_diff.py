@@ -63,7 +63,7 @@ class TestText:
         write(folder, old__json=GOOD, new__json=BAD)
         status, out, err = diff("old.json", "new.json", "--gpus", "8")
         assert status == 1
-        assert "  does not start any more on 8 GPUs: accept -> reject (at config)\n" in out
+        assert "  no longer starts on 8 GPUs: accept -> reject (at config)\n" in out
         assert "  new findings\n    new.json:1:22: error BAT001 batch-mismatch: " in out
         assert all(line.startswith("    ") for line in out.partition("new findings\n")[2].splitlines())
         assert "1 error new" in err
@@ -193,7 +193,7 @@ class TestFormats:
             "about": "verdict",
             "before": "accept",
             "after": "reject",
-            "text": "does not start any more on 8 GPUs: accept -> reject (at config)",
+            "text": "no longer starts on 8 GPUs: accept -> reject (at config)",
         }
         assert change["settings"] == [
             {

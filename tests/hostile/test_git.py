@@ -187,7 +187,7 @@ def test_what_a_partial_clone_lacks_is_not_fetched(trap, capsys, monkeypatch, tm
     assert main(["review", "--base", "main"]) == 2
     said = capsys.readouterr()
     assert (said.out, trap.quiet) == ("", True)
-    assert f"does not hold object {lost}" in said.err
+    assert f"does not contain object {lost}" in said.err
 
 
 REVISIONS = [
@@ -410,4 +410,4 @@ def test_a_pipe_in_the_place_of_ignore_rules(trap, capsys, monkeypatch):
 
 def test_no_git(trap, review):
     ended = review(trap.folder, PATH=str(trap.folder / "empty")).sound(2)
-    assert ended.err == "cfglint: there is no git on the search path\n"
+    assert ended.err == "cfglint: git was not found on the PATH\n"

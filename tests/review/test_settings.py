@@ -54,7 +54,7 @@ def test_text_is_not_a_number(compare):
     """PyYAML reads 2e-5 as text."""
     (change,) = compare(TRAINER, TRAINER.replace("2.0e-5", "2e-5")).settings
     assert (change.key, change.before.text, change.after.text) == ("learning_rate", "2.0e-5", "2e-5")
-    assert change.notes == ["to the framework's reader it was a number and is text"]
+    assert change.notes == ["was parsed as a number, now as a string"]
 
 
 def test_a_number_is_not_a_boolean(compare):
