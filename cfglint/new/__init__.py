@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.new.generated import Generated
     from cfglint.new.job_spec import JobSpec
 
-KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "llamafactory")
+KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory")
 RUN = "run"
 FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
 
@@ -36,6 +36,10 @@ def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: st
         from cfglint.new import deepspeed
 
         return deepspeed.own(job, folder)
+    if kind == "trl":
+        from cfglint.new import trl
+
+        return trl.trainer(job, folder)
     if kind == "accelerate":
         from cfglint.new import accelerate
 

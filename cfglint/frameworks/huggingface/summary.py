@@ -72,6 +72,9 @@ def epochs_of(run: Steps) -> float | None:
 
 def batches_because(config: TrainerConfig) -> str:
     """How the batches of one process are computed from the samples."""
+    own = config.batches_because()
+    if own:
+        return own
     batch, rounded = config.batch, "rounded down" if config.arguments["dataloader_drop_last"] else "rounded up"
     data_parallel, samples, micro = batch.data_parallel.value, f"{config.facts.num_examples:,}", batch.micro_batch.value
     if not data_parallel or data_parallel == 1 or config.accelerator.get("split_batches"):
