@@ -97,7 +97,7 @@ class TestFix:
     def test_a_safe_fix_without_a_target(self):
         text = TEXT.replace("256", "1024")
         found = cfglint.check({"ds_config.json": text}, run=True, gpus=8)
-        assert [each.fix.title for each in found.diagnostics if each.fix] == ["set gradient_accumulation_steps to 32"]
+        assert [each.fix.title for each in found.diagnostics if each.fix] == ["set `gradient_accumulation_steps` to 32"]
 
     def test_too_little_is_known(self):
         with pytest.raises(MissingFactError):

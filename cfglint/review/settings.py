@@ -6,6 +6,7 @@ import json
 from os.path import basename
 
 from cfglint.frameworks import framework
+from cfglint.review.effects import has_effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ class State:
 
 
 class SettingChange:
-    """A setting that differs. `kind` is that of its config; `notes` are additional remarks."""
+    """A setting that differs. `kind` is that of the config which holds it; `effect`: whether it may bear on what the
+    framework computes. `notes` say what else is known of it."""
 
-    __slots__ = ("after", "before", "key", "kind", "notes")
+    __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
     def __init__(self, kind: str, key: str, before: State, after: State) -> None:
         self.kind = kind
@@ -58,6 +60,7 @@ class SettingChange:
         self.before = before
         self.after = after
         self.notes: list[str] = []
+        self.effect = has_effect(key)
         before.text, after.text = apart(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
         if before.written and after.written and types[0] != types[1] and AUTO not in (before.value, after.value):
@@ -172,7 +175,7 @@ class Differ:
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
-            text = "not there" if default is NOWHERE or default is None else f"{short(spelled(default))} by default"
+            text = "(unset)" if default is NOWHERE or default is None else f"{short(spelled(default))} (default)"
             return State(default, text)
         setting = config.setting(*path)
         document, node = setting.document, setting.node
