@@ -385,6 +385,7 @@ class Framework:
     title = ""
     package = ""
     newest = ""
+    release_parts = 2  # numbers of a version in which a release has to lie between the modelled ones
     oldest = ""  # the first modelled release; empty where no older one is told apart from the newest
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
