@@ -52,6 +52,7 @@ class LaunchFacts:
         "gpu_memory",
         "gpus",
         "gpus_source",
+        "guessed",
         "house",
         "model",
         "nodes",
@@ -85,6 +86,7 @@ class LaunchFacts:
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
+        guessed: bool = False,
         outside: dict[str, str] | None = None,
         model: Model | None = None,
         gpu_memory: float | None = None,
@@ -107,6 +109,7 @@ class LaunchFacts:
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script
+        self.guessed = guessed  # whether the parser of a launch line's arguments is only likely
         self.outside = outside or {}
         self.model = model
         self.gpu_memory = gpu_memory
@@ -382,6 +385,7 @@ class Framework:
     title = ""
     package = ""
     newest = ""
+    release_parts = 2  # numbers of a version in which a release has to lie between the modelled ones
     oldest = ""  # the first modelled release; empty where only the newest is modelled
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's

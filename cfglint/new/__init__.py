@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.new.generated import Generated
     from cfglint.new.job_spec import JobSpec
 
-KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory")
+KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory", "axolotl")
 RUN = "run"
 FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
 
@@ -48,6 +48,10 @@ def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: st
         from cfglint.new import llamafactory
 
         return llamafactory.training(job, folder)
+    if kind == "axolotl":
+        from cfglint.new import axolotl
+
+        return axolotl.training(job, folder)
     from cfglint.new import huggingface
 
     return huggingface.matching_set(job, folder) if kind == RUN else huggingface.trainer(job, folder)

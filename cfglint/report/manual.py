@@ -22,6 +22,7 @@ FAMILIES = {
     "AXL": "axolotl",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
+    "LCH": "Launch lines",
     "HSE": "House rules",
     "SUP": "Comments that silence a finding",
     "INT": "cfglint itself",

@@ -84,8 +84,8 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     setting = finding.setting
     if rests_on_unknown(finding):
         return None
-    if severity == ERROR and getattr(setting.document or config.documents[0], "guessed", False):
-        severity = WARNING  # whose parser takes the arguments of this command is only likely
+    if severity == ERROR and config.facts.guessed and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))):
+        severity = WARNING  # whose parser takes the arguments of the launch is only likely
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
         finding.fix.safe = False

@@ -25,6 +25,7 @@ NAMES = {
     "accelerate": "accelerate.yaml",
     "llamafactory": "train.yaml",
     "trl": "train.yaml",
+    "launch": "train.sh",
     "axolotl": "config.yml",
 }
 RULES = every_rule()
