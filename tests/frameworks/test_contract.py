@@ -10,7 +10,7 @@ from cfglint.report import manual
 from cfglint.rules.engine import rules_for
 
 # What a kind lacks for now; an entry may only be removed.
-GAPS = {"trl": {"schema", "README row", "generator"}, "llamafactory": {"README row", "generator"}}
+GAPS = {"llamafactory": {"README row", "generator"}}
 
 
 def lacks(kind, root):
