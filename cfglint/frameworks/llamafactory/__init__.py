@@ -57,6 +57,8 @@ class LlamaFactory(Framework):
     title = "LLaMA-Factory"
     package = "llamafactory"
     newest = NEWEST
+    oldest = NEWEST
+    release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     replaced_rules = REPLACED
 
