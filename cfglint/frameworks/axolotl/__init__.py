@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Axolotl(Framework):
     title = "axolotl"
     package = PACKAGE
     newest = NEWEST
+    oldest = NEWEST  # one release is modelled
     base = "huggingface"
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
     replaced_rules = frozenset(
@@ -115,6 +116,19 @@ class Axolotl(Framework):
     def packages(self) -> dict[str, str]:
         """axolotl, and the transformers that the release pins."""
         return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """Each release pins its transformers: another one tells that the release is not the modelled one, where nobody says which."""
+        if PACKAGE in facts.target or "transformers" not in facts.target:
+            return facts
+        pinned, modelled = facts.target["transformers"], parse_version(TRANSFORMERS)
+        version = facts.version("transformers", TRANSFORMERS)
+        if version[:2] == modelled[:2]:
+            return facts
+        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
+            return facts.but(target={**facts.target, "transformers": TRANSFORMERS})
+        outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
+        return facts.but(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that a file names."""
