@@ -86,6 +86,8 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and config.facts.guessed and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))):
         severity = WARNING  # whose parser takes the arguments of the launch is only likely
+    if severity == ERROR and config.facts.undecided and not stands_alone(rule, config):
+        severity = WARNING
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
         finding.fix.safe = False
@@ -103,6 +105,13 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
     )
+
+
+def stands_alone(rule: Rule, config: Config) -> bool:
+    """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
+    if config.kind == "deepspeed":
+        return not rule.code.startswith(("BAT", "RUN"))
+    return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
 def rests_on_unknown(finding: Finding) -> bool:

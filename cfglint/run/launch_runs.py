@@ -6,6 +6,7 @@ import os
 
 from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
@@ -13,6 +14,7 @@ from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
 from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
 OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
+WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
+    "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
+    " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
+)
 CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
 
 
@@ -143,6 +149,7 @@ class LaunchReader:
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             guessed=command.guessed,
+            undecided=tuple(key for key in command.unknown if key in FIELDS and key not in WITHOUT_EFFECT),
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )

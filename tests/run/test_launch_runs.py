@@ -16,7 +16,9 @@ torchrun --nproc_per_node 4 train.py \\
     --gradient_accumulation_steps 2 --bf16 True --save_strategy no \\
     --deepspeed ds.json
 """
-AUTO = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto"}\n'
+AUTO = """\
+{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto", "zero_optimization": {}}
+"""
 
 
 @pytest.fixture
