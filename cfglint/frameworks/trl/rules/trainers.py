@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL, generating
+from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of, shown
 
 TYPE_CHECKING = False
@@ -34,11 +35,6 @@ def losses(config: TrlConfig) -> list[object]:
     """DPO's losses as a list."""
     value = config.arguments["loss_type"]
     return list(value) if isinstance(value, (list, dict)) else [value]
-
-
-def peft(config: TrlConfig) -> bool:
-    """Whether the scripts wrap the model into LoRA adapters: everything but false turns it on."""
-    return config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
 
 
 def skips_preparation(config: TrlConfig) -> bool:
@@ -648,27 +644,29 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
 
 
 @rule(
-    "TRL060",
-    "invalid-lora-option",
+    "TRL061",
+    "reward-adapter-task",
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=HEAD + "packing: true\nuse_peft: true\nlora_r: 0\n",
-    good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\n",
-    example={"trainer": "sft", "at": "/lora_r"},
+    raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
+    bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",
+    good=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\nlora_task_type: SEQ_CLS\n",
+    example={"trainer": "reward", "at": "/lora_task_type"},
 )
-def invalid_lora_option(config: TrlConfig) -> Iterator[Finding]:
-    """LoRA's rank has to be a positive integer.
+def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
+    """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
 
-    Run-time error: ``ValueError: `r` should be a positive integer value but the value passed is 0``.
+    An adapter for text generation expects a model that generates, and a reward model gives a number.
 
-    Fix: a rank such as 16.
+    Run-time error: `AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'`.
 
-    Source: peft 0.19.1 tuners/lora/layer.py (update_layer).
+    Fix: `lora_task_type: SEQ_CLS`.
+
+    Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
     """
-    rank = config.arguments["lora_r"]
-    if peft(config) and isinstance(rank, (int, float)) and rank <= 0:
-        text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
-        yield Finding(
-            of(config, "lora_r"), f"`lora_r` is {rank}, not a positive integer", related=(of(config, "use_peft"),), exception=text
-        )
+    task = config.arguments["lora_task_type"]
+    if config.modern and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
+        setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
+        message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
+        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"))
