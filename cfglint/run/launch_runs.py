@@ -148,11 +148,24 @@ class LaunchReader:
         return self.facts.but(
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
+            trainer=self.facts.trainer or trainer_of(line, command),
             guessed=command.guessed,
             undecided=tuple(key for key in command.unknown if key in FIELDS and key not in WITHOUT_EFFECT),
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
+
+
+def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
+    """Which of TRL's trainers the program's name tells, as `trl sft` and `sft.py` do."""
+    if command.consumer != "trl" or line.program is None:
+        return None
+    from cfglint.frameworks.trl import TRAINERS
+
+    name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
+    parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
+    found = [each for each in TRAINERS if each in parts]
+    return found[0] if len(found) == 1 else None
 
 
 def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
