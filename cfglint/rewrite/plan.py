@@ -1,4 +1,4 @@
-"""What a global batch means on each of several GPU counts: split, steps, tokens, time, and what was tuned for the old one."""
+"""A target global batch on each of several GPU counts: split, steps, tokens, time, and the settings tuned for the old one."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Pace:
 
     def __str__(self) -> str:
         if self.seconds_per_step is not None:
-            return f"at {self.seconds_per_step:g} seconds a step on every number of GPUs, so measure each"
-        return f"at {self.tokens_per_second:g} tokens a second on every number of GPUs, so measure each"
+            return f"assuming {self.seconds_per_step:g} seconds per step on every GPU count; measure each one"
+        return f"assuming {self.tokens_per_second:g} tokens per second on every GPU count; measure each one"
 
     def hours(self, numbers: dict[str, int | None]) -> float | None:
-        """Hours for the whole run; None when its steps or tokens are not known."""
+        """Hours for the entire run; None when its steps or tokens are unknown."""
         total, tokens = numbers["total_steps"], numbers["tokens_per_step"]
         if total is None:
             return None
@@ -55,7 +55,7 @@ class Pace:
 
 
 class Plan:
-    """A target global batch on one GPU count, and what it comes to."""
+    """A target global batch on one GPU count, with the resulting numbers."""
 
     __slots__ = ("gpus", "hours", "numbers", "retarget")
 
@@ -72,7 +72,7 @@ class Plan:
 
 
 class Advice:
-    """A setting that was tuned for another global batch, and what a published rule makes of it. Never applied."""
+    """A setting that was tuned for another global batch, and the value that a published rule suggests. Never applied."""
 
     __slots__ = ("rule", "setting", "value")
 
@@ -83,13 +83,13 @@ class Advice:
 
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
-    """A plan for each GPU count; `global_batch` None keeps the current one. MissingFactError is raised when the facts do not suffice."""
+    """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
     return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
-    """The plans as plain values, for reports; `pace` says what hours rest on."""
-    before = today_batch(plans)
+    """The plans as plain values, for reports; `pace` is the basis of the hours."""
+    before = current_batch(plans)
     targets = {each.solution.problem.global_batch for each in plans}
     after = targets.pop() if len(targets) == 1 else None
     notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
@@ -106,7 +106,7 @@ def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
 
 
 def entry(each: Plan) -> dict[str, Any]:
-    """One plan: the keys of the contract, then what helps a person to choose."""
+    """One plan: the keys of the JSON output, then additional ones for display."""
     solution = each.solution
     chosen = solution.chosen
     return {
@@ -139,7 +139,7 @@ def entry(each: Plan) -> dict[str, Any]:
 
 
 def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
-    """What the published scaling rules say of the settings that were tuned for the batch `before`."""
+    """The values that published scaling rules suggest for settings tuned for the batch `before`."""
     ratio = after / before
     found: list[Advice] = []
     for setting in tuned(run):
@@ -155,8 +155,8 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
     return found
 
 
-def today_batch(plans: list[Plan]) -> int | None:
-    """Today's global batch, where it is known."""
+def current_batch(plans: list[Plan]) -> int | None:
+    """The current global batch, where it is known."""
     before = plans[0].retarget.before if plans else None
     return integer(before.global_batch.value) if before is not None and before.problem is None else None
 
