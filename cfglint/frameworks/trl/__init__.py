@@ -104,6 +104,21 @@ SHARED = frozenset(
         "use_vllm",
     )
 )
+# Keys of other programs whose files hold the same names: open-instruct, ms-swift.
+OTHERS = frozenset(
+    (
+        "attn_impl",
+        "checkpointing_steps",
+        "external_plugins",
+        "rlhf_type",
+        "split_dataset_ratio",
+        "train_type",
+        "tuner_type",
+        "use_flash_attn",
+        "use_slow_tokenizer",
+        "with_tracking",
+    )
+)
 ENOUGH = 3  # shared names that tell a file apart
 
 
@@ -126,7 +141,7 @@ class Trl(Framework):
 
         names = top_keys(document)
         own, shared = len(names & OWN), len(names & SHARED)
-        if document.syntax != "yaml" or (not own and shared < ENOUGH):
+        if document.syntax != "yaml" or (not own and shared < ENOUGH) or names & OTHERS:
             return NO_MATCH
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity

@@ -19,6 +19,7 @@ COMMON = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4
         ("num_generations: 8\n", "trl"),
         ("max_seq_length: 128\n", "huggingface"),
         ("use_peft: true\ntorch_dtype: bfloat16\nmax_seq_length: 128\n", "trl"),
+        ("packing: true\ntuner_type: lora\nmodel: org/model\n", "huggingface"),
         ("finetuning_type: lora\ntemplate: qwen\nstage: sft\ndataset: d\npacking: true\n", "llamafactory"),
     ],
 )
