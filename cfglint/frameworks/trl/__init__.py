@@ -161,6 +161,14 @@ class Trl(Framework):
             return facts
         return facts.but(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
 
+    def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the trainer that the name of a script tells: `trl grpo`, `grpo.py`, `run_sft.py`."""
+        name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+        told = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
+        if facts.trainer is None and len(told) == 1:
+            facts = facts.but(trainer=told[0])
+        return self.completed(facts)
+
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
         """The oldest and the newest modelled release, where the target is neither and lies between them."""
         from cfglint.frameworks.base import parse_version
