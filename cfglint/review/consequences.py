@@ -75,6 +75,7 @@ LEFT_OPEN = {  # lines whose absence says that these files do not decide it
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")  # consequences whose values are numbers
 ABOUT = 0.01  # relative tolerance of "about doubled"
 HUGE = 1e300  # numbers from here on are not divided by each other
+GIB = 1 << 30
 NOTEWORTHY = 0.02  # relative change from which a rounded number counts as changed
 
 
@@ -221,7 +222,7 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
     if before and after and before != after:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), which changes activation memory"
         found.append(Consequence("micro_batch", text, before, after))
-    return found + tokens(old, new)
+    return [*found, *tokens(old, new), *memory(old, new)]
 
 
 def tokens(old: Side, new: Side) -> list[Consequence]:
@@ -232,6 +233,24 @@ def tokens(old: Side, new: Side) -> list[Consequence]:
         return exact
     text = f"tokens per step change with the sequence length {was:,} -> {now:,} ({ratio(was, now)})"
     return [Consequence("tokens_per_step", text, factor=now / was * (growth(old, new) or 1), known=False)]
+
+
+def memory(old: Side, new: Side) -> list[Consequence]:
+    """The memory that it needs on each GPU, where a model or a card is named."""
+    facts = new.run.facts
+    if facts.model is None and facts.gpu_memory is None:
+        return []
+    from cfglint.frameworks.memory import memory_of, rounded
+
+    before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
+    if before is None or after is None or not (before.inputs.micro_known and after.inputs.micro_known):
+        return []
+    sizes = before.estimate.total, after.estimate.total
+    if before.verdict == after.verdict and isclose(*sizes, rel_tol=NOTEWORTHY):
+        return []
+    card = f" of {after.available:g}: {(after.verdict or '').replace('-', ' ')}" if after.available is not None else ""
+    text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB per GPU{card}"
+    return [Consequence("memory", text, round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:

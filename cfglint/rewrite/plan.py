@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.solver import Solution
+    from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
 
@@ -57,18 +58,29 @@ class Pace:
 class Plan:
     """A target global batch on one GPU count, with the resulting numbers."""
 
-    __slots__ = ("gpus", "hours", "numbers", "retarget")
+    __slots__ = ("gpus", "hours", "memory", "numbers", "retarget")
 
     def __init__(self, found: Retarget, pace: Pace) -> None:
         self.gpus = found.gpus
         self.retarget = found
-        self.numbers = found.after().resolved if found.feasible else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
+        after = found.after() if found.feasible else None
+        self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
+        self.memory = memory_after(after) if after is not None else None
         self.hours = pace.hours(self.numbers) if found.feasible else None
 
     @property
     def solution(self) -> Solution:
         """The solver's answer."""
         return self.retarget.solution
+
+
+def memory_after(run: CheckedRun) -> RunMemory | None:
+    """The memory of a planned run; None where nobody names a model or a card."""
+    if run.facts.model is None and run.facts.gpu_memory is None:
+        return None
+    from cfglint.frameworks.memory import memory_of
+
+    return memory_of(run.configs[0]) if run.configs else None
 
 
 class Advice:
@@ -133,6 +145,7 @@ def entry(each: Plan) -> dict[str, Any]:
         },
         "tokens_per_step": each.numbers["tokens_per_step"],
         "bubble": solution.bubble,
+        "memory": each.memory.entry() if each.memory is not None else None,
         "warnings": solution.warnings,
         "reasons": solution.reasons,
     }

@@ -11,7 +11,6 @@ from cfglint.rules.engine import rules_for
 
 # What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator.
 GAPS = {
-    "trl": {"schema", "README row"},
     "axolotl": {"README row"},
     "launch": {"package", "newest release", "schema", "generator", "README row"},
 }

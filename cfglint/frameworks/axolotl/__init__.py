@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -75,6 +76,7 @@ class Axolotl(Framework):
     newest = NEWEST
     oldest = NEWEST  # one release is modelled
     base = "huggingface"
+    estimates_memory = True
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
     replaced_rules = frozenset(
         (
@@ -156,6 +158,18 @@ class Axolotl(Framework):
         from cfglint.frameworks.axolotl.batch import numbers
 
         return numbers(config)
+
+    def model(self, config: AxolotlConfig) -> Model | None:
+        """The model in the folder that the file names."""
+        from cfglint.frameworks.axolotl.memory import model
+
+        return model(config)
+
+    def memory(self, config: AxolotlConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.axolotl.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: AxolotlConfig) -> Summary:
         """Length, learning rate, precision, and what the trainer fills in."""

@@ -101,6 +101,12 @@ class HfDeepSpeedConfig:
         self._at = ""
 
     @property
+    def hidden_size(self) -> int:
+        """The model's hidden size, where a model is named."""
+        model = self.trainer.facts.model
+        return HIDDEN_SIZE if model is None else model.shape.hidden
+
+    @property
     def tensor_parallel(self) -> int:
         """The size of automatic tensor parallelism."""
         section = self.written.get("tensor_parallel")
@@ -308,7 +314,7 @@ class HfDeepSpeedConfig:
 
     def _finalize(self) -> None:
         """What needs the model's size and the length of the run: `trainer_config_finalize`."""
-        size = HIDDEN_SIZE
+        size = self.hidden_size
         bucket: int | float = 0.9 * size * size
         if self.trainer.version >= WHOLE_BUCKETS:
             bucket = int(bucket)
@@ -334,7 +340,7 @@ class HfDeepSpeedConfig:
 
     def _prepare(self) -> None:
         """Preparing the model: what is still `"auto"` has no one left to fill it."""
-        size = HIDDEN_SIZE
+        size = self.hidden_size
         known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
         if any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES):
             known["zero_optimization.stage3_prefetch_bucket_size"] = int(0.9 * size * size)
