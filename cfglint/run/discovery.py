@@ -55,12 +55,12 @@ class ScanStats:
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
-        self.unknown_kind: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
+        self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
     def count(self, run: CheckedRun) -> None:
-        """Count the files of a run, and what told the versions that it is for."""
+        """Count the files of a run, and record the sources of its versions."""
         self.checked += len(run.documents)
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
@@ -455,7 +455,7 @@ class Discovery:
         return CheckedRun(documents, kinds, facts)
 
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
-        """The facts with the versions that the file's repository tells, where nobody named a target."""
+        """The facts with the versions that the file's repository pins, where no target is specified."""
         packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
         if all(package in self.facts.target for package in packages):
             return self.facts
@@ -465,10 +465,10 @@ class Discovery:
 
 
 class UnknownKindError(CfglintError):
-    """The kind of a file of a run cannot be told, and none was given."""
+    """The kind of a file of a run is unknown, and none was specified."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind {'|'.join(known_kinds())}")
+        super().__init__(f"{path}: could not tell the kind of this file; pass --kind {'|'.join(known_kinds())}")
         self.path = path
 
 
