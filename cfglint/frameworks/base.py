@@ -413,6 +413,10 @@ class Framework:
         """The facts with the releases that follow from other specified releases."""
         return facts
 
+    def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
+        """The facts of a launch line with what its program tells of the run."""
+        return self.completed(facts)
+
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
         """The two modelled releases between which the target lies, whose common answer holds; None where it has tables."""
         return None
