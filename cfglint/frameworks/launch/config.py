@@ -30,6 +30,10 @@ class LaunchConfig(Config):
         assert isinstance(command, CommandDocument)
         self.command = command
         self.values = {key: " ".join(words) if words else None for key, words in command.words.items()}
+        node = command.find((command.size_key,))[1] if command.size_key else None
+        if node is not None and node.raw.isdigit():
+            self.values[command.size_key] = int(node.raw)
+            self.batch_keys = {"gpus": command.size_key}
 
 
 def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
@@ -39,6 +43,7 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     consumer = command.consumer
     if not consumer or consumer == KIND:
         return LaunchConfig(documents, facts)
+    facts = framework(consumer).started_by(str(command.launch.get("program") or ""), facts)
     if command.is_main:
         return framework(consumer).config(documents, [consumer, *kinds[1:]], facts)
     pairs = list(zip(documents[1:], kinds[1:], strict=True))
