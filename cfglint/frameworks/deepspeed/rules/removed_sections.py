@@ -36,14 +36,14 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A section that later releases removed has content that the targeted release does not accept.
 
     Up to their removal, `amp`, `progressive_layer_drop` and `curriculum_learning` have to be objects with the
-    key XX.
+    key `enabled`, `nebula` has to be an object, and `sparse_attention` needs one of five modes.
 
     Run-time errors: `KeyError: 'enabled'`, `AttributeError: 'int' object has no attribute 'get'`,
     `NotImplementedError: Given sparsity mode, x, has not been implemented yet!`.
 
     Fix: remove the section, or write it as the release expects it.
 
-    Source: deepspeed 0.18.9 runtime/config.py:125-160, 240-260, 509-560; runtime/data_pipeline/config.py:130-145.
+    Source: deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145.
     """
     for key in READ:
         if key in config.values and config.version < REFUSED[key][0]:
