@@ -493,7 +493,7 @@ class TestTerminal:
     def test_the_same_text_with_and_without(self, folder, check):
         import re
 
-        coloured = self.on_terminal(folder, NO_COLOR="", COLUMNS="160")
+        coloured = self.on_terminal(folder, NO_COLOR="", COLUMNS="400")
         assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == check("ds_config.json", "--gpus", "8")[1]
 
     def test_escape_sequences_of_a_file_do_not_reach_the_terminal(self, folder, check):
