@@ -25,6 +25,7 @@ NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulati
 INFINITE = float("inf")
 PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 REBALANCE = (5, 17)
+RATIO_REPLACES, RATIO_GONE = (5,), (5, 15)  # releases in which warmup_ratio takes the place of warmup_steps
 
 MICRO = "per_device_train_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -296,6 +297,8 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     from cfglint.batch.steps import warmup_steps
 
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
+    if RATIO_REPLACES <= config.version < RATIO_GONE and ratio is not None:
+        given = 0  # the ratio takes its place, null or not
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
         return None
     shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)
