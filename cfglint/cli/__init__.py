@@ -20,12 +20,14 @@ COMMANDS = {
     "explain": "every number that a run resolves to and where it comes from; or a trainer log, reconciled",
     "diff": "what a change of config means for the run",
     "review": "the same for every config that a branch changes",
+    "runs": "the runs of a project, launch lines of scripts included",
     "new": "a config generated from a few facts",
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
 }
 
 NOT_DONE = 2
+INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files of ours say so themselves, so it is standard output
 RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
@@ -47,6 +49,8 @@ def program() -> NoReturn:
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
     except Exception as error:
         status = ended(error)
     os._exit(status)
@@ -92,7 +96,7 @@ def main(arguments: list[str]) -> int:
     try:
         return int(command.run(parser.parse_args(arguments[1:])))
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def modelled_releases() -> list[str]:

@@ -120,6 +120,10 @@ class FileSource:
         """Whether there is such a file."""
         return path in self.texts or os.path.isfile(path)
 
+    def is_given(self, path: str) -> bool:
+        """Whether the content of a file was handed over, so that nothing is read for it."""
+        return path in self.texts
+
     def identity(self, path: str) -> str:
         """One name for all the names of a file."""
         return os.path.realpath(path)
@@ -239,6 +243,8 @@ class Discovery:
             if problem.kind == "unreadable":
                 self.tally.unreadable.append(path)
             return
+        if only is not None and not found:
+            raise LaunchChoiceError(path, [])
         for each in found:
             documents, kinds = self._with_references(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
@@ -275,6 +281,8 @@ class Discovery:
         for path in paths:
             if os.path.isdir(path) and not self.shelf.is_file(path):
                 for found in files.walk(path, self._is_tracked, self.tally.unreadable):
+                    if os.path.islink(found) and self._is_foreign(found, found):
+                        continue
                     if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
                         yield found
             else:
@@ -401,6 +409,9 @@ class Discovery:
                     if is_config_name(name):
                         document.missing.append((key, name))
                     continue
+                if self._is_foreign(path, document.path):
+                    document.outside.append((key, name))
+                    continue
                 same = same or [self.shelf.identity(each.path) for each in documents]
                 identity = self.shelf.identity(path)
                 known = same.index(identity) if identity in same else None
@@ -412,6 +423,14 @@ class Discovery:
                 elif known != position:
                     kinds[known] = kind
         return documents, kinds
+
+    def _is_foreign(self, path: str, origin: str) -> bool:
+        """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
+        if path in self.named or self.shelf.is_given(path):
+            return False
+        from cfglint.project.root import is_inside, root_of
+
+        return not is_inside(path, root_of(origin))
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
