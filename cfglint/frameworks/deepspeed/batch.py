@@ -75,6 +75,8 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
         found.value = value
         return found
     others = [other for other in KEYS if other != key and other not in triple.derived]
+    if not others:
+        return Setting((key,), value, DERIVED, config.documents[0], because="from elasticity and the data parallel size")
     return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
 
 
@@ -184,7 +186,7 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
     """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
-        return None
+        return elastic(config, triple, divisor)
     if waits(config):
         return undecided(config, triple)
     if TRAIN not in written and MICRO not in written:
@@ -204,6 +206,43 @@ def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProble
 def is_elastic(config: DeepSpeedConfig) -> bool:
     """Whether the elastic planner of older releases sets the three values."""
     return config.version < ELASTICITY_UNTIL and bool(config.get("elasticity", "enabled"))
+
+
+def elastic(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+    """Set the three values as elastic training does, whatever is written; unknown without a GPU count."""
+    from cfglint.frameworks.deepspeed import elasticity
+
+    section = config.values["elasticity"]
+    triple.values = dict.fromkeys(KEYS)
+    if not decided(config, section):
+        return None
+    try:
+        if isinstance(divisor, (int, float)):
+            triple.values = dict(zip(KEYS, elasticity.plan(section, divisor), strict=True))
+        else:
+            elasticity.Elasticity(section)
+    except elasticity.TooLarge:
+        return None
+    except elasticity.Impossible as refused:
+        setting = config.setting("elasticity", refused.key) if refused.key else config.setting("elasticity")
+        return BatchProblem("elasticity", setting, f"elastic training: {refused}", f"{refused.raises}: {refused}")
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as raised:
+        return BatchProblem("elasticity", config.setting("elasticity"), f"elastic training: {raised}", f"{type(raised).__name__}: {raised}")
+    written = [key for key in KEYS if key in config.values]
+    if written and not section.get("ignore_non_elastic_batch_info", False):
+        raised_text = "ElasticityConfigError: One or more batch related parameters were found in your ds_config"
+        text = f"`{written[0]}` is not accepted with `elasticity`, which chooses the batch"
+        return BatchProblem("elasticity", config.setting(written[0]), text, raised_text)
+    triple.derived = set(KEYS)
+    return None
+
+
+def decided(config: DeepSpeedConfig, section: dict[str, Any]) -> bool:
+    """Whether every value of a section is known here."""
+    values = [item for value in section.values() for item in (value if isinstance(value, list) else [value])]
+    if any(value is not None and not isinstance(value, (bool, int, float, str, list, dict)) for value in values):
+        return False
+    return not config.open or "auto" not in values
 
 
 def waits(config: DeepSpeedConfig) -> bool:

@@ -501,7 +501,7 @@ HYBRID_ENGINE = Model(
     "HybridEngineConfig",
     {
         "enabled": flag(),
-        "max_out_tokens": Field(pydantic.integer, 512, above=0),
+        "max_out_tokens": Field(pydantic.integer, 512, above=0, above_since=(0, 19, 6)),
         "inference_tp_size": count(1, None),
         "release_inference_cache": flag(),
         "pin_parameters": flag(True),

@@ -64,6 +64,126 @@ def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
         yield Finding(config.setting(key, "mode"), text, exception=raised)
 
 
+METHODS = {  # the parts of `compression_training`, each with what every group's `params` need
+    "weight_quantization": ("start_bits", "target_bits"),
+    "activation_quantization": ("bits",),
+    "sparse_pruning": ("dense_ratio",),
+    "row_pruning": ("dense_ratio",),
+    "head_pruning": ("dense_ratio",),
+    "channel_pruning": ("dense_ratio",),
+}
+PRUNING = ("l1", "topk")
+SYMMETRY = ("symmetric", "asymmetric")
+CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the values that `shared_parameters` may have
+    "weight_quantization": {"quantization_type": SYMMETRY, "rounding": ("nearest", "stochastic")},
+    "activation_quantization": {"quantization_type": SYMMETRY, "range_calibration": ("dynamic", "static")},
+    "sparse_pruning": {"method": (*PRUNING, "snip_momentum")},
+    "row_pruning": {"method": PRUNING},
+    "head_pruning": {"method": PRUNING},
+    "channel_pruning": {"method": PRUNING},
+}
+
+
+@rule(
+    "TYP116",
+    "invalid-compression",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad=(
+        '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"enabled": false}}}}\n',
+        (
+            '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"method": "l2"},'
+            ' "different_groups": {}}}}\n'
+        ),
+        '{"train_batch_size": 8, "compression_training": {"row_pruning": true}}\n',
+        (
+            '{"train_batch_size": 8, "compression_training": {"activation_quantization": {"different_groups": {"a":'
+            ' {"params": {"start_bits": 8}}}}}}\n'
+        ),
+    ),
+    good='{"train_batch_size": 8, "compression_training": {"row_pruning": {"different_groups": {"a": {"params": {"dense_ratio": 1}}}}}}\n',
+    example={"gpus": 8, "target": {"deepspeed": "0.18.9"}},
+    by_version=True,
+)
+def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """A part of `compression_training` has content that the targeted release does not accept, even where it is off.
+
+    Each part is an object with `different_groups`, whose groups have `params` with the part's own keys, and
+    `shared_parameters` with a known method. The section exists up to DeepSpeed 0.19.6.
+
+    Run-time errors: `KeyError: 'different_groups'`, `AttributeError: 'bool' object has no attribute 'keys'`,
+    `AssertionError: Invalid row pruning method. Supported types: [l1, topk]`.
+
+    Fix: remove the part, or complete it.
+
+    Source: deepspeed 0.18.9 compression/config.py.
+    """
+    section = config.values.get("compression_training", {})
+    if config.version >= REFUSED["compression_training"][0]:
+        return
+    if not isinstance(section, dict):
+        yield not_an_object(config, ("compression_training",), section)
+        return
+    for name in METHODS:
+        if name in section:
+            yield from compression_part(config, name, section[name])
+    reduction = section.get("layer_reduction", {})
+    if not isinstance(reduction, dict):
+        yield not_an_object(config, ("compression_training", "layer_reduction"), reduction)
+
+
+def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: Any) -> Finding:
+    """The finding for a value that has to be an object."""
+    setting = config.setting(*path)
+    raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'keys'"
+    return Finding(setting, f"`{setting.name}` is {spelled(value)}, not an object", exception=raised)
+
+
+def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[Finding]:
+    """The first fault of one part."""
+    path = ("compression_training", name)
+    shared = part.get("shared_parameters", {}) if isinstance(part, dict) else {}
+    if not isinstance(part, dict):
+        yield not_an_object(config, path, part)
+        return
+    if not isinstance(shared, dict):
+        yield not_an_object(config, (*path, "shared_parameters"), shared)
+        return
+    for key, choices in CHOICES[name].items():
+        if shared.get(key, choices[0]) not in choices:
+            setting = config.setting(*path, "shared_parameters", key)
+            text = f"`{setting.name}` is {setting.spelled}, must be one of {', '.join(choices)}"
+            yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {key}")
+            return
+    if name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
+        setting = config.setting(*path, "shared_parameters")
+        text = f"`{setting.name}` has no `num_heads`, required by `head_pruning`"
+        yield Finding(setting, text, exception="AssertionError: num_heads must be specified for head pruning")
+    elif "different_groups" not in part:
+        setting = config.setting(*path)
+        yield Finding(setting, f"`{setting.name}` has no `different_groups`, required", exception="KeyError: 'different_groups'")
+    else:
+        yield from groups(config, name, part["different_groups"])
+
+
+def groups(config: DeepSpeedConfig, name: str, found: Any) -> Iterator[Finding]:
+    """The first fault of the groups of one part."""
+    path = ("compression_training", name, "different_groups")
+    if not isinstance(found, dict):
+        yield not_an_object(config, path, found)
+        return
+    for group, content_of in found.items():
+        params = content_of.get("params") if isinstance(content_of, dict) else None
+        missing = [key for key in METHODS[name] if not isinstance(params, dict) or key not in params]
+        if missing:
+            setting = config.setting(*path, group)
+            text = f"`{setting.name}` has no `params.{missing[0]}`, required"
+            raised = f"AssertionError: {missing[0]} must be specified for {name} group {group}" if params else "KeyError: 'params'"
+            yield Finding(setting, text, exception=raised)
+            return
+
+
 @rule(
     "TYP115",
     "initial-scale-power-type",
@@ -101,3 +221,39 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.at("fp16", "initial_scale_power")
     yield Finding(setting, f"`fp16.initial_scale_power` is {spelled(power)}, must be a number below 1024", exception=raised)
+
+
+@rule(
+    "BAT008",
+    "elasticity-refused",
+    ERROR,
+    kinds=DEEPSPEED,
+    fails_at="config",
+    bad=(
+        '{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [6], "max_gpus": 4, "version": 0.1}}\n',
+        (
+            '{"train_batch_size": 8, "elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [2, 4],'
+            ' "version": 0.1}}\n'
+        ),
+    ),
+    good='{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [2, 4], "version": 0.1}}\n',
+    example={"gpus": 8, "target": {"deepspeed": "0.18.9"}},
+    by_version=True,
+)
+def elasticity_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """Elastic training, which chooses the batch, does not accept its section, the GPU count or written batch sizes.
+
+    With `elasticity.enabled`, DeepSpeed sets the three batch sizes itself: to the batch up to `max_train_batch_size`
+    that the most GPU counts can divide into one of `micro_batch_sizes`. Written batch sizes are refused unless
+    `ignore_non_elastic_batch_info` is true. The section exists up to DeepSpeed 0.19.7.
+
+    Run-time errors: `ElasticityIncompatibleWorldSize: World size (16) is not valid with the current list of
+    valid GPU counts`, `ElasticityConfigError: Elasticity config missing max_train_batch_size`.
+
+    Fix: remove the section and set fixed batch sizes.
+
+    Source: deepspeed 0.18.9 elasticity/elasticity.py, elasticity/config.py, runtime/config.py:690-750.
+    """
+    problem = config.batch.problem
+    if problem is not None and problem.reason == "elasticity":
+        yield Finding(problem.setting, problem.message, exception=problem.exception, fails_at=problem.fails_at)

@@ -1,0 +1,162 @@
+"""The batch that elastic training chooses, in the releases that have the `elasticity` section (before 0.19.8).
+
+DeepSpeed tries batch sizes up to `max_train_batch_size`, each a multiple of a micro batch size or of their least common
+multiple, and takes the one that the most GPU counts divide (0.18.9, elasticity/elasticity.py and elasticity/config.py).
+"""
+
+from __future__ import annotations
+
+from math import floor, lcm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Highly composite numbers: each has more divisors than any smaller number.
+COMPOSITES = tuple(
+    int(number)
+    for number in (
+        "1 2 4 6 12 24 36 48 60 120 180 240 360 720 840 1260 1680 2520 5040 7560 10080 15120 20160 25200 27720 45360 50400 "
+        "55440 83160 110880 166320 221760 277200 332640 498960 554400 665280 720720"
+    ).split()
+)
+NEWEST_VERSION = 0.2
+MOST_GPUS = 100_000  # a larger search is not made
+MOST_SIZES = 50
+
+
+class Impossible(Exception):
+    """Elastic training refuses: the exception that DeepSpeed raises, why, and the key in the section that is at fault."""
+
+    def __init__(self, raises: str, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.raises = raises
+        self.key = key
+
+
+class TooLarge(Exception):
+    """The search would take too long."""
+
+
+class Elasticity:
+    """The section, checked as DeepSpeed checks it."""
+
+    __slots__ = ("largest_batch", "max_gpus", "micro_batches", "min_gpus", "model_parallel", "per_node", "prefer_larger", "version")
+
+    def __init__(self, section: dict[str, Any]) -> None:
+        for key in ("max_train_batch_size", "micro_batch_sizes"):
+            if key not in section:
+                raise config_error(f"Elasticity config missing {key}")
+        self.largest_batch = section["max_train_batch_size"]
+        self.micro_batches = section["micro_batch_sizes"]
+        if not isinstance(self.micro_batches, list):
+            raise config_error("Elasticity expected value of micro_batch_sizes to be a list of micro batches", "micro_batch_sizes")
+        if not all(isinstance(size, int) for size in self.micro_batches):
+            raise config_error("Elasticity expected micro_batch_sizes to only contain a list of integers", "micro_batch_sizes")
+        if not all(size > 0 for size in self.micro_batches):
+            raise config_error("Elasticity expected micro_batch_sizes to only contain positive integers", "micro_batch_sizes")
+        self.min_gpus = section.get("min_gpus", 1)
+        self.max_gpus = section.get("max_gpus", 10000)
+        if self.min_gpus < 1 or self.max_gpus < 1:
+            raise config_error("Elasticity min/max gpus must be > 0", "min_gpus" if self.min_gpus < 1 else "max_gpus")
+        if self.max_gpus < self.min_gpus:
+            raise config_error("Elasticity min_gpus cannot be greater than max_gpus", "min_gpus")
+        self.model_parallel = section.get("model_parallel_size", 1)
+        if self.model_parallel < 1:
+            raise config_error("Model-Parallel size cannot be less than 1", "model_parallel_size")
+        self.per_node = section.get("num_gpus_per_node", 1)
+        if self.per_node < 1:
+            raise config_error("Number of GPUs per node cannot be less than 1", "num_gpus_per_node")
+        if section.get("min_time", 0) < 0:
+            raise config_error("Elasticity min time needs to be >= 0", "min_time")
+        self.version = float(section.get("version", NEWEST_VERSION))
+        self.prefer_larger = section.get("prefer_larger_batch", True)
+        if self.model_parallel > 1 and self.version != NEWEST_VERSION:
+            raise config_error(f"Elasticity V{self.version} does not support model-parallel training", "model_parallel_size")
+        if self.version > NEWEST_VERSION:
+            raise config_error(f"elasticity version {self.version} but runtime only supports up to {NEWEST_VERSION}", "version")
+        if self.version not in (0.1, NEWEST_VERSION):
+            raise Impossible("NotImplementedError", f"Unable to find elastic logic for version: {self.version}", "version")
+
+
+def config_error(message: str, key: str = "") -> Impossible:
+    """The exception for a value in the section."""
+    return Impossible("ElasticityConfigError", message, key)
+
+
+def plan(section: dict[str, Any], ranks: Any) -> tuple[int, int, int]:
+    """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Impossible."""
+    elastic = Elasticity(section)
+    if elastic.version == NEWEST_VERSION:
+        total, counts = by_nodes(elastic, ranks)
+    else:
+        total, counts = best(elastic, elastic.largest_batch, elastic.min_gpus, elastic.max_gpus)
+    total = int(total)
+    if counts is None or ranks not in counts:
+        text = f"World size ({ranks}) is not valid with the current list of valid GPU counts: {counts}"
+        raise Impossible("ElasticityIncompatibleWorldSize", text)
+    micro = next((size for size in sorted(elastic.micro_batches, reverse=True) if total // ranks % size == 0), None)
+    if micro is None:
+        raise Impossible("AssertionError", "Unable to find divisible micro batch size", "micro_batch_sizes")
+    return total, micro, total // (micro * ranks)
+
+
+def best(elastic: Elasticity, largest_batch: Any, min_gpus: int, max_gpus: int) -> tuple[int, list[int] | None]:
+    """The batch size that most GPU counts divide, with these counts."""
+    sizes = elastic.micro_batches
+    min_gpus = min_gpus or 1
+    max_gpus = max_gpus or largest_batch // min(sizes)
+    if not all(size <= largest_batch for size in sizes):
+        raise Impossible("ValueError", "All micro batches must be less than or equal to max_acceptable_batch_size", "micro_batch_sizes")
+    if len(sizes) > MOST_SIZES:
+        raise TooLarge
+    candidates = {candidate(base, largest_batch) for base in (*sizes, lcm(*sizes))}
+    found: list[int] | None = None
+    total, most = min(sizes), 0
+    for size in sorted(candidates):
+        counts = gpu_counts(size, sizes, min_gpus, max_gpus)
+        better = size > total if elastic.prefer_larger else size < total
+        if len(counts) > most or (len(counts) == most and better):
+            total, most, found = size, len(counts), counts
+    return total, found
+
+
+def candidate(base: int, largest_batch: Any) -> int:
+    """The largest multiple of `base` by a highly composite number that does not exceed the limit."""
+    if base >= largest_batch:
+        return base
+    times = largest_batch // base
+    above = next((index for index, number in enumerate(COMPOSITES) if number > times), 0)  # 0 as argmax finds without one
+    return COMPOSITES[above - 1] * base
+
+
+def gpu_counts(total: int, sizes: list[int], min_gpus: int, max_gpus: int) -> list[int]:
+    """The GPU counts that split a batch into whole micro batches."""
+    found = set()
+    for size in sizes:
+        if total % size == 0:
+            most = total // size
+            if min_gpus <= most <= max_gpus:
+                found.add(most)
+            if min(most // 2, max_gpus) > MOST_GPUS:
+                raise TooLarge
+            found.update(count for count in range(max(1, min_gpus), min(most // 2, int(max_gpus)) + 1) if most % count == 0)
+    return sorted(found)
+
+
+def by_nodes(elastic: Elasticity, gpus: Any) -> tuple[Any, list[int]]:
+    """The batch size and the numbers of data-parallel ranks in version 0.2, which counts whole nodes."""
+    if elastic.per_node % elastic.model_parallel != 0:
+        text = f"number of GPUs per node:{elastic.per_node} should be divisible by model parallel size {elastic.model_parallel}"
+        raise Impossible("ElasticityError", f"In Elasticity v0.2, {text}", "num_gpus_per_node")
+    ranks_per_node = elastic.per_node // elastic.model_parallel
+    limits = (int(elastic.min_gpus / elastic.per_node), int(elastic.max_gpus / elastic.per_node))
+    total, nodes = best(elastic, int(elastic.largest_batch / ranks_per_node), *limits)
+    if nodes is None:
+        raise Impossible("TypeError", "'NoneType' object is not iterable")
+    counts = [count * ranks_per_node for count in nodes]
+    if gpus // elastic.model_parallel in counts:
+        return total * ranks_per_node, counts
+    ranks = (gpus / elastic.per_node) * ranks_per_node
+    sizes = [floor(elastic.largest_batch / float(size * ranks)) * size * ranks for size in elastic.micro_batches]
+    return (max(sizes) if elastic.prefer_larger else min(sizes)), [int(ranks)]

@@ -1,0 +1,38 @@
+"""What older releases of DeepSpeed accept: verdicts recorded with the real 0.14.4, 0.15.4, 0.16.9, 0.17.6 and 0.18.9."""
+
+from __future__ import annotations
+
+import pytest
+
+ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [1], "version": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("values", "release", "accepted"),
+    [
+        ({"zero_optimization": {"stage": 2, "reduce_bucket_size": 2.5}}, "0.14.4", True),
+        ({"zero_optimization": {"stage": 2, "reduce_bucket_size": 2.5}}, "0.15.4", False),
+        ({"zero_optimization": {"stage": "2"}}, "0.14.4", False),
+        ({"zero_optimization": {"stage": "2"}}, "0.15.4", True),
+        ({"zero_optimization": {"offload_param": ""}}, "0.14.4", True),
+        ({"zero_optimization": {"offload_param": ""}}, "0.16.9", False),
+        ({"wandb": {"project": 3}}, "0.14.4", True),
+        ({"wandb": {"project": 3}}, "0.16.9", False),
+        ({"fp16": {"enabled": True, "initial_scale_power": "16"}}, "0.16.9", False),
+        ({"fp16": {"enabled": True, "initial_scale_power": "16"}}, "0.17.6", True),
+        ({"seq_parallel_communication_data_type": "cpu"}, "0.15.4", True),
+        ({"seq_parallel_communication_data_type": "cpu"}, "0.16.9", False),
+        ({"hybrid_engine": {"max_out_tokens": 0}}, "0.18.9", True),
+        ({"progressive_layer_drop": {"theta": 0.5}}, "0.18.9", False),
+        ({"compression_training": {"row_pruning": {}}}, "0.18.9", False),
+        ({"elasticity": ELASTIC}, "0.18.9", False),
+        ({"elasticity": {**ELASTIC, "ignore_non_elastic_batch_info": True}}, "0.18.9", True),
+    ],
+)
+def test_verdict_by_release(runs, values, release, accepted):
+    assert (runs.errors(values, target=release) == []) is accepted
+
+
+def test_elasticity_chooses_the_batch(runs):
+    batch = runs.of({"elasticity": ELASTIC}, gpus=6, target="0.18.9").configs[0].batch
+    assert (batch.global_batch.value, batch.micro_batch.value, batch.accumulation.value) == (1680, 1, 280)
