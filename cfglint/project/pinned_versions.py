@@ -32,6 +32,7 @@ RELEASES = {
     ),
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
+OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
@@ -79,11 +80,17 @@ class Repositories:
     def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None, disk: Disk | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
+        self._names: dict[str, str] = {}
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
         """The facts with the versions that the repository of a file gives for packages without a target."""
-        missing = [package for package in packages if package in RELEASES and package not in facts.target]
-        folders = repository(path) if missing else []
+        wanted = [package for package in packages if package not in facts.target]
+        missing = [package for package in wanted if package in RELEASES]
+        folders = repository(path) if wanted else []
+        own = {package: OWN_COPY for package in wanted if package not in facts.outside and self.is_copy_of(folders, package)}
+        if own:
+            facts = facts.but(outside={**facts.outside, **own})
+            missing = [package for package in missing if package not in own]
         found = {package: self.look(folders, package) for package in missing}
         target = {package: each.version for package, each in found.items() if each}
         if not target:
@@ -102,6 +109,16 @@ class Repositories:
             nearest = nearest or (answers[0] if answers else None)
         return nearest
 
+    def is_copy_of(self, folders: list[str], package: str) -> bool:
+        """Whether the repository is the framework's own, whose version no release has: its pyproject.toml gives it this name."""
+        for folder in folders:
+            if folder not in self._names:
+                text = self._disk.text(os.path.join(folder, "pyproject.toml")) if "pyproject.toml" in self._disk.names(folder) else ""
+                self._names[folder] = own_name(text)
+            if self._names[folder] == package:
+                return True
+        return False
+
     def in_folder(self, folder: str) -> dict[str, list[Found]]:
         """What the files of a folder say of the packages, the most trusted first."""
         if folder not in self._folders:
@@ -114,6 +131,23 @@ class Repositories:
                         answers.setdefault(package, []).append(found)
             self._folders[folder] = answers
         return self._folders[folder]
+
+
+def own_name(text: str) -> str:
+    """The name that a pyproject.toml gives to its project, where it has no version of its own there; else empty."""
+    if "[project]" not in text or "dynamic" not in text:
+        return ""
+    from cfglint.project.settings_file import ConfigurationError
+    from cfglint.project.settings_file import parse as parse_toml
+
+    try:
+        project = within(parse_toml(text.encode("utf-8"), "pyproject.toml"), "project")
+    except ConfigurationError:
+        return ""
+    name, dynamic = project.get("name"), project.get("dynamic")
+    if not isinstance(name, str) or not isinstance(dynamic, list) or "version" not in dynamic:
+        return ""
+    return name.lower().replace("_", "-")
 
 
 def limit(path: str) -> int:

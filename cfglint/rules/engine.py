@@ -40,7 +40,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of the shared rules, which registers them."""
-    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:
@@ -77,7 +77,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
         severity = WARNING
-    if severity == ERROR and config.package in config.facts.outside and rule.fails_at != "load":
+    if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
     setting = finding.setting
     fails = severity == ERROR

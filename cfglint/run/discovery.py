@@ -66,7 +66,8 @@ class ScanStats:
                 self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
         for package, version in outside.items():
             told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
-            self.outside[f"{package} {version}{told_by} is not modelled, {run.facts.target[package]} is checked instead"] = None
+            if version:
+                self.outside[f"{package} {version}{told_by} is not modelled, {run.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""

@@ -69,6 +69,13 @@ class LlamaFactory(Framework):
             return CERTAIN
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
 
+    def unknown_keys(self, config: LlamaFactoryConfig) -> list[str]:
+        """The keys that no dataclass has; those of Megatron-core and of older releases are told by themselves."""
+        from cfglint.frameworks.llamafactory.rules.keys import MEGATRON, known, removal
+
+        unknown = [key for key in config.values if not known(key, config) and removal(key, config) is None]
+        return [key for key in unknown if isinstance(key, str) and key not in MEGATRON]
+
     def related_tool(self, document: Document) -> str | None:
         """LLaMA-Factory for files of its other commands."""
         names = top_keys(document)

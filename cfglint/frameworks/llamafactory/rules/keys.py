@@ -65,6 +65,8 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
+    if config.is_for_fork:
+        return
     unknown = [key for key in config.values if not known(key, config)]
     megatron = len(MEGATRON.intersection(key for key in unknown if isinstance(key, str))) >= SURE_SIGNS
     for key in unknown:
