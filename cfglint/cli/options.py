@@ -12,7 +12,7 @@ from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.frameworks.trl import TRAINERS
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError
+from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -51,6 +51,8 @@ def add_run_options(parser: Parser) -> None:
 def add_fact_options(parser: Parser) -> None:
     """The facts of a launch: GPUs, versions, samples, overrides."""
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
+    parser.add_argument("--nodes", type=positive, metavar="N", help="machines of the launch, where a launch line leaves them open")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a shell variable of a launch script; repeatable")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
@@ -156,6 +158,17 @@ def targets(arguments: Namespace) -> dict[str, str]:
     return target
 
 
+def environment(pairs: list[str]) -> tuple[tuple[str, str], ...]:
+    """`--env NAME=VALUE` as pairs."""
+    found: list[tuple[str, str]] = []
+    for text in pairs:
+        name, mark, value = text.partition("=")
+        if not mark or not name.replace("_", "a").isalnum() or name[0].isdigit():
+            raise UsageError(f"--env {text}: expected NAME=VALUE")
+        found.append((name, value))
+    return tuple(found)
+
+
 def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     """`--set KEY=VALUE` and the arguments of a launch line as overrides, the launch line's first."""
     if not pairs and not line:
@@ -208,6 +221,8 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         overrides=overrides(arguments.set, arguments.args),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
+        nodes=arguments.nodes,
+        environment=environment(arguments.env),
         model=model_of(getattr(arguments, "model", None)),
         gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
         seq_length=getattr(arguments, "seq_length", None),
@@ -304,7 +319,8 @@ def one_run(arguments: Namespace, project: Configuration, whole: bool, known: di
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     for path in paths:
-        if path not in piped and (os.path.isdir(path) or not os.path.lexists(path)):
+        name = line_of(path)[0]
+        if path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
     return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
 

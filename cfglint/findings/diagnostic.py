@@ -154,7 +154,7 @@ class Context:
 class Outcome:
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request."""
 
-    __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "resolved", "target", "verdict")
+    __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "launch", "resolved", "target", "verdict")
 
     def __init__(
         self,
@@ -176,6 +176,7 @@ class Outcome:
         self.resolved = resolved
         self.diagnostics = diagnostics
         self.context: Context | None = None
+        self.launch: dict[str, Any] | None = None  # what is known of the launch line, for a run that a script starts
 
     def entry(self) -> dict[str, Any]:
         """The entry of `runs`, without the findings."""
@@ -187,4 +188,5 @@ class Outcome:
             "verdict": self.verdict,
             "fails_at": self.fails_at,
             "resolved": self.resolved,
+            **({"launch": self.launch} if self.launch is not None else {}),
         }

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeAlias
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.setting import Setting
 
     Check = Callable[..., Iterable["Finding"]]
 
+    Text: TypeAlias = str | dict[str, str]  # a file, or name -> text for a run of several files
+
+    Facts: TypeAlias = Mapping[str, object]  # the launch facts of an example, by the names in EXAMPLE_FACTS
+
 KEEP = "keep"
 WARN = "warn"
 SKIP = "skip"
+
+# `named`: how many of the example's files are named; `name`: the name of its only file; `at`: the JSON pointer of a finding.
+EXAMPLE_FACTS = frozenset(
+    "kind name named gpus num_examples target whole declared strict_keys promises house at trainer model".split()  # noqa: SIM905
+)
 
 CONFIG = "config"
 RUN = "run"
@@ -57,6 +67,25 @@ class Finding:
         self.help = help
 
 
+class Example:
+    """A file, or a run of several files, in which a rule finds something.
+
+    `at` is the JSON pointer of a finding, `exception` the beginning of its exception, `message` a part of its message.
+    `facts` override those of the rule's `example`.
+    """
+
+    __slots__ = ("at", "exception", "facts", "message", "text")
+
+    def __init__(
+        self, text: Text, at: str | None = None, exception: str | None = None, message: str | None = None, facts: Facts | None = None
+    ) -> None:
+        self.text = text
+        self.at = at
+        self.exception = exception
+        self.message = message
+        self.facts: Facts = facts or {}
+
+
 class Rule:
     """A check and what it predicts.
 
@@ -67,6 +96,7 @@ class Rule:
 
     __slots__ = (
         "bad",
+        "bad_examples",
         "by_version",
         "check",
         "code",
@@ -92,10 +122,10 @@ class Rule:
         fails_at: str | None,
         raises: str | None,
         when_partial: str,
-        bad: str | dict[str, str],
-        good: str | dict[str, str],
+        bad: Text | tuple[Text | Example, ...],
+        good: Text,
         fixed: str | None,
-        example: dict[str, object],
+        example: Facts,
         check: Check,
         scope: str = CONFIG,
         by_version: bool = False,
@@ -108,7 +138,9 @@ class Rule:
         self.fails_at = fails_at
         self.raises = raises
         self.when_partial = when_partial
-        self.bad = bad
+        texts = bad if isinstance(bad, tuple) else (bad,)
+        self.bad_examples = [each if isinstance(each, Example) else Example(each) for each in texts if each]
+        self.bad = self.bad_examples[0].text if self.bad_examples else ""
         self.good = good
         self.fixed = fixed
         self.example = example
@@ -147,19 +179,19 @@ def rule(
     fails_at: str | None = None,
     raises: str | None = None,
     when_partial: str = KEEP,
-    bad: str | dict[str, str] = "",
-    good: str | dict[str, str] = "",
+    bad: Text | tuple[Text | Example, ...] = "",
+    good: Text = "",
     fixed: str | None = None,
-    example: dict[str, object] | None = None,
+    example: Facts | None = None,
     scope: str = CONFIG,
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register a check. `kinds` empty means every kind.
 
-    `bad` and `good` are a file's text (or name -> text for a run of several files) that must and must not
-    give the finding; `fixed` is what `fix` makes of `bad`. `example` holds the facts of the launch for
-    them: `gpus`, `num_examples`, `target`, `kind`, `at` (the JSON pointer of the finding in `bad`).
+    `bad` and `good` are a file's text (or name -> text for a run of several files) in which the rule must and must not
+    find something; `bad` may be a tuple of several, each a text or an `Example`, so that every `Finding` of the rule has
+    one. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
     """
 
     def register(check: Check) -> Check:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
-    from cfglint.source.document import Document, Path, Problem
+    from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.loaders import Loader
 
     Version = tuple[int, ...]
@@ -47,6 +47,7 @@ class LaunchFacts:
 
     __slots__ = (
         "declared",
+        "environment",
         "folder",
         "from_gpus",
         "gpu_memory",
@@ -54,6 +55,7 @@ class LaunchFacts:
         "gpus_source",
         "house",
         "model",
+        "nodes",
         "num_examples",
         "outside",
         "overrides",
@@ -81,6 +83,8 @@ class LaunchFacts:
         promises: dict[str, int] | None = None,
         house: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
+        nodes: int | None = None,
+        environment: tuple[tuple[str, str], ...] = (),
         outside: dict[str, str] | None = None,
         model: Model | None = None,
         gpu_memory: float | None = None,
@@ -100,6 +104,8 @@ class LaunchFacts:
         self.promises = promises or {}
         self.house = house
         self.target_from = target_from or {}
+        self.nodes = nodes  # machines of the launch, where its line leaves them open
+        self.environment = environment  # shell variables of a launch script
         self.outside = outside or {}
         self.model = model
         self.gpu_memory = gpu_memory
@@ -240,6 +246,7 @@ class Config:
         self.owner: dict[Any, Document] = {}
         self.load_problems: list[tuple[Document, Problem]] = []
         self.overridden: dict[Path, str] = {}  # where an override on the launch line came from
+        self.override_places: dict[Path, tuple[Document, Node]] = {}  # where a script writes it
         self.plain_scalars: list[Setting] | None = None  # kept by the rules on spelling, which ask for them one after the other
         self._batch: Batch | None = None
         self._for_fork: bool | None = None
@@ -330,6 +337,10 @@ class Config:
         The place of a missing key is its nearest parent, or the start of the file.
         """
         document = self.document_of(path[0]) if path else self.documents[0]
+        if path in self.override_places:
+            script, value_node = self.override_places[path]
+            because = f"{script.path}:{script.position(value_node.start)[0]}"
+            return Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
         if path in self.overridden:
             return Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
         if self.has(*path):
@@ -348,12 +359,15 @@ class Config:
         if not self.facts.overrides:
             return values
         from cfglint.frameworks.overrides import put
+        from cfglint.frameworks.unknown import Unknown
 
         laid = dict(values)
         for override in self.facts.overrides:
             path = tuple(override.key.split("."))
-            put(laid, path, self.override_value(override))
+            put(laid, path, self.override_value(override) if not override.unknown else Unknown(override.unknown))
             self.overridden[path] = str(override)
+            if override.place is not None:
+                self.override_places[path] = override.place
         return laid
 
     def override_value(self, override: Override) -> Any:
@@ -379,6 +393,7 @@ class Framework:
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
     estimates_memory = False  # whether `memory` tells what a run of this kind does with its memory
+    no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:

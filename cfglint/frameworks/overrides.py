@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.source.document import Document, Node
+
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
 SECONDS = 2  # of processor time for that
@@ -19,12 +21,14 @@ ARGS = "--args"
 class Override:
     """One value of the launch line: `key` may be dotted, `texts` are the words given for it, none for a bare flag."""
 
-    __slots__ = ("key", "origin", "texts")
+    __slots__ = ("key", "origin", "place", "texts", "unknown")
 
     def __init__(self, key: str, texts: list[str], origin: str = SET) -> None:
         self.key = key
         self.texts = texts
         self.origin = origin
+        self.place: tuple[Document, Node] | None = None  # where a script writes it
+        self.unknown: tuple[str, ...] = ()  # why its value is not known
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

@@ -50,6 +50,9 @@ class Setting:
         """The key as a JSON pointer into its file."""
         if self.document is None:
             return pointer(self.path)
+        if self.document.syntax == "shell":
+            flags: dict[str, str] = getattr(self.document, "flags", {})
+            return flags.get(str(self.path[0]), f"--{self.path[0]}") if self.path else ""
         from cfglint.source.sections import in_file
 
         return pointer(in_file(self.document, self.path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.setting import AUTO
 
 TYPE_CHECKING = False
@@ -24,7 +24,15 @@ NEOX = "neox"
     ERROR,
     kinds=(DEEPSPEED, NEOX),
     fails_at="config",
-    bad='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
+    bad=(
+        '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n',
+        Example(
+            "{train_batch_size: 100, train_micro_batch_size_per_gpu: 8, gradient_accumulation_steps: 4, num_layers: 2, hidden_size: 8,"
+            " num_attention_heads: 2}\n",
+            at="/train_batch_size",
+            facts={"kind": NEOX, "gpus": None},
+        ),
+    ),
     good='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
     fixed='{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n',
     example={"kind": DEEPSPEED, "gpus": 8, "at": "/train_batch_size"},

@@ -60,6 +60,8 @@ def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> lis
                     if len(diagnostics) >= MOST:
                         break
         except Exception as error:
+            if getattr(config.documents[0], "unknown", None) and isinstance(error, (TypeError, AttributeError)):
+                continue  # a value that is not known is of no type
             diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
@@ -80,6 +82,10 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
     setting = finding.setting
+    if rests_on_unknown(finding):
+        return None
+    if severity == ERROR and getattr(setting.document or config.documents[0], "guessed", False):
+        severity = WARNING  # whose parser takes the arguments of this command is only likely
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
         finding.fix.safe = False
@@ -97,6 +103,13 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
     )
+
+
+def rests_on_unknown(finding: Finding) -> bool:
+    """Whether a value that a finding names is one of which nothing is known."""
+    from cfglint.frameworks.unknown import Unknown
+
+    return any(isinstance(each.value, Unknown) for each in (finding.setting, *finding.related))
 
 
 def related_text(setting: Setting) -> str:
@@ -117,7 +130,8 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written):
         node = setting.key_node
     if node is None:
-        return span(document, 0, 0)
+        start = document.roots[0].start if document.syntax == "shell" and document.roots else 0
+        return span(document, start, start)
     return span(document, node.start, node.end)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING
-from cfglint.findings.rule import RULES, RUN, Finding, rule
+from cfglint.findings.rule import RULES, RUN, Example, Finding, rule
 from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.rules.engine import apply
 from cfglint.source.document import SCALAR, Node
@@ -84,7 +84,10 @@ def house_rule(run: LoadedRun) -> Iterator[Finding]:
     WARNING,
     old_names=("promise-broken", "unexpected-global-batch"),
     scope=RUN,
-    bad='{"train_batch_size": 512}\n',
+    bad=(
+        '{"train_batch_size": 512}\n',
+        Example('{"train_micro_batch_size_per_gpu": 4}\n', facts={"gpus": None}),
+    ),
     good='{"train_batch_size": 256}\n',
     example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "promises": {"global_batch": 256}},
 )
@@ -138,7 +141,10 @@ def _equation(run: LoadedRun, name: str) -> str:
     "unused-ignore",
     WARNING,
     scope=RUN,
-    bad="output_dir: out\nper_device_train_batch_size: 8  # cfglint: ignore[TYP001]\n",
+    bad=(
+        "output_dir: out\nper_device_train_batch_size: 8  # cfglint: ignore[TYP001]\n",
+        "output_dir: out\nseed: 1  # cfglint: ignore\n",
+    ),
     good="output_dir: out\nper_device_train_batch_size: 010  # cfglint: ignore[TYP001] two nibbles, on purpose\n",
     example={"kind": "huggingface"},
 )

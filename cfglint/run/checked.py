@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
-from cfglint.run.loaded import LoadedRun
+from cfglint.run.loaded import LAUNCH, LoadedRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ class CheckedRun(LoadedRun):
     def outcome(self) -> Outcome:
         """The run as plain values, without its documents."""
         resolved = self.resolved  # first, for a bug found there belongs to the diagnostics
-        return Outcome(
-            [document.path for document in self.documents],
-            self.kinds,
+        command = self.documents[0] if self.kinds[0] == LAUNCH else None
+        extra: list[str] = getattr(command, "extra_files", [])
+        outcome = Outcome(
+            [*(document.path for document in self.documents), *extra],
+            [*self.kinds, *["other"] * len(extra)],
             self.target,
             self.facts.gpus,
             self.verdict,
@@ -80,3 +82,5 @@ class CheckedRun(LoadedRun):
             resolved,
             self.diagnostics,
         )
+        outcome.launch = getattr(command, "launch", None)
+        return outcome

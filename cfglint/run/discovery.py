@@ -8,6 +8,7 @@ from cfglint.frameworks import detect, framework, related_tool
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE
 from cfglint.run.checked import CheckedRun
+from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document, Problem
 from cfglint.source.errors import CfglintError
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
     from cfglint.project.pinned_versions import Disk, Found
+    from cfglint.run.launch_runs import LaunchReader
 
+SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
+MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
@@ -84,6 +88,24 @@ class ScanStats:
             self.related_tools[name] = self.related_tools.get(name, 0) + number
 
 
+def is_script(path: str) -> bool:
+    """Whether a file is looked into for launch lines, by its name."""
+    name = os.path.basename(path).lower()
+    return name.endswith(SCRIPTS) or name in MAKEFILES
+
+
+def has_shebang(text: str) -> bool:
+    """Whether a text names a shell as its interpreter."""
+    first = text[:100].partition("\n")[0].strip()
+    return first.startswith("#!") and first.rpartition("/")[2].removeprefix("env ").split(" ")[0] in ("bash", "sh", "zsh", "ksh", "dash")
+
+
+def line_of(path: str) -> tuple[str, int | None]:
+    """`train.sh:12` as path and line."""
+    name, mark, number = path.rpartition(":")
+    return (name, int(number)) if mark and number.isdigit() and len(number) < 8 else (path, None)
+
+
 class FileSource:
     """Where files are taken from: the disk, where `texts` may stand for some of them: texts, or bytes as they came (standard input).
 
@@ -102,6 +124,12 @@ class FileSource:
     def identity(self, path: str) -> str:
         """One name for all the names of a file."""
         return os.path.realpath(path)
+
+    def root(self, path: str) -> str:
+        """The top of the project around a file, from the working directory."""
+        from cfglint.project.pinned_versions import repository
+
+        return os.path.relpath(repository(path)[-1])
 
     def read_bytes(self, path: str) -> bytes:
         """What is in a file; raises FileProblem."""
@@ -144,12 +172,17 @@ class Discovery:
         self.shelf = shelf or FileSource()
         self.tally = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
+        self.scripts = False  # whether launch lines may name the files that are looked at
+        self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
         """All the paths as one run."""
+        script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
+        if script is not None and not self.section:
+            return self._launch(script, [path for path in paths if path != script])
         run = self._run(*self._declared(paths))
         self.tally.count(run)
         return run
@@ -171,21 +204,69 @@ class Discovery:
 
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, folders walked."""
-        return list(enumerate(self._expanded(paths)))
+        found = list(enumerate(self._expanded(paths)))
+        self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
+        return found
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """(position, run, path) for every file that is ours, not counted yet.
 
         The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
         """
+        scripts = self.kind in (None, LAUNCH) and not self.section
         for index, path in numbered:
+            if scripts and is_script(line_of(path)[0]):
+                for run in self.launches(path):
+                    yield index, run, None
+                continue
             document, kind = self._look(path)
             if kind is None:
                 continue
             documents, kinds = self._with_references([document], [kind])
             self.taken.update(each.path for each in documents[1:])
             can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
-            yield index, self._run(documents, kinds), path if can_be_referenced else None
+            yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
+
+    def launches(self, path: str) -> Iterator[CheckedRun]:
+        """The runs that a script starts, with the files that its lines name."""
+        from cfglint.run.launch_runs import LaunchReader
+
+        name, only = line_of(path)
+        if self._launches is None:
+            self._launches = LaunchReader(self.shelf, self.facts)
+        try:
+            found = self._launches.runs(name, only)
+        except files.FileProblem as problem:
+            if problem.kind == "unreadable":
+                self.tally.unreadable.append(path)
+            return
+        for each in found:
+            documents, kinds = self._with_references(each.documents, each.kinds)
+            self.taken.update(document.path for document in documents[1:])
+            before, self.facts = self.facts, each.facts
+            try:
+                yield self._run(documents, kinds)
+            finally:
+                self.facts = before
+
+    def _launch(self, path: str, others: list[str]) -> CheckedRun:
+        """The one launch of a script, or the one at `script:line`, with further files that a person joins to it."""
+        found = list(self.launches(path))
+        if path in self.tally.unreadable:
+            document = self.shelf.document(line_of(path)[0])
+            return CheckedRun([document], ["huggingface"], self.facts)
+        if len(found) != 1:
+            raise LaunchChoiceError(path, [run.documents[0] for run in found])
+        run = found[0]
+        for other in others:
+            document = self._load(other, None)
+            if missing(document):
+                self.tally.unreadable.append(other)
+            kind = self._kind_in_run(document, run.kinds)
+            if all(self.shelf.identity(other) != self.shelf.identity(each.path) for each in run.documents):
+                run = CheckedRun([*run.documents, self._load(other, kind)], [*run.kinds, kind], run.facts)
+        self.tally.count(run)
+        return run
 
     def identities(self, paths: set[str]) -> set[str]:
         """One name for all the names of each file."""
@@ -195,7 +276,7 @@ class Discovery:
         for path in paths:
             if os.path.isdir(path) and not self.shelf.is_file(path):
                 for found in files.walk(path, self._is_tracked, self.tally.unreadable):
-                    if found.lower().endswith(EXTENSIONS):
+                    if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
                         yield found
             else:
                 self.named.add(path)
@@ -203,7 +284,7 @@ class Discovery:
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
         """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
-        if not is_folder and not path.lower().endswith(EXTENSIONS):
+        if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
             return False
         from cfglint.project.git_index import TrackedFiles
         from cfglint.project.root import top_of
@@ -349,7 +430,7 @@ class Discovery:
 
     def _run(self, documents: list[Document], kinds: list[str]) -> CheckedRun:
         facts = self._facts(documents[0], kinds)
-        if any(map(may_be_template, documents)):
+        if kinds[0] != LAUNCH and any(map(may_be_template, documents)):
             from cfglint.run.templates import template_run
 
             found = template_run(documents, kinds, facts)
@@ -372,6 +453,22 @@ class UnknownKindError(CfglintError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind {'|'.join(known_kinds())}")
+        self.path = path
+
+
+class LaunchChoiceError(UnknownKindError):
+    """A script holds no launch line, or several, and one is asked for."""
+
+    def __init__(self, path: str, commands: list[Document]) -> None:
+        from cfglint.source.shell.command import CommandDocument
+
+        lines = sorted({each.launch["line"] for each in commands if isinstance(each, CommandDocument)})
+        name = line_of(path)[0]
+        text = f"{path}: no training launch was found in this script"
+        if lines:
+            shown = ", ".join(f"{name}:{line}" for line in lines[:10])
+            text = f"{path}: {len(commands)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
+        Exception.__init__(self, text)
         self.path = path
 
 

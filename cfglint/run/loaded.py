@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
     from cfglint.source.document import Document
 
+LAUNCH = "launch"
 NUMBERS = (
     "micro_batch",
     "accumulation",
@@ -65,6 +66,10 @@ class LoadedRun:
             self.facts = framework(self.kinds[0]).completed(launched(self.documents, self.kinds, modelled(facts)))
             config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.others()]
+            if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
+                from cfglint.frameworks.launch.config import LaunchConfig
+
+                self.configs.append(LaunchConfig(self.documents, self.facts))
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
 
@@ -82,7 +87,7 @@ class LoadedRun:
     def target(self) -> dict[str, str]:
         """The package versions that the answer is for."""
         target: dict[str, str] = {}
-        for kind in dict.fromkeys(self.kinds):
+        for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = self.facts.target.get(package, newest)
         return target
@@ -118,7 +123,7 @@ class LoadedRun:
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
     """The files in their order, that of a launcher behind the script's: the script is who consumes the run."""
-    if len(kinds) == 1 or not framework(kinds[0]).is_launcher:
+    if len(kinds) == 1 or kinds[0] == LAUNCH or not framework(kinds[0]).is_launcher:
         return documents, kinds
     pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
     if standing(pairs[0][1]):
@@ -133,7 +138,7 @@ def standing(kind: str) -> int:
 
 def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
     """The facts with the GPUs that a launcher's file tells, where nobody named any."""
-    if facts.gpus is not None:
+    if facts.gpus is not None or kinds[0] == LAUNCH:
         return facts
     for document, kind in zip(documents, kinds, strict=True):
         told = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))

@@ -32,26 +32,27 @@ def kind_of(rule):
     return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
 
 
-def run_of(rule, texts, folder):
-    kind = kind_of(rule)
-    files = texts if isinstance(texts, dict) else {rule.example.get("name", NAMES[kind]): texts}
+def run_of(rule, texts, folder, changes=()):
+    example = {**rule.example, **dict(changes)}
+    kind = example.get("kind") or kind_of(rule)
+    files = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
     for name, text in files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", newline="") as out:
             out.write(text)
     facts = LaunchFacts(
-        gpus=rule.example.get("gpus"),
-        num_examples=rule.example.get("num_examples"),
-        target=rule.example.get("target"),
-        whole=rule.example.get("whole", True),
-        declared=rule.example.get("declared", True),
-        strict_keys=rule.example.get("strict_keys", False),
-        trainer=rule.example.get("trainer"),
-        promises=rule.example.get("promises"),
-        house=PolicySchemas({"": rule.example["house"]}) if "house" in rule.example else None,
+        gpus=example.get("gpus"),
+        num_examples=example.get("num_examples"),
+        target=example.get("target"),
+        whole=example.get("whole", True),
+        declared=example.get("declared", True),
+        strict_keys=example.get("strict_keys", False),
+        trainer=example.get("trainer"),
+        promises=example.get("promises"),
+        house=PolicySchemas({"": example["house"]}) if "house" in example else None,
     )
-    return Discovery(facts, kind).one([os.path.join(folder, name) for name in list(files)[: rule.example.get("named", len(files))]])
+    return Discovery(facts, kind).one([os.path.join(folder, name) for name in list(files)[: example.get("named", len(files))]])
 
 
 @pytest.fixture(params=RULES, ids=lambda rule: rule.code)
@@ -63,11 +64,14 @@ def test_bad_example_is_found_at_its_place(rule, tmp_path):
     if not rule.bad:
         assert rule.code.startswith(("SRC001", "INT")), f"{rule.code} has no bad example"
         return
-    run = run_of(rule, rule.bad, str(tmp_path))
-    found = [each for each in run.diagnostics if each.code == rule.code]
-    assert found, [f"{each.code} {each.message}" for each in run.diagnostics]
-    if "at" in rule.example:
-        assert rule.example["at"] in [each.key for each in found]
+    for number, example in enumerate(rule.bad_examples):
+        run = run_of(rule, example.text, str(tmp_path / str(number)), example.facts)
+        found = [each for each in run.diagnostics if each.code == rule.code]
+        assert found, (example.text, [f"{each.code} {each.message}" for each in run.diagnostics])
+        at = example.at if number or example.at is not None else rule.example.get("at")
+        assert at is None or at in [each.key for each in found]
+        assert any((each.exception or "").startswith(example.exception or "") for each in found)
+        assert any((example.message or "") in each.message for each in found)
 
 
 def test_good_example_is_clean_of_it(rule, tmp_path):

@@ -203,6 +203,10 @@ class Trainer(Framework):
         """PyYAML's safe loader, or Python's json."""
         from cfglint.source.loaders import STRICT_JSON, YAML11
 
+        if document.syntax == "shell":
+            from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
+
+            return ARGUMENTS
         return STRICT_JSON if document.syntax == "json" else YAML11
 
 

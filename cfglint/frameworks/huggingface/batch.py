@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> 
 
 def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
     value = micro.value
+    if isinstance(value, Unknown):
+        return None
     if not config.arguments.known(MICRO):
         return None
     early = "config" if config.uses_deepspeed else "init"
@@ -156,6 +159,8 @@ def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
 
 def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> BatchProblem | None:
     value = accumulation.value
+    if isinstance(value, Unknown):
+        return None
     name = accumulation.name
     if not config.arguments.known(ACCUMULATION):
         return None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.overrides import Override
+    from cfglint.source.document import Document
 
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
@@ -49,3 +53,34 @@ def converted(kind: str, text: str) -> Any:
         except ValueError:
             return None
     return None
+
+
+class Arguments(Words):
+    """`HfArgumentParser` on the words of a command: each value by the type of its field, unknown ones as such."""
+
+    name = "HfArgumentParser.parse_args_into_dataclasses"
+
+    def construct(self, document: Document) -> Any:
+        """The values by option; `--no_x` of a field that is true by default is false."""
+        from cfglint.frameworks.overrides import ARGS, Override
+
+        assert isinstance(document, CommandDocument)
+        found: dict[str, Any] = {}
+        for key, words in document.words.items():
+            positive = key.removeprefix("no_")
+            if words is None:
+                found[key] = Unknown(document.unknown.get(key, ()))
+            elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
+                found[positive] = False
+            else:
+                found[key] = cast(Override(key, first_words(key, words), ARGS))
+        return found
+
+
+def first_words(key: str, words: list[str]) -> list[str]:
+    """The words that an option takes: all of them for a list, else one; what is left over is not its own."""
+    kind = FIELDS[key][0] if key in FIELDS else "list"
+    return words if "list" in kind.split("|") else words[:1]
+
+
+ARGUMENTS = Arguments()

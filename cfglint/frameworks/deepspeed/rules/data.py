@@ -89,7 +89,10 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
-    bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
+    bad=(
+        '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
+        '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"min_batch_size": "auto"}}}}\n',
+    ),
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true, "max_tokens": 512}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_sampling/dynamic_batching"},
     old_names=("dynamic-batching-values",),
@@ -135,7 +138,14 @@ def not_integer(value: Any) -> str:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
+    bad=(
+        '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',
+        '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true, "random_ltd_schedule": {}}}}}\n',
+        (
+            '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true,'
+            ' "layer_token_lr_schedule": {"enabled": true}}}}}\n'
+        ),
+    ),
     good='{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": false}}}}\n',
     example={"gpus": 8, "at": "/data_efficiency/data_routing/random_ltd"},
     old_names=("random-ltd-incomplete",),

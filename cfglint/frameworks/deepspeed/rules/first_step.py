@@ -69,7 +69,10 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="first-step",
-    bad='{"train_batch_size": 8, "steps_per_print": 0}\n',
+    bad=(
+        '{"train_batch_size": 8, "steps_per_print": 0}\n',
+        '{"train_batch_size": 8, "steps_per_print": "10"}\n',
+    ),
     good='{"train_batch_size": 8, "steps_per_print": 1}\n',
     example={"gpus": 8, "at": "/steps_per_print"},
     old_names=("steps-per-print",),

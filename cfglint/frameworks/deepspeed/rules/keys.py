@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed.known_keys import ignored_keys
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
@@ -129,7 +129,15 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
+        Example(
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "compute_grad_norm": true}}\n',
+            at="/zero_optimization/compute_grad_norm",
+            facts={"target": {"deepspeed": "0.18.0"}},
+        ),
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_prefetch_bucket_size": 1, "prefetch_bucket_size": 1}}\n',
+    ),
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
     example={"gpus": 8, "at": "/zero_optimization/overlap_com"},

@@ -485,7 +485,10 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     "adam-is-adamw",
     INFO,
     kinds=DEEPSPEED,
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "weight_decay": 0.01}}}\n',
+    bad=(
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "weight_decay": 0.01}}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "adam_w_mode": false}}}\n',
+    ),
     good='{"train_batch_size": 8, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "weight_decay": 0.01}}}\n',
     example={"gpus": 8, "at": "/optimizer/type"},
 )

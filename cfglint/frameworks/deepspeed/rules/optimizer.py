@@ -27,7 +27,11 @@ OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafa
     kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
-    bad='{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
+    bad=(
+        '{"train_batch_size": 8, "optimizer": {"type": "sgd", "params": {"lr": 0.1}}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "lr_scheduler"}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "OneBitAdam"}}\n',
+    ),
     good='{"train_batch_size": 8, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
     fixed='{"train_batch_size": 8, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
     example={"gpus": 8, "at": "/optimizer/type"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
@@ -56,7 +56,17 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
-    bad='{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
+    bad=(
+        '{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
+        Example(
+            (
+                '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "fp16": {"enabled": true,'
+                ' "fp16_master_weights_and_grads": true}}\n'
+            ),
+            facts={"target": {"deepspeed": "0.18.2"}},
+        ),
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true, "bf16_optimizer_states": true}}\n',
+    ),
     good='{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": false}}\n',
     example={"gpus": 8, "at": "/bf16/bf16_master_weights_and_grads"},
 )
@@ -104,8 +114,14 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     fails_at="init",
     when_partial=WARN,
     bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
-        ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
+            ' "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n'
+        ),
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
+            ' "fp16": {"enabled": true, "fp16_master_weights_and_grads": true}, "bf16": {"bf16_master_weights_and_grads": true}}\n'
+        ),
     ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Adam"},'
@@ -162,7 +178,11 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
-    bad='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
+    bad=(
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
+        '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp16"}}\n',
+    ),
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
     example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
     old_names=("gradient-accumulation-type",),
@@ -213,7 +233,10 @@ def accumulates(config: DeepSpeedConfig) -> bool:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
+    bad=(
+        '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
+        '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "auto"}}\n',
+    ),
     good='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "bf16"}}\n',
     example={"gpus": 8, "at": "/data_types/param_dtype"},
     old_names=("parameter-type",),

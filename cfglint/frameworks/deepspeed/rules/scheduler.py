@@ -33,7 +33,11 @@ def at(config: DeepSpeedConfig, key: str) -> Any:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
+    bad=(
+        '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": 1, "params": {}}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "Cosine", "params": {}}}\n',
+    ),
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     fixed='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     example={"gpus": 8, "at": "/scheduler/type"},
@@ -128,7 +132,14 @@ def wrapper(config: DeepSpeedConfig) -> str:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
+    bad=(
+        '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "WarmupLR"}}\n',
+        (
+            '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "scheduler": {"type": "WarmupLR",'
+            ' "params": {"warmup_ratio": 0.1}}}\n'
+        ),
+    ),
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 1000}}}\n',
     example={"gpus": 8, "at": "/scheduler/params"},
     old_names=("scheduler-parameters",),

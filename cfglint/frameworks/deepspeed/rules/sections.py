@@ -170,7 +170,10 @@ def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
-    bad='{"train_batch_size": 8, "fp16": true}\n',
+    bad=(
+        '{"train_batch_size": 8, "fp16": true}\n',
+        '{"train_batch_size": 8, "timers": {"throughput": 1}}\n',
+    ),
     good='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/fp16"},
 )

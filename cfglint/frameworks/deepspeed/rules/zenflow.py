@@ -35,7 +35,18 @@ def zenflow(config: DeepSpeedConfig) -> Any:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"},'
+            ' "zenflow": {"select_strategy": "step"}}, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n'
+        ),
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"},'
+            ' "zenflow": {"select_strategy": "step", "select_interval": 1, "update_interval": 4}}, "optimizer": {"type": "Adam",'
+            ' "params": {"lr": 1e-4}}}\n'
+        ),
+    ),
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/zenflow/select_interval"},
     old_names=("zenflow-intervals",),
@@ -78,7 +89,14 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "overlap_comm": false,'
+            ' "offload_optimizer": {"device": "cpu"}, "zenflow": {"offload": true}}, "optimizer": {"type": "Adam",'
+            ' "params": {"lr": 1e-4}}}\n'
+        ),
+    ),
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/zenflow"},
 )
@@ -111,8 +129,14 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     fails_at="init",
     when_partial=WARN,
     bad=(
-        '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}},'
-        ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "bias_correction": true}}}\n'
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}},'
+            ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "bias_correction": true}}}\n'
+        ),
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}, "zenflow": {}},'
+            ' "optimizer": {"type": "AdamW"}}\n'
+        ),
     ),
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/optimizer/params/bias_correction"},

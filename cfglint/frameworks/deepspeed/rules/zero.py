@@ -226,7 +226,10 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad=('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
+    bad=(
+        ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "gradient_predivide_factor": 2.0}\n',
+    ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_scatter": false}, "optimizer": {"type": "Adam"},'
         ' "prescale_gradients": true}\n'
@@ -301,7 +304,13 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
-    bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
+    bad=(
+        '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false,'
+            ' "zero_quantized_gradients": true}, "optimizer": {"type": "Adam"}}\n'
+        ),
+    ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false},'
         ' "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n'
@@ -374,7 +383,10 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
-    bad='{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
+    bad=(
+        '{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
+        '{"train_batch_size": 8, "managed_gradient_accumulation": false, "compile": {"deepcompile": true}}\n',
+    ),
     good='{"train_batch_size": 8, "managed_gradient_accumulation": true, "zero_optimization": {"stage": 0, "overlap_comm": true}}\n',
     example={"gpus": 8, "at": "/managed_gradient_accumulation"},
     old_names=("unmanaged-accumulation",),

@@ -1,0 +1,61 @@
+"""Launch lines: a command of a script that starts a training, with the files that it names."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import NO_MATCH, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.launch.config import LaunchConfig
+    from cfglint.frameworks.summary import Summary
+    from cfglint.source.document import Document
+    from cfglint.source.loaders import Loader
+
+KIND = "launch"
+
+
+class Launch(Framework):
+    """A command line. Whoever parses its arguments, or the config file that it names, consumes the run."""
+
+    kind = KIND
+    title = "launch line"
+
+    def detect(self, document: Document) -> int:
+        """Never by the content of a YAML or JSON file; scripts are told by their names."""
+        return NO_MATCH
+
+    def packages(self) -> dict[str, str]:
+        """None of its own: the consumer's count."""
+        return {}
+
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+        """The config of the consumer: of the arguments, or of the file that they name."""
+        from cfglint.frameworks.launch.config import consumer_config
+
+        return consumer_config(documents, kinds, facts)
+
+    def batch(self, config: LaunchConfig) -> Batch:
+        """The processes; the batch itself is the program's."""
+        from cfglint.frameworks.launch.config import batch
+
+        return batch(config)
+
+    def account(self, config: LaunchConfig) -> Summary:
+        """Launcher and processes."""
+        from cfglint.frameworks.launch.config import account
+
+        return account(config)
+
+    def load_rules(self) -> None:
+        """Register the rules of launch lines."""
+        from cfglint.frameworks.launch import rules  # noqa: F401
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """The words of a command."""
+        from cfglint.source.shell.words import WORDS
+
+        return WORDS
+
+
+FRAMEWORK = Launch()

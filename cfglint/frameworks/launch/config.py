@@ -1,0 +1,80 @@
+"""What a launch line comes to: the config of whoever consumes it, and the line itself."""
+
+from __future__ import annotations
+
+from cfglint.frameworks import framework
+from cfglint.frameworks.base import Batch, Config, Layout
+from cfglint.frameworks.launch import FRAMEWORK, KIND
+from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.summary import Summary
+    from cfglint.source.document import Document
+
+
+class LaunchConfig(Config):
+    """The line itself: its words, sizes and what its launcher would refuse."""
+
+    framework = FRAMEWORK
+
+    def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
+        super().__init__(documents, facts)
+        command = documents[0]
+        assert isinstance(command, CommandDocument)
+        self.command = command
+        self.values = {key: " ".join(words) if words else None for key, words in command.words.items()}
+
+
+def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+    """The config of the consumer of a launch line, which is the first document."""
+    command = documents[0]
+    assert isinstance(command, CommandDocument)
+    consumer = command.consumer
+    if not consumer or consumer == KIND:
+        return LaunchConfig(documents, facts)
+    if command.is_main:
+        return framework(consumer).config(documents, [consumer, *kinds[1:]], facts)
+    pairs = list(zip(documents[1:], kinds[1:], strict=True))
+    first = next(index for index, (_, kind) in enumerate(pairs) if kind == consumer)
+    ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
+    facts = facts.but(overrides=(*overrides(command), *facts.overrides))
+    return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
+
+
+def overrides(command: CommandDocument) -> list[Override]:
+    """The arguments of a line as overrides of the file that it names, each with its place."""
+    from cfglint.frameworks.overrides import ARGS, Override
+
+    found: list[Override] = []
+    named = {file.role.lstrip("-") for file in command.launch_line.files}
+    for key, value in command.roots[0].pairs():
+        words = command.words[key.raw]
+        if key.raw in named:
+            continue
+        override = Override(key.raw, words or [], ARGS)
+        override.place = (command, value)
+        override.unknown = command.unknown.get(key.raw, ())
+        found.append(override)
+    return found
+
+
+def batch(config: LaunchConfig) -> Batch:
+    """The processes of a launch whose program has a batch of its own."""
+    nothing = Setting(("batch",), None, DERIVED, because="the program's own")
+    ways = Setting(("data_parallel",), None, DERIVED, because="the program's own")
+    return Batch(Layout(config.facts.gpus), nothing, nothing, ways, nothing)
+
+
+def account(config: LaunchConfig) -> Summary:
+    """What a line without a known consumer starts."""
+    from cfglint.frameworks.summary import LAUNCH, Summary
+
+    told = Summary("")
+    told.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
+    if config.command.consumer in ("", KIND):
+        told.assumed.append("the program's own arguments decide batch and length: they are not known")
+    return told

@@ -1,0 +1,169 @@
+"""`accelerate launch`: flags over the file over defaults, key by key; the type of the launch is all or nothing.
+
+Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_command), utils/launch.py (prepare_multi_gpu_env).
+"""
+
+from __future__ import annotations
+
+from cfglint.launch.line import NamedFile, Problem
+from cfglint.launch.machine import Machine, number, visible
+from cfglint.launch.options import read_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.launch.line import LaunchLine
+    from cfglint.source.shell.text import Text
+
+FLAGS = frozenset(
+    (
+        "help", "quiet", "cpu", "multi_gpu", "tpu", "enable_cpu_affinity", "dynamo_use_fullgraph", "dynamo_use_dynamic",
+        "dynamo_use_regional_compilation", "use_deepspeed", "use_fsdp", "use_parallelism_config", "use_megatron_lm", "same_network",
+        "module", "no_python", "tpu_cluster", "no_tpu_cluster", "tpu_use_sudo", "downcast_bf16", "fp8_use_autocast_during_eval", "debug",
+        "main_training_function_flag", "ipex", "use_xpu",
+    )
+)  # fmt: skip
+SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
+TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
+SEVERAL = {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"}
+ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
+
+
+def read(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
+    """Sizes and program of an `accelerate launch` line; `values_of` gives the values of the file that it names."""
+    options = read_options(words, FLAGS, SHORT)
+    line.options = options
+    line.module = "module" in options
+    line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
+    resolve(line, machine, values_of)
+
+
+def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
+    """What the flags of a line and the file that they name come to."""
+    assert line.options is not None
+    options = line.options
+    named = options.text("config_file")
+    file: dict[Any, Any] | None = None
+    if named is not None:
+        line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
+        file = values_of(named.value) if named.value is not None else None
+        if file is None:
+            line.unsure("gpus_per_node", named.reasons or ("the accelerate config file is not in the project",))
+    type_of = launch_type(line, file)
+    if named is not None and file is None and not type_of:
+        processes, machines = options.text("num_processes"), options.text("num_machines")
+        total = None if processes is None else number(processes, None, machine, line, "processes")
+        count = number(machines, machine.nodes or 1, machine, line, "nodes")
+        several(line, total if total is not None else machine.gpus, count)
+        return
+    total = total_processes(line, file, machine)
+    machines_text = options.text("num_machines")
+    from_file = integer((file or {}).get("num_machines"), 1)
+    count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
+    line.values = joined(line, file, type_of)
+    if not type_of and file is None and (total is None or total > 1):
+        type_of = "multi_gpu"
+    if not type_of or "cpu" in options:
+        line.gpus_per_node, line.nodes, line.processes = 1, count if count else 1, 1
+        line.unknown = [each for each in line.unknown if each[0] not in ("gpus_per_node", "processes")]
+        one_process(line, file)
+        return
+    line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
+    deepspeed_file(line, file, type_of)
+    several(line, total, count)
+
+
+def several(line: LaunchLine, total: int | None, machines: int | None) -> None:
+    """Processes over machines; the rest of the division is dropped."""
+    if total is None or machines is None:
+        line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
+        if machines is None:
+            line.unsure("nodes", "see num_machines")
+        line.nodes, line.processes = machines, None
+        line.unsure("processes", "see gpus_per_node / nodes")
+        return
+    each = total // machines if machines > 1 else total
+    line.gpus_per_node, line.nodes = each, max(machines, 1)
+    line.processes = each * max(machines, 1)
+    if machines > 1 and total % machines:
+        option = line.options.given.get("num_processes") if line.options else None
+        word = option.word if option is not None else line.call.words[0]
+        message = f"`num_processes` {total} is not a multiple of `num_machines` {machines}: {line.processes} processes start"
+        line.problems.append(Problem("LCH004", "warning", word, "--num_processes", message))
+
+
+def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
+    """Which launcher runs: a flag's, else the file's `distributed_type`; empty for a single process."""
+    assert line.options is not None
+    given = [name for name in TYPES if name in line.options]
+    if given:
+        return "use_deepspeed" if "use_deepspeed" in given else "use_fsdp" if "use_fsdp" in given else given[0]
+    kind = str((file or {}).get("distributed_type", ""))
+    return "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
+
+
+def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Machine) -> int | None:
+    """`num_processes`: the flag, else the file's, else the GPUs that are visible."""
+    assert line.options is not None
+    text = line.options.text("num_processes")
+    if text is not None:
+        return number(text, None, machine, line, "gpus_per_node")
+    if file is None:
+        if line.options.open:
+            line.unsure("gpus_per_node", line.options.open)
+            return machine.gpus
+        return visible(line, machine)
+    given = file.get("num_processes")
+    if given is None or given == -1:
+        message = "the accelerate config does not set `num_processes`, and the line does not pass `--num_processes`"
+        raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
+        named = line.options.given["config_file"]
+        if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
+            line.problems.append(Problem("LCH008", "error", named.word, "--config_file", message, raised))
+        return None
+    return integer(given, None)
+
+
+def integer(value: Any, default: int | None) -> int | None:
+    """A value of a file as a whole number."""
+    if value is None:
+        return default
+    return value if type(value) is int else None
+
+
+def joined(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
+    """The settings of the launch: those of the file, with the flags over them."""
+    assert line.options is not None
+    values: dict[str, Any] = dict(file or {})
+    for name in ("num_processes", "num_machines", "mixed_precision"):
+        text = line.options.text(name)
+        if text is not None and text.value is not None:
+            values[name] = int(text.value) if text.value.isdigit() else text.value
+    values["type"] = type_of
+    return values
+
+
+def one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
+    """A file of type NO starts one process, whatever `num_processes` says."""
+    assert line.options is not None
+    option = line.options.given.get("num_processes")
+    wanted = line.options.value("num_processes") or str((file or {}).get("num_processes", ""))
+    if file is None or not wanted.isdigit() or int(wanted) < 2 or option is None:
+        return
+    message = f"one process starts, not {wanted}: the accelerate config has `distributed_type: NO`; pass `--multi_gpu` as well"
+    line.problems.append(Problem("LCH007", "warning", option.word, "--num_processes", message))
+
+
+def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> None:
+    """The DeepSpeed file of the launch, by its flag."""
+    assert line.options is not None
+    option = line.options.given.get("deepspeed_config_file")
+    if option is None or option.value is None:
+        return
+    if type_of == "use_deepspeed":
+        line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
+        return
+    message = "`--deepspeed_config_file` is never read: the launch is not a DeepSpeed one; pass `--use_deepspeed`"
+    line.problems.append(Problem("LCH009", "warning", option.word, "--deepspeed_config_file", message))

@@ -1,0 +1,38 @@
+"""The words behind a program as options with their values."""
+
+from __future__ import annotations
+
+from cfglint.launch.options import after_mark, before_mark, is_option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.source.shell.text import Text
+
+
+class Argument:
+    """An option of the program: the word that names it, the words given for it, and whether `=` joins them."""
+
+    __slots__ = ("name", "texts", "word")
+
+    def __init__(self, name: str, word: Text, texts: list[Text]) -> None:
+        self.name = name
+        self.word = word
+        self.texts = texts
+
+
+def read_arguments(words: Iterable[Text]) -> tuple[list[Argument], list[Text]]:
+    """(options with the words behind each, words before the first option)."""
+    found: list[Argument] = []
+    before: list[Text] = []
+    for word in words:
+        if is_option(word) and word.string.startswith("--") and len(word.string) > 2:
+            name, mark, _ = word.string.partition("=")
+            key = name[2:].replace("-", "_")
+            found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
+        elif found:
+            found[-1].texts.append(word)
+        else:
+            before.append(word)
+    return found, before

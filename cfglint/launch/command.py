@@ -1,0 +1,67 @@
+"""A launch line as the document whose keys and values are its arguments, with the kind that consumes it."""
+
+from __future__ import annotations
+
+from cfglint.launch.arguments import Argument, read_arguments
+from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.tables import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.launch.line import LaunchLine
+
+TRAINER_NAMES = names(
+    "per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps num_train_epochs "
+    "lr_scheduler_type save_strategy save_steps save_total_limit evaluation_strategy eval_strategy warmup_ratio "
+    "warmup_steps logging_steps output_dir bf16 fp16 tf32 weight_decay learning_rate gradient_checkpointing "
+    "report_to deepspeed dataloader_num_workers overwrite_output_dir run_name optim max_steps do_train "
+    "remove_unused_columns group_by_length logging_strategy max_grad_norm seed fsdp fsdp_config "
+    "load_best_model_at_end eval_steps"
+)
+SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
+
+
+def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None = None) -> CommandDocument:
+    """The document of a line, without its consumer."""
+    call = line.call
+    document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
+    document.launch_line = line
+    document.machine = line.machine
+    for argument in read_arguments(line.arguments)[0]:
+        document.add(argument.name, flag(argument), argument.word, argument.texts)
+    return document
+
+
+def flag(argument: Argument) -> str:
+    """An option as it is written."""
+    return argument.word.string
+
+
+def trainer_names(document: CommandDocument) -> set[str]:
+    """The arguments that `TrainingArguments` has a field of."""
+    return set(document.words) & TRAINER_NAMES
+
+
+def summary(line: LaunchLine, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a launch, as the reports give it."""
+    return {
+        "file": line.call.path,
+        "line": line.call.line,
+        "launcher": line.launcher,
+        "program": readable(line.program.string) if line.program is not None else None,
+        "processes": line.processes,
+        "gpus_per_node": line.gpus_per_node,
+        "nodes": line.nodes,
+        "arguments": {key: readable(value) if isinstance(value, str) else value for key, value in arguments.items()},
+        "conditional": line.call.conditional or line.call.broken,
+        "unknown": [{"field": field, "reason": readable(reason)} for field, reason in line.unknown],
+    }
+
+
+def readable(text: str) -> str:
+    """A path of the project as people read it."""
+    from cfglint.launch.reader import ROOT
+
+    return text.replace(ROOT, "<root>")

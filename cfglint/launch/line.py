@@ -1,0 +1,112 @@
+"""A launch line: what it starts, on what, with which files and arguments."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.launch.options import Options
+    from cfglint.source.shell.interpreter import Call
+    from cfglint.source.shell.text import Text
+
+MACHINE = "the number of GPUs of the machine"
+
+
+class NamedFile:
+    """A file that a line names: how it is written, in which role, and its path where the project has it.
+
+    `known`: the folder from which it is looked for is known, and so is its name.
+    """
+
+    __slots__ = ("kind", "known", "path", "role", "word")
+
+    def __init__(self, word: Text, role: str, kind: str, path: str | None = None, known: bool = False) -> None:
+        self.word = word
+        self.role = role
+        self.kind = kind
+        self.path = path
+        self.known = known
+
+
+class Problem:
+    """What is wrong with a launch line itself: a code of the rules of this kind, and the words to point at."""
+
+    __slots__ = ("code", "exception", "key", "message", "severity", "word")
+
+    def __init__(self, code: str, severity: str, word: Text, key: str, message: str, exception: str = "") -> None:
+        self.code = code
+        self.severity = severity
+        self.word = word
+        self.key = key
+        self.message = message
+        self.exception = exception
+
+
+class LaunchLine:
+    """One training launch.
+
+    Sizes are None where they are not known; `unknown` says why: (field, reason). `threads`: one process drives several GPUs
+    (`nn.DataParallel`). `inner` is the launcher that the named one starts in turn. `values` are settings of an accelerate
+    launch, its file and its flags joined, None elsewhere. `machine`: the GPUs are those of the machine.
+    """
+
+    __slots__ = (
+        "arguments",
+        "block",
+        "call",
+        "files",
+        "folder",
+        "gpus_per_node",
+        "inner",
+        "launcher",
+        "machine",
+        "module",
+        "nodes",
+        "options",
+        "path",
+        "problems",
+        "processes",
+        "program",
+        "program_path",
+        "srun",
+        "threads",
+        "unknown",
+        "values",
+    )
+
+    def __init__(self, call: Call, launcher: str) -> None:
+        self.call = call
+        self.launcher = launcher
+        self.path = call.path
+        self.program: Text | None = None
+        self.program_path: str | None = None
+        self.module = False
+        self.options: Options | None = None
+        self.arguments: list[Text] = []
+        self.gpus_per_node: int | None = None
+        self.nodes: int | None = None
+        self.processes: int | None = None
+        self.unknown: list[tuple[str, str]] = []
+        self.files: list[NamedFile] = []
+        self.problems: list[Problem] = []
+        self.threads = False
+        self.machine = False
+        self.inner = ""
+        self.values: dict[str, Any] | None = None
+        self.srun: list[Text] = []
+        self.folder: str | None = None
+        self.block = ""
+
+    def unsure(self, field: str, reasons: tuple[str, ...] | str) -> None:
+        """Say why a field is not known."""
+        for reason in (reasons,) if isinstance(reasons, str) else reasons:
+            if (field, reason) not in self.unknown:
+                self.unknown.append((field, reason))
+
+    def sized(self, per_node: int | None, nodes: int | None) -> None:
+        """Set the sizes; the processes are their product."""
+        self.gpus_per_node, self.nodes = per_node, nodes
+        self.processes = None if per_node is None or nodes is None else per_node * nodes
+        if self.processes is None:
+            self.unsure("processes", "see gpus_per_node / nodes")

@@ -1,0 +1,72 @@
+"""Numbers of a launch that hang on the machine, the environment or the caller."""
+
+from __future__ import annotations
+
+from cfglint.launch.line import MACHINE
+from cfglint.source.shell.filters import MACHINE as COUNTED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.line import LaunchLine
+    from cfglint.source.shell.text import Text
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+class Machine:
+    """What is known of the machine that a script runs on: GPUs of a node and nodes; None where nobody said."""
+
+    __slots__ = ("gpus", "nodes")
+
+    def __init__(self, gpus: int | None = None, nodes: int | None = None) -> None:
+        self.gpus = gpus
+        self.nodes = nodes
+
+    @property
+    def gpus_per_node(self) -> int | None:
+        """GPUs of one node, where all of them are spread over a known number of nodes."""
+        if self.gpus is None or self.nodes is None or self.nodes < 2:
+            return self.gpus
+        return self.gpus // self.nodes if self.gpus % self.nodes == 0 else None
+
+
+def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:
+    """An option as a whole number; None, with the reason in `line`, where that is not known."""
+    if text is None:
+        return default
+    if text.value is not None:
+        try:
+            return int(text.value)
+        except ValueError:
+            line.unsure(field, f"{text.value!r} is not a number" if text.value else "an empty value")
+            return None
+    if text.reasons == (COUNTED,):
+        line.machine = True
+        if machine.gpus_per_node is not None:
+            return machine.gpus_per_node
+    elif field == "nodes" and machine.nodes is not None:
+        return machine.nodes
+    elif field == "gpus_per_node" and machine.gpus_per_node is not None:
+        return machine.gpus_per_node
+    line.unsure(field, text.reasons)
+    return None
+
+
+def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") -> int | None:
+    """The GPUs that a process sees: those of CUDA_VISIBLE_DEVICES, else all of the machine."""
+    given = line.call.environment.get(VISIBLE)
+    if given is not None and given.value is None:
+        line.unsure(field, given.reasons)
+        return machine.gpus_per_node
+    if given is None or given.value is None:
+        line.machine = True
+        if machine.gpus_per_node is None:
+            line.unsure(field, MACHINE)
+        return machine.gpus_per_node
+    count = 0
+    for each in given.value.split(","):
+        name = each.strip()
+        if not name.removeprefix("-").isdigit() or int(name) < 0 or (machine.gpus is not None and int(name) >= max(machine.gpus, 8)):
+            break
+        count += 1
+    return count

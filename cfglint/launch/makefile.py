@@ -1,0 +1,100 @@
+"""Recipes of a Makefile, as shell texts whose offsets stay."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.script import Script
+from cfglint.source.shell.text import Part, Text
+
+NAME_SIGNS = "_-."
+
+
+class Recipe:
+    """The recipe of one target: its text in parts, with make's variables in the place of their names."""
+
+    __slots__ = ("line", "parts")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.parts: list[Part] = []
+
+    def script(self, path: str) -> Script:
+        """The recipe as a script."""
+        found = Text(Part(part.text, None if part.place is None else (path, *part.place[1:]), part.reasons) for part in self.parts)
+        return Script(path, "", first_line=self.line, parts=found)
+
+
+def recipes(text: str) -> list[Recipe]:
+    """The recipes of a Makefile, in order; lines that begin with a tab, each a command of its own."""
+    variables = assigned(text)
+    found: list[Recipe] = []
+    current: Recipe | None = None
+    offset = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("\t") or (current is not None and text[: max(offset - 1, 0)].endswith("\\")):
+            if current is None:
+                current = Recipe(number)
+                found.append(current)
+            indent = len(line) - len(line.lstrip("\t @-+"))
+            expand(line[indent:], offset + indent, variables, current.parts, 0)
+            current.parts.append(Part("\n"))
+        elif line.strip() and not line.startswith("#"):
+            current = None
+        elif current is not None:
+            current.parts.append(Part("\n"))
+        offset += len(line) + 1
+    return found
+
+
+def assigned(text: str) -> dict[str, Part]:
+    """The variables that a Makefile sets on lines of its own: the last plain value of each."""
+    found: dict[str, Part] = {}
+    offset = 0
+    for line in text.split("\n"):
+        for operator in ("?=", ":=", "="):
+            name, mark, value = line.partition(operator)
+            bare = name.strip()
+            if mark and bare and not line.startswith(("\t", "#")) and bare.replace("_", "a").isalnum():
+                plain = value.split(" #")[0].strip()
+                start = offset + len(name) + len(mark) + (len(value) - len(value.lstrip()))
+                if not (operator == "?=" and bare in found):
+                    found[bare] = Part(plain, ("", start, start + len(plain)))
+                break
+        offset += len(line) + 1
+    return found
+
+
+def expand(text: str, offset: int, variables: dict[str, Part], parts: list[Part], depth: int) -> None:
+    """A line with `$$` as a dollar sign and `$(NAME)` replaced."""
+    at = start = 0
+    while at < len(text):
+        if text[at] != "$" or at + 1 >= len(text):
+            at += 1
+            continue
+        if start < at:
+            parts.append(Part(text[start:at], ("", offset + start, offset + at)))
+        following = text[at + 1]
+        if following == "$":
+            parts.append(Part("$"))
+            at += 2
+        elif following in "({":
+            end = text.find(")" if following == "(" else "}", at)
+            end = len(text) if end < 0 else end
+            variable(text[at + 2 : end], variables, parts, depth)
+            at = end + 1
+        else:
+            variable(following, variables, parts, depth)
+            at += 2
+        start = at
+    if start < len(text):
+        parts.append(Part(text[start:], ("", offset + start, offset + len(text))))
+
+
+def variable(name: str, variables: dict[str, Part], parts: list[Part], depth: int) -> None:
+    """The value of a variable of make; unknown where the Makefile does not set it."""
+    value = variables.get(name)
+    if value is None or value.text is None or depth > 8:
+        parts.append(Part(None, None, (f"make variable: {name}",)))
+    elif "$" in value.text:
+        expand(value.text, value.place[1] if value.place else 0, variables, parts, depth + 1)
+    else:
+        parts.append(value)

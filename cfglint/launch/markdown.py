@@ -1,0 +1,52 @@
+"""Fenced shell blocks of a Markdown file."""
+
+from __future__ import annotations
+
+LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
+PROMPTS = ("$ ", "> ", "% ")
+
+
+class Block:
+    """A block: its text with prompts replaced by blanks, so that offsets stay, and where it begins in the file."""
+
+    __slots__ = ("language", "line", "offset", "text")
+
+    def __init__(self, text: str, offset: int, line: int, language: str) -> None:
+        self.text = text
+        self.offset = offset
+        self.line = line
+        self.language = language
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks that may hold shell commands."""
+    found: list[Block] = []
+    fence = ""
+    start = first = 0
+    language = ""
+    offset = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip().lstrip("> ")
+        mark = stripped[:3]
+        if not fence and mark in ("```", "~~~"):
+            fence = stripped[: len(stripped) - len(stripped.lstrip(mark[0]))]
+            info = stripped[len(fence) :].strip().split()
+            language = info[0].lower().strip("{}.").partition(",")[0] if info else ""
+            start, first = offset + len(line) + 1, number + 1
+        elif fence and stripped.startswith(fence) and not stripped.strip(fence[0]):
+            if language in LANGUAGES and start < offset:
+                found.append(Block(without_prompts(text[start:offset]), start, first, language))
+            fence = ""
+        offset += len(line) + 1
+    return found
+
+
+def without_prompts(text: str) -> str:
+    """The block with the prompts in front of its commands as blanks."""
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        bare = line.lstrip()
+        if bare.startswith("$ "):
+            indent = len(line) - len(bare)
+            lines[index] = " " * (indent + 2) + bare[2:]
+    return "\n".join(lines)

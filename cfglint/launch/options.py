@@ -1,0 +1,128 @@
+"""Options of a launcher in front of the program, as argparse takes them."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.text import EMPTY, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class Option:
+    """An option on a line: the word that names it, and its value; None for a flag."""
+
+    __slots__ = ("name", "value", "word")
+
+    def __init__(self, name: str, word: Text, value: Text | None) -> None:
+        self.name = name
+        self.word = word
+        self.value = value
+
+
+class Options:
+    """The options in front of a program.
+
+    `rest` are the words from the program on. `open` are the reasons for which there may be further options: a word of which
+    nothing is known. `missing` is an option without its value, which argparse refuses.
+    """
+
+    __slots__ = ("given", "missing", "open", "rest")
+
+    def __init__(self) -> None:
+        self.given: dict[str, Option] = {}
+        self.rest: list[Text] = []
+        self.open: tuple[str, ...] = ()
+        self.missing: Option | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+    def text(self, name: str) -> Text | None:
+        """The value of an option; None where it is not given."""
+        option = self.given.get(name)
+        return None if option is None else option.value or EMPTY
+
+    def value(self, name: str) -> str | None:
+        """The value of an option as a string; None where it is not given or not known."""
+        text = self.text(name)
+        return None if text is None else text.value
+
+
+def read_options(words: list[Text], flags: Collection[str], short: dict[str, str] | None = None, stops: bool = True) -> Options:
+    """Options up to the program; `flags` take no value, every other one does. `short` gives long names for short ones.
+
+    Without `stops` words that are not options are kept in `rest`, and options behind them are taken as well.
+    """
+    found = Options()
+    index = 0
+    while index < len(words):
+        word = words[index]
+        text = word.string
+        index += 1
+        if text == "--":
+            found.rest.extend(words[index:])
+            return found
+        if not text.startswith("-") or len(text) < 2:
+            if not any(part.text for part in word.parts) and not word.known:
+                found.open = (*found.open, *word.reasons)
+                continue
+            found.rest.append(word)
+            if stops:
+                found.rest.extend(words[index:])
+                return found
+            continue
+        name, mark, _ = text.partition("=")
+        key = (short or {}).get(name, name.lstrip("-").replace("-", "_"))
+        if key in flags:
+            found.given[key] = Option(key, word, None)
+            continue
+        if mark:
+            found.given[key] = Option(key, word, word[len(name) + 1 :] if word.known else after_mark(word))
+            continue
+        if index >= len(words) or (is_option(words[index]) and words[index].known):
+            found.missing = found.missing or Option(key, word, None)
+            continue
+        found.given[key] = Option(key, word, words[index])
+        index += 1
+    return found
+
+
+def is_option(word: Text) -> bool:
+    """Whether argparse takes a word for an option: a dash first, and not a negative number."""
+    text = word.string
+    if not text.startswith("-") or text == "-" or " " in text:
+        return False
+    return not text[1:2].isdigit() and text[1:2] != "."
+
+
+def after_mark(word: Text) -> Text:
+    """What follows the first `=` of a word."""
+    from cfglint.source.shell.text import Part
+
+    parts: list[Part] = []
+    seen = False
+    for part in word.parts:
+        if seen or part.text is None:
+            parts.append(part)
+            continue
+        at = part.text.find("=")
+        if at >= 0:
+            seen = True
+            if at + 1 < len(part.text):
+                parts.append(part.cut(at + 1, len(part.text)))
+    return Text(parts)
+
+
+def before_mark(word: Text) -> Text:
+    """What precedes the first `=` of a word."""
+    from cfglint.source.shell.text import Part
+
+    parts: list[Part] = []
+    for part in word.parts:
+        at = -1 if part.text is None else part.text.find("=")
+        if at >= 0:
+            parts.append(part.cut(0, at))
+            break
+        parts.append(part)
+    return Text(parts)

@@ -1,0 +1,363 @@
+"""Scripts, Makefiles and Markdown files -> the launch lines in them."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.launch import accelerate, deepspeed, tools, torchrun
+from cfglint.launch.arguments import read_arguments
+from cfglint.launch.line import LaunchLine, NamedFile
+from cfglint.launch.machine import Machine
+from cfglint.launch.training import trains
+from cfglint.launch.wrappers import base, script_of, unwrapped
+from cfglint.source.shell.filters import normal
+from cfglint.source.shell.interpreter import Call, Interpreter
+from cfglint.source.shell.script import Script
+from cfglint.source.shell.tables import listed
+from cfglint.source.shell.text import Text, literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+ROOT = "%root%"  # the project's top in paths that a script computes
+HERE = "%cwd%"  # the folder from which a script is started, where it is not settled yet
+SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
+MARKDOWN = (".md", ".markdown", ".mdx")
+MAKEFILES = ("makefile", "gnumakefile")
+MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
+LONGEST = 1_000_000
+CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
+CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
+DATA = listed(
+    "data dataset train_file valid test_file meta_path annotation eval_ image prompt vocab tokenizer output save "
+    "log result corpus input cache feature index doc quer"
+)
+
+
+class Project:
+    """The files around a script. `root` is the project's top; `is_file` and `read` take paths as the program does."""
+
+    def __init__(self, root: str, is_file: Callable[[str], bool], read: Callable[[str], str | None]) -> None:
+        self.root = root
+        self.is_file = is_file
+        self.read = read
+
+    def real(self, path: str) -> str | None:
+        """A path of the project as the program takes it; None for one outside."""
+        if not path.startswith(ROOT):
+            return None
+        inside = path[len(ROOT) :].lstrip("/")
+        if inside == ".." or inside.startswith("../"):
+            return None
+        return os.path.normpath(os.path.join(self.root, inside)) if inside else self.root
+
+    def text(self, path: str) -> str | None:
+        """The text of a file of the project."""
+        real = self.real(path)
+        return self.read(real) if real is not None and self.is_file(real) else None
+
+    def exists(self, path: str) -> bool | None:
+        """Whether a path of the project is a file; None for one outside of it."""
+        real = self.real(path)
+        return None if real is None else self.is_file(real)
+
+
+class Follower(Interpreter):
+    """An interpreter that looks into `bash -c`, also behind srun and its like."""
+
+    def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
+        """Keep a command, or follow the script that it is given."""
+        wrappers, given, inner = unwrapped(words)
+        text = script_of(inner)
+        if text is None or self._captured is not None:
+            super().note(words, environment, node)
+            return
+        start = len(self.calls)
+        exported = {**self.state.environment(), **environment, **given}
+        self.apart(lambda: self.in_environment(exported, text, node))
+        for call in self.calls[start:]:
+            call.words = [*wrappers, *call.words]
+
+    def in_environment(self, environment: dict[str, Text], text: Text, node: Any) -> bool | None:
+        """Run a text as a script that gets the exported variables."""
+        self.state.variables = dict(environment)
+        self.state.exported = set(environment)
+        return self.inner(Script(self.script.path, "", parts=text), node)
+
+
+class Reader:
+    """Reads the launch lines of the files of a project. `environment` gives variables, `machine` sizes that nothing says."""
+
+    def __init__(self, project: Project, machine: Machine | None = None, environment: dict[str, str] | None = None) -> None:
+        self.project = project
+        self.machine = machine or Machine()
+        self.environment = environment or {}
+        self.errors = False
+
+    def lines(self, path: str, text: str) -> list[LaunchLine]:
+        """The launch lines of a file; `path` is seen from where the program runs."""
+        if len(text) > LONGEST or not any(mark in text for mark in MARKS):
+            return []
+        name = os.path.basename(path).lower()
+        if name.endswith(MARKDOWN):
+            return self.in_blocks(path, text)
+        if name in MAKEFILES or name.endswith(".mk"):
+            from cfglint.launch.makefile import recipes
+
+            return [line for recipe in recipes(text) for line in self.of_script(path, recipe.script(path), text)]
+        return self.of_script(path, Script(path, text), text)
+
+    def in_blocks(self, path: str, text: str) -> list[LaunchLine]:
+        """The launch lines of the fenced blocks of a Markdown file."""
+        from cfglint.launch.markdown import blocks
+
+        found: list[LaunchLine] = []
+        for block in blocks(text):
+            if any(mark in block.text for mark in MARKS):
+                script = Script(path, block.text, block.offset, block.line)
+                found.extend(self.of_script(path, script, block.text))
+        return found
+
+    def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:
+        """The launch lines of one script, from the folder in which most of what it names exists."""
+        inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
+        name = f"{ROOT}/{inside}"
+        folders = folders_down_to(inside)
+        first = self.follow(script, HERE, name, text)
+        best = folders[0]
+        if len(folders) > 1:
+            runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
+            scores = [self.score(runs[folder].calls, folder) for folder in folders]
+            best = folders[scores.index(max(scores))]
+            known = max(scores) > 0
+        else:
+            known = True
+        if first.consulted:
+            followed = self.follow(script, best, name, text)
+        else:
+            followed = first
+            for call in followed.calls:
+                if call.folder is not None and call.folder.startswith(HERE):
+                    call.folder = normal(best + call.folder[len(HERE) :])
+        self.errors = followed.errors
+        found = [self.line(call, known, text) for call in followed.calls]
+        return [line for line in found if line is not None]
+
+    def follow(self, script: Script, folder: str, name: str, text: str) -> Interpreter:
+        """Follow a script from a folder."""
+        from cfglint.launch.slurm import header
+
+        interpreter = Follower(folder, name, self.project.text, self.project.exists)
+        variables = {**header(script.path, text).environment(), **{key: literal(value) for key, value in self.environment.items()}}
+        interpreter.state.variables.update(variables)
+        interpreter.state.exported.update(variables)
+        interpreter.follow(script)
+        return interpreter
+
+    def score(self, calls: list[Call], folder: str) -> int:
+        """How much of what the commands name exists, seen from a folder: 3 for a program, 2 for a config."""
+        total = 0
+        for call in calls:
+            _, _, inner = unwrapped(call.words)
+            if call.folder is None or not inner or not launches(base(inner[0])):
+                continue
+            start = normal(folder + call.folder[len(HERE) :]) if call.folder.startswith(HERE) else call.folder
+            names = {each.string.rpartition("=")[2] if each.string.startswith("-") else each.string for each in inner[1:]}
+            for name in names:
+                relative = name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "%"))
+                if relative and self.project.exists(normal(f"{start}/{name}")):
+                    total += 3 if name.endswith(".py") else 2
+        return total
+
+    def line(self, call: Call, known: bool, text: str) -> LaunchLine | None:
+        """The launch line that a command is; None where it does not start a training."""
+        wrappers, environment, words = unwrapped(call.words)
+        if not words:
+            return None
+        call.environment = {**call.environment, **environment}
+        line = self.launched(call, words)
+        if line is None:
+            return None
+        line.srun = wrappers if wrappers and base(wrappers[0]) == "srun" else line.srun
+        line.folder = call.folder
+        if line.launcher == "python" and line.srun and line.processes == 1:
+            line.processes = None
+            line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
+        arguments, before = read_arguments(line.arguments)
+        self.name_files(line, arguments, before)
+        told = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
+        if not told and not trains(line, {each.name for each in arguments}):
+            return None
+        for file in line.files:
+            self.locate(file, line, known)
+        if line.program is not None and not line.module and line.program.value:
+            line.program_path = self.path_of(line.program.value, line.folder)
+        return line
+
+    def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
+        """A command as a launch line, by the name of its launcher."""
+        name = base(words[0])
+        rest = words[1:]
+        if name.startswith("python") or name.endswith((".py",)):
+            return self.python(call, rest if name.startswith("python") else words)
+        line = LaunchLine(call, LAUNCHERS.get(name, name))
+        if name == "torchrun":
+            torchrun.read(line, rest, self.machine)
+        elif name in ("deepspeed", "ds"):
+            deepspeed.read(line, rest, self.machine, lambda path: self.named_text(path, call.folder))
+        elif name in ("accelerate", "accelerate-launch"):
+            if name == "accelerate":
+                if not rest or rest[0].value != "launch":
+                    return None
+                rest = rest[1:]
+            accelerate.read(line, rest, self.machine, lambda path: self.values(path, call.folder))
+        elif name in ("llamafactory-cli", "lmf"):
+            return line if tools.llamafactory(line, rest, self.machine) else None
+        elif name in ("swift", "megatron"):
+            return line if tools.swift(line, rest, self.machine) else None
+        elif name == "trl":
+            return line if tools.trl(line, rest, self.machine, lambda path: self.values(path, call.folder)) else None
+        elif name == "axolotl":
+            return line if tools.axolotl(line, rest, self.machine, lambda path: self.values(path, call.folder)) else None
+        else:
+            return None
+        return line
+
+    def python(self, call: Call, words: list[Text]) -> LaunchLine | None:
+        """`python ...`: one of the launchers as a module, deepy.py, or a program."""
+        line = LaunchLine(call, "python")
+        if not tools.plain(line, words):
+            return None
+        program = line.program.string if line.program is not None else ""
+        rest = line.arguments
+        if line.module and program in MODULES:
+            inner = LaunchLine(call, MODULES[program])
+            if MODULES[program] == "deepspeed":
+                deepspeed.read(inner, rest, self.machine, lambda path: self.named_text(path, call.folder))
+            elif MODULES[program] == "accelerate":
+                accelerate.read(inner, rest, self.machine, lambda path: self.values(path, call.folder))
+            elif MODULES[program] == "llamafactory-cli":
+                return inner if tools.llamafactory(inner, rest, self.machine) else None
+            else:
+                torchrun.read(inner, rest, self.machine)
+            return inner
+        name = program.rpartition("/")[2]
+        if name == "deepy.py":
+            line = LaunchLine(call, "deepy.py")
+            tools.deepy(line, rest, self.machine)
+            return line
+        if name == "torch_launch.py":
+            torchrun.read(line, rest, self.machine)
+            return line
+        behind = after_dashes(rest)
+        if behind is not None:
+            return self.launched(call, behind)
+        return line
+
+    # ---- files
+
+    def path_of(self, name: str, folder: str | None) -> str | None:
+        """The path of a file of the project, named from a folder; None where there is none."""
+        if name.startswith(ROOT):
+            real = self.project.real(normal(name))
+        elif folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
+            return None
+        else:
+            real = self.project.real(normal(f"{folder}/{name}"))
+        if real is None or not self.project.is_file(real):
+            return None
+        return os.path.relpath(real) if os.path.isabs(real) else real
+
+    def named_text(self, name: str, folder: str | None) -> str | None:
+        """The text of a file that is named from a folder."""
+        path = self.path_of(name, folder)
+        return self.project.read(path) if path is not None else None
+
+    def values(self, name: str, folder: str | None) -> dict[Any, Any] | None:
+        """The values of a YAML or JSON file that is named from a folder."""
+        text = self.named_text(name, folder)
+        if text is None:
+            return None
+        from cfglint.source.loaders import STRICT_JSON, YAML11
+        from cfglint.source.parse import parse
+
+        syntax = "json" if name.endswith(".json") else "yaml"
+        value = (STRICT_JSON if syntax == "json" else YAML11).read(parse(name, text, syntax)).value
+        return value if isinstance(value, dict) else None
+
+    def locate(self, file: NamedFile, line: LaunchLine, known: bool) -> None:
+        """Find a file that a line names."""
+        written = file.word.value
+        if written is None:
+            line.unsure("files", file.word.reasons)
+            return
+        file.path = self.path_of(written, line.folder)
+        file.known = known and line.folder is not None and not written.startswith(("/", "~"))
+
+    def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
+        """The config files among the arguments, with their roles."""
+        taken = {file.word.string for file in line.files}
+        if line.launcher == "deepy.py":
+            return
+        for word in before:
+            if word.string.endswith(CONFIG_ENDS) and word.string not in taken:
+                line.files.append(NamedFile(word, "positional", ""))
+        for argument in arguments:
+            name = argument.name
+            for index, word in enumerate(argument.texts):
+                text = word.string
+                ends = text.endswith(CONFIG_ENDS)
+                if index:
+                    if ends and not any(mark in name for mark in DATA):
+                        line.files.append(NamedFile(word, f"--{name}[]", ""))
+                    continue
+                if not ends and name not in CONFIG_OPTIONS:
+                    continue
+                if name != "deepspeed" and any(mark in name for mark in DATA):
+                    continue
+                if name == "deepspeed" and not ends and self.path_of(text, line.call.folder) is None:
+                    continue
+                line.files.append(
+                    NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")
+                )
+
+
+LAUNCHERS = {"ds": "deepspeed", "accelerate-launch": "accelerate", "lmf": "llamafactory-cli"}
+MODULES = {
+    "torch.distributed.launch": "torch.distributed.launch",
+    "torch.distributed.run": "torch.distributed.run",
+    "torch.distributed.elastic.run": "torch.distributed.run",
+    "deepspeed": "deepspeed",
+    "deepspeed.launcher.runner": "deepspeed",
+    "accelerate.commands.launch": "accelerate",
+    "llamafactory.cli": "llamafactory-cli",
+    "llamafactory": "llamafactory-cli",
+}
+
+
+def launches(name: str) -> bool:
+    """Whether a command may start a program that names files."""
+    return name.startswith("python") or name in LAUNCHERS or name in (
+        "torchrun", "deepspeed", "accelerate", "llamafactory-cli", "swift", "megatron", "trl", "axolotl", "xtuner",
+    )  # fmt: skip
+
+
+def after_dashes(words: list[Text]) -> list[Text] | None:
+    """The launcher behind a `--` among the arguments of a program that submits jobs; None where there is none."""
+    at = next((index for index, word in enumerate(words) if word.value == "--"), None)
+    if at is None:
+        return None
+    for index in range(at + 1, min(len(words), at + 40)):
+        if launches(base(words[index])):
+            return words[index:]
+    return None
+
+
+def folders_down_to(path: str) -> list[str]:
+    """The project's top and every folder down to that of a file."""
+    parts = path.split("/")[:-1]
+    if ".." in parts:
+        return [ROOT]
+    return [ROOT + "".join(f"/{part}" for part in parts[:count]) for count in range(len(parts) + 1)]

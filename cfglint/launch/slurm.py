@@ -1,0 +1,140 @@
+"""The #SBATCH header of a script and the variables that Slurm sets for it (sbatch(1), srun(1) of 22.05)."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.text import Part, Text
+
+SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
+MARK = "#SBATCH"
+
+
+class Header:
+    """The options of a header: name to value with its place."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: dict[str, Text]) -> None:
+        self.options = options
+
+    def __bool__(self) -> bool:
+        return bool(self.options)
+
+    def number(self, name: str) -> int | None:
+        """An option as a number; of `2-4` the first."""
+        text = self.options[name].string.partition("-")[0] if name in self.options else ""
+        return int(text) if text.isdigit() and len(text) < 7 else None
+
+    def count(self, name: str) -> int | None:
+        """The number in `gpu:a100:4`, `a100:4` or `4`."""
+        if name not in self.options:
+            return None
+        text = self.options[name].string.partition(",")[0].rpartition(":")[2]
+        return int(text) if text.isdigit() and len(text) < 7 else None
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the job."""
+        given, tasks, each = self.number("nodes"), self.number("ntasks"), self.number("ntasks-per-node")
+        return given or (1 if not tasks or not each else -(-tasks // each))
+
+    @property
+    def tasks(self) -> int:
+        """Tasks of the job."""
+        return self.number("ntasks") or self.nodes * (self.number("ntasks-per-node") or 1)
+
+    @property
+    def gpus_per_node(self) -> int | None:
+        """GPUs of a node that the header asks for; None where it does not."""
+        gres = self.options.get("gres")
+        if "gpus-per-node" in self.options:
+            return self.count("gpus-per-node")
+        if gres is not None:
+            for part in gres.string.split(","):
+                if part.startswith("gpu"):
+                    last = part.rpartition(":")[2]
+                    return int(last) if last.isdigit() and len(last) < 7 else 1
+        total = self.count("gpus")
+        if total is not None:
+            return total // self.nodes if total % self.nodes == 0 else None
+        task = self.count("gpus-per-task")
+        return task * self.tasks // self.nodes if task is not None else None
+
+    @property
+    def gpus_option(self) -> str:
+        """The option that asks for GPUs; empty where none does."""
+        return next((name for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task") if name in self.options), "")
+
+    def environment(self) -> dict[str, Text]:
+        """The variables that the job starts with."""
+        values = {"SLURM_NNODES": self.nodes, "SLURM_JOB_NUM_NODES": self.nodes}
+        if self.number("ntasks") or self.number("ntasks-per-node"):
+            values.update(SLURM_NTASKS=self.tasks, SLURM_NPROCS=self.tasks)
+        names = {"SLURM_NTASKS_PER_NODE": "ntasks-per-node", "SLURM_CPUS_PER_TASK": "cpus-per-task"}
+        found = {name: str(value) for name, value in values.items()}
+        found.update({name: str(self.number(option)) for name, option in names.items() if self.number(option) is not None})
+        each = self.gpus_per_node
+        if "gpus-per-node" in self.options and each is not None:
+            found["SLURM_GPUS_PER_NODE"] = str(each)
+        if "gpus" in self.options and self.count("gpus") is not None:
+            found["SLURM_GPUS"] = str(self.count("gpus"))
+        if "gpus-per-task" in self.options and self.count("gpus-per-task") is not None:
+            found["SLURM_GPUS_PER_TASK"] = str(self.count("gpus-per-task"))
+        if each is not None and 0 < each < 1000:
+            found["SLURM_GPUS_ON_NODE"] = str(each)
+            found["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(each)))
+        found["SLURM_JOB_NODELIST"] = found["SLURM_NODELIST"] = "node0" if self.nodes == 1 else f"node[0-{self.nodes - 1}]"
+        for name in ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID"):
+            found[name] = "0"
+        return {name: Text((Part(value),)) for name, value in found.items()}
+
+
+def header(path: str, text: str) -> Header:
+    """The header of a script: the #SBATCH lines before its first command."""
+    options: dict[str, Text] = {}
+    if MARK not in text:
+        return Header(options)
+    offset = 0
+    for line in text.split("\n"):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            break
+        if line.startswith(MARK) and line[len(MARK) : len(MARK) + 1] in (" ", "\t"):
+            read_line(path, line, offset, options)
+        offset += len(line) + 1
+    return Header(options)
+
+
+def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> None:
+    """The options on one line: `--name=value`, `--name value`, `-N value`, `-N4`."""
+    words: list[tuple[str, int]] = []
+    at = len(MARK)
+    while at < len(line):
+        if line[at] in " \t\r":
+            at += 1
+            continue
+        end = at
+        while end < len(line) and line[end] not in " \t\r":
+            end += 1
+        if line[at] == "#":
+            break
+        words.append((line[at:end], offset + at))
+        at = end
+    index = 0
+    while index < len(words):
+        word, start = words[index]
+        index += 1
+        if word.startswith("--"):
+            name, mark, value = word[2:].partition("=")
+            start += len(name) + 3
+        elif word.startswith("-") and len(word) > 1:
+            name, value = SHORT.get(word[1], word[1]), word[2:].removeprefix("=")
+            mark = value
+            start += len(word) - len(value)
+        else:
+            continue
+        if not mark and index < len(words) and not words[index][0].startswith("-"):
+            value, start = words[index]
+            index += 1
+        bare = value.strip("\"'")
+        begin = start + value.find(bare)
+        options[name] = Text((Part(bare, (path, begin, begin + len(bare))),))

@@ -1,0 +1,235 @@
+"""Command lines that start a launcher of their own: llamafactory-cli, swift, trl, axolotl, xtuner; plain python; deepy.py.
+
+Sources: LLaMA-Factory ff6d4d12e src/llamafactory/launcher.py; ms-swift 3602360a5 swift/cli/main.py; axolotl 067b021c8
+src/axolotl/cli/utils/train.py; trl 1.16.0 trl/cli; xtuner b934f4620 xtuner/entry_point.py; GPT-NeoX ea7aefd8
+megatron/neox_arguments/arguments.py (consume_deepy_args).
+"""
+
+from __future__ import annotations
+
+from cfglint.launch import accelerate, torchrun
+from cfglint.launch.line import MACHINE, NamedFile
+from cfglint.launch.machine import Machine, number, visible
+from cfglint.launch.options import Options, after_mark, is_option
+from cfglint.source.shell.text import Text, literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.launch.line import LaunchLine
+
+ON = ("true", "y", "1")
+TRL_TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")
+SWIFT_TRAINERS = ("sft", "pt", "rlhf")
+
+
+def llamafactory(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
+    """`llamafactory-cli train X`: one process for one visible GPU, else torchrun. Whether it is a training."""
+    if not words or words[0].value != "train":
+        return False
+    environment = line.call.environment
+    line.module = True
+    line.program = literal("llamafactory")
+    line.arguments = words[1:]
+    if line.arguments and line.arguments[0].string.endswith((".yaml", ".yml", ".json")):
+        line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
+    forced = enabled(environment.get("FORCE_TORCHRUN"))
+    if enabled(environment.get("USE_RAY")) or enabled(environment.get("USE_KT")):
+        line.sized(1, 1)
+        return True
+    if "NPROC_PER_NODE" not in environment:
+        each = visible(line, machine)
+    else:
+        each = number(environment["NPROC_PER_NODE"], 1, machine, line, "gpus_per_node")
+        seen = visible_count(line, machine)
+        if not forced and seen == 1:
+            each = 1
+    nodes = number(environment.get("NNODES"), 1, machine, line, "nodes")
+    line.inner = "torchrun"
+    line.sized(each, nodes)
+    return True
+
+
+def visible_count(line: LaunchLine, machine: Machine) -> int | None:
+    """The GPUs that are visible, without saying why they are not known."""
+    given = line.call.environment.get("CUDA_VISIBLE_DEVICES")
+    if given is None or given.value is None:
+        return machine.gpus_per_node
+    return len([each for each in given.value.split(",") if each.strip().isdigit()])
+
+
+def enabled(text: Text | None) -> bool:
+    """Whether a variable of the environment is on."""
+    return text is not None and (text.value or "").lower() in ON
+
+
+def swift(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
+    """`swift sft`: torchrun where NPROC_PER_NODE or NNODES is set, else one process over all GPUs."""
+    if not words or words[0].value not in SWIFT_TRAINERS:
+        return False
+    environment = line.call.environment
+    line.module = True
+    line.program = literal(f"{line.launcher} {words[0].value}")
+    line.arguments = words[1:]
+    if "NPROC_PER_NODE" in environment or "NNODES" in environment or line.launcher == "megatron":
+        line.inner = "torchrun"
+        each = number(environment.get("NPROC_PER_NODE"), 1, machine, line, "gpus_per_node")
+        line.sized(each, number(environment.get("NNODES"), 1, machine, line, "nodes"))
+    else:
+        line.gpus_per_node, line.nodes, line.processes = visible(line, machine), 1, 1
+    return True
+
+
+def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:
+    """`trl sft ...`: accelerate launch of a script of TRL's; accelerate's options stand among the others."""
+    if not words or words[0].value not in TRL_TRAINERS:
+        return False
+    line.module = True
+    line.program = literal(f"trl {words[0].value}")
+    options = Options()
+    arguments: list[Text] = []
+    index = 1
+    while index < len(words):
+        word = words[index]
+        name = word.string.partition("=")[0].lstrip("-").replace("-", "_")
+        index += 1
+        if not is_option(word) or name not in LAUNCH_NAMES:
+            arguments.append(word)
+            continue
+        from cfglint.launch.options import Option
+
+        if name in accelerate.FLAGS:
+            options.given[name] = Option(name, word, None)
+        elif "=" in word.string:
+            options.given[name] = Option(name, word, after_mark(word))
+        elif index < len(words):
+            options.given[name] = Option(name, word, words[index])
+            index += 1
+    line.options = options
+    line.arguments = arguments
+    if "accelerate_config" in options.given:
+        option = options.given.pop("accelerate_config")
+        packaged = (option.value.value or "") if option.value is not None else ""
+        if packaged.endswith((".yaml", ".yml")):
+            options.given["config_file"] = option
+        elif packaged in PACKAGED:
+            line.inner = packaged
+            line.values = {"distributed_type": PACKAGED[packaged]}
+            fixed = {"single_gpu": 1, "multi_gpu": 8}.get(packaged, 8)
+            total = number(options.text("num_processes"), fixed, machine, line, "gpus_per_node")
+            accelerate.several(line, total, 1)
+            return True
+    accelerate.resolve(line, machine, values_of)
+    return True
+
+
+LAUNCH_NAMES = frozenset(
+    (*accelerate.TYPES, "num_processes", "num_machines", "config_file", "machine_rank", "main_process_port", "main_process_ip", "gpu_ids",
+     "mixed_precision", "accelerate_config", "deepspeed_config_file", "zero_stage", "num_cpu_threads_per_process", "cpu"),
+)  # fmt: skip
+PACKAGED = {
+    "single_gpu": "NO",
+    "multi_gpu": "MULTI_GPU",
+    **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
+    **dict.fromkeys(("zero1", "zero2", "zero3", "deepspeed_zero1", "deepspeed_zero2", "deepspeed_zero3"), "DEEPSPEED"),
+}
+
+
+def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:
+    """`axolotl train X`: accelerate launch, or what `--launcher` names; launcher options behind `--`."""
+    if not words or words[0].value != "train":
+        return False
+    rest = words[1:]
+    extra: list[Text] = []
+    at = next((index for index, word in enumerate(rest) if word.value == "--"), None)
+    if at is not None:
+        rest, extra = rest[:at], rest[at + 1 :]
+    launcher = "accelerate"
+    arguments: list[Text] = []
+    index = 0
+    while index < len(rest):
+        text = rest[index].string
+        name, mark, value = text.partition("=")
+        if name == "--launcher":
+            launcher = value if mark else rest[index + 1].string if index + 1 < len(rest) else launcher
+            index += 1 if mark else 2
+            continue
+        if name.replace("-", "_") in ("__num_processes", "__main_process_port"):
+            extra = [rest[index], *([] if mark else rest[index + 1 : index + 2]), *extra]
+            index += 1 if mark else 2
+            continue
+        arguments.append(rest[index])
+        index += 1
+    named = next((word for word in arguments if not word.string.startswith("-")), None)
+    program = [literal("-m"), literal("axolotl.cli.train"), *arguments]
+    line.inner = launcher
+    if launcher == "torchrun":
+        torchrun.read(line, [*extra, *program], machine)
+    elif launcher == "accelerate":
+        accelerate.read(line, [*extra, *program], machine, values_of)
+    else:
+        line.module, line.program, line.arguments = True, literal("axolotl.cli.train"), arguments
+        line.sized(1, 1)
+    if named is not None:
+        line.files.append(NamedFile(named, "positional", "axolotl"))
+    return True
+
+
+def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
+    """`deepy.py train.py -d configs a b.yml`: the files say the sizes, or the machine does."""
+    folder: Text | None = None
+    names: list[Text] = []
+    index = 1
+    while index < len(words):
+        text = words[index].string
+        if text in ("-d", "--conf_dir") and index + 1 < len(words):
+            folder = words[index + 1]
+            index += 2
+            continue
+        if text.startswith("--conf_dir="):
+            folder = after_mark(words[index])
+        elif not text.startswith("-"):
+            names.append(words[index])
+        index += 1
+    line.program = words[0] if words else None
+    line.arguments = words[1:]
+    for name in names:
+        full = name if name.string.endswith((".yml", ".json")) else name + literal(".yml")
+        line.files.append(NamedFile(folder + literal("/") + full if folder is not None else full, "neox", "neox"))
+    reason = "deepy.py takes GPUs from hostfile / num_gpus / include of the YAML files, else from the machine"
+    line.gpus_per_node, line.nodes, line.processes = machine.gpus_per_node, machine.nodes, machine.gpus
+    line.machine = True
+    if machine.gpus is None:
+        line.unsure("gpus_per_node", reason)
+        line.unsure("processes", MACHINE)
+
+
+def plain(line: LaunchLine, words: list[Text]) -> bool:
+    """`python train.py`, `python -m module`: one process, or as many as srun starts."""
+    index = 0
+    while index < len(words):
+        text = words[index].string
+        if text == "-m":
+            line.module = True
+            line.program = words[index + 1] if index + 1 < len(words) else None
+            line.arguments = words[index + 2 :]
+            break
+        if text in ("-c", "-"):
+            return False
+        if text in ("-W", "-X"):
+            index += 2
+            continue
+        if text.startswith("-"):
+            index += 1
+            continue
+        line.program, line.arguments = words[index], words[index + 1 :]
+        break
+    if line.program is None:
+        return False
+    if line.srun:
+        line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
+    else:
+        line.processes = 1
+    return True

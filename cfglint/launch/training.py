@@ -1,0 +1,44 @@
+"""Whether a line trains, by the name of its program and its arguments."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.tables import listed, names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.line import LaunchLine
+
+TRAINS = listed(
+    "train finetune fine_tune fine-tune finetuning sft dpo grpo ppo orpo kto simpo rlhf rloo pretrain run_clm "
+    "run_mlm distill lora reward tune run_s2s run_asr trl run_translation run_summarization run_glue"
+)
+OTHERS = listed(
+    "eval infer generat predict serve server preprocess pre_process process_data convert merge export benchmark "
+    "demo vllm tokeniz download chat_cli recall metrics embedding dataset prepare sweep plot upload quantize test_ "
+    "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
+)
+ARGUMENTS = names(
+    "per_device_train_batch_size gradient_accumulation_steps learning_rate lr num_train_epochs max_steps "
+    "deepspeed_config train_batch_size micro_batch_size global_batch_size train_iters warmup_ratio warmup_steps "
+    "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
+    "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
+)
+LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
+
+
+def trains(line: LaunchLine, names: set[str]) -> bool:
+    """Whether it is a training; `names` are the names of the program's options."""
+    program = line.program.string.lower() if line.program is not None else ""
+    name = program.rpartition("/")[2] if not line.module else program
+    given = len(names & ARGUMENTS)
+    other = any(mark in name for mark in OTHERS)
+    named = any(mark in name for mark in TRAINS)
+    if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
+        return False
+    if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
+        return given > 1
+    if named or given > 1:
+        return True
+    if line.launcher in LAUNCHERS:
+        return bool(given or any(not file.role.startswith("launcher:") for file in line.files)) or "deepspeed" in names
+    return False

@@ -1,0 +1,152 @@
+"""Commands that start another command: srun, uv run, env, nohup, numactl, mpirun, ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cfglint.source.shell.tables import names
+
+if TYPE_CHECKING:
+    from cfglint.source.shell.text import Text
+
+# Options of srun that take a value in a word of their own (srun(1), 22.05).
+SRUN = names(
+    "--accel-bind --account --acctg-freq --bb --bbf --bcast-exclude --begin --chdir --cluster-constraint --clusters "
+    "--comment --constraint --container --core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu --cpus- "
+    "per-task --deadline --delay-boot --dependency --distribution --epilog --error --exclude --export --extra-node- "
+    "info --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags "
+    "--het-group --hint --input --job-name --jobid --licenses --mail-type --mail-user --mcs-label --mem --mem-bind "
+    "--mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout --network --nodefile --nodelist --nodes --ntasks "
+    "--ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --open-mode --output --partition "
+    "--power --prefer --priority --profile --prolog --qos --relative --reservation --signal --slurmd-debug "
+    "--sockets-per-node --switches --task-epilog --task-prolog --thread-spec --threads --threads-per-core --time "
+    "--time-min --tmp --uid --wait --wckey --container-image --container-name --container-mounts --container- "
+    "workdir --container-env --container-save -A -B -C -D -F -G -J -L -M -N -S -T -W -b -c -d -e -i -m -n -o -p -q "
+    "-r -t -w -x"
+)
+MPIRUN = names(
+    "-np -n --np -c -x -H --host -host --hostfile -hostfile -machinefile --map-by -map-by --bind-to -bind-to -N "
+    "--npernode -npernode -ppn --ppn -wdir --wdir --rank-by -rank-by --report-bindings-to"
+)
+VALUED = {
+    "srun": SRUN,
+    "mpirun": MPIRUN,
+    "mpiexec": MPIRUN,
+    "uv": frozenset(("--with", "--extra", "--group", "--python", "-p", "--project", "--directory", "--env-file", "--package", "--index")),
+    "poetry": frozenset(("-C", "--directory", "-P", "--project")),
+    "pixi": frozenset(("-e", "--environment", "--manifest-path")),
+    "conda": frozenset(("-n", "--name", "-p", "--prefix")),
+    "mamba": frozenset(("-n", "--name", "-p", "--prefix")),
+    "micromamba": frozenset(("-n", "--name", "-p", "--prefix")),
+    "numactl": frozenset(("-c", "-m", "-N", "-C")),
+    "taskset": frozenset(("-c",)),
+    "ionice": frozenset(("-c", "-n")),
+    "nice": frozenset(("-n",)),
+    "stdbuf": frozenset(("-i", "-o", "-e")),
+    "timeout": frozenset(("-s", "-k", "--signal", "--kill-after")),
+    "sudo": frozenset(("-u", "-g")),
+    "nsys": frozenset(("-o", "-t", "--output", "--trace", "-w", "--capture-range", "--force-overwrite", "-f", "-x")),
+}
+RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pdm", "rye", "hatch")
+SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
+PROFILERS = ("nsys", "ncu")
+SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+MOST = 12
+
+
+def base(text: Text) -> str:
+    """The name of a command, without its folder."""
+    return text.string.rpartition("/")[2]
+
+
+def unwrapped(words: list[Text]) -> tuple[list[Text], dict[str, Text], list[Text]]:
+    """(wrappers with their options, environment that they set, the command inside)."""
+    environment: dict[str, Text] = {}
+    rest = words
+    for _ in range(MOST):
+        after = inside(rest, environment)
+        if after is None or not after:
+            break
+        rest = after
+    return words[: len(words) - len(rest)], environment, rest
+
+
+def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None:
+    """The command that a wrapper starts; None where the first word is not a wrapper."""
+    name = base(words[0])
+    if name in SIMPLE:
+        return after_options(words[1:], frozenset())
+    if name == "env":
+        return after_assignments(words[1:], environment)
+    if name in RUNNERS:
+        at = next((index for index, word in enumerate(words[:4]) if word.string == "run"), None)
+        return after_options(words[at + 1 :], VALUED.get(name, frozenset())) if at else None
+    if name in PROFILERS:
+        at = 2 if len(words) > 1 and words[1].string == "profile" else 1
+        return after_options(words[at:], VALUED.get(name, frozenset()))
+    if name in ("mpirun", "mpiexec"):
+        return mpi_program(words[1:])
+    if name not in VALUED:
+        return None
+    rest = after_options(words[1:], VALUED[name])
+    if name in ("taskset", "timeout") and rest and rest[0].string[:1].isdigit():
+        rest = rest[1:]
+    return rest
+
+
+def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
+    """The words behind the options of a wrapper."""
+    index = 0
+    while index < len(words):
+        text = words[index].string
+        if text == "--":
+            return words[index + 1 :]
+        if not text.startswith("-"):
+            if not words[index].known and not any(part.text for part in words[index].parts) and index + 1 < len(words):
+                index += 1
+                continue
+            break
+        index += 2 if text in valued else 1
+    return words[index:]
+
+
+def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[Text]:
+    """The command behind `env A=1 -u B`."""
+    from cfglint.launch.options import after_mark
+
+    index = 0
+    while index < len(words):
+        text = words[index].string
+        name, mark, _ = text.partition("=")
+        if text in ("-u", "--unset", "-C", "--chdir", "-S"):
+            index += 2 if text != "-S" else 1
+        elif text.startswith("-"):
+            index += 1
+        elif mark and name.replace("_", "a").isalnum():
+            environment[name] = after_mark(words[index])
+            index += 1
+        else:
+            break
+    return words[index:]
+
+
+def mpi_program(words: list[Text]) -> list[Text]:
+    """The program of mpirun, whose `-x NAME` and `--mca A B` take words of their own."""
+    index = 0
+    while index < len(words) and words[index].string.startswith("-"):
+        text = words[index].string
+        index += 3 if text in ("--mca", "-mca", "-genv", "--gmca") else 2 if text in MPIRUN else 1
+    return words[index:]
+
+
+def script_of(words: list[Text]) -> Text | None:
+    """The text that `bash -c TEXT` runs."""
+    if not words or base(words[0]) not in SHELLS:
+        return None
+    for index, word in enumerate(words[1:], 1):
+        text = word.string
+        if not text.startswith("-"):
+            return None
+        if not text.startswith("--") and "c" in text:
+            return words[index + 1] if index + 1 < len(words) else None
+    return None

@@ -1,0 +1,179 @@
+"""The launch lines of scripts as runs."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks import detect, framework
+from cfglint.frameworks import kinds as known_kinds
+from cfglint.launch.command import SURE, command_document, summary, trainer_names
+from cfglint.launch.machine import Machine
+from cfglint.launch.reader import Project, Reader
+from cfglint.run.loaded import LAUNCH
+from cfglint.source import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.launch.line import LaunchLine, NamedFile
+    from cfglint.run.discovery import FileSource
+    from cfglint.source.document import Document
+    from cfglint.source.shell.command import CommandDocument
+
+MOST = 24  # launches of one script that are checked; loops are unrolled up to there
+CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
+
+
+class LaunchRun:
+    """The parts of a run: documents and kinds, the command first, and the facts of its launch."""
+
+    __slots__ = ("documents", "facts", "kinds", "line")
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, line: LaunchLine) -> None:
+        self.documents = documents
+        self.kinds = kinds
+        self.facts = facts
+        self.line = line
+
+
+class LaunchReader:
+    """Reads scripts of a project; what is found out about one is kept for the next."""
+
+    def __init__(self, source: FileSource, facts: LaunchFacts) -> None:
+        self.source = source
+        self.facts = facts
+        self.roots: dict[str, str] = {}
+
+    def runs(self, path: str, only: int | None = None) -> list[LaunchRun]:
+        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
+        text, _ = self.source.read(path)
+        lines = self.lines(path, text)
+        if only is not None:
+            lines = at_line(lines, only, text)
+        return [self.run(line, text) for line in lines[:MOST]]
+
+    def lines(self, path: str, text: str) -> list[LaunchLine]:
+        """The launch lines of a script's text."""
+        project = Project(self.root(path), self.source.is_file, self.text)
+        machine = Machine(self.facts.gpus, self.facts.nodes)
+        return Reader(project, machine, dict(self.facts.environment)).lines(path, text)
+
+    def root(self, path: str) -> str:
+        """The top of the project that a script lies in, as a path like those of the files."""
+        folder = os.path.dirname(os.path.abspath(path))
+        if folder not in self.roots:
+            self.roots[folder] = self.source.root(path)
+        return self.roots[folder]
+
+    def text(self, path: str) -> str | None:
+        """The text of a file; None where it cannot be read."""
+        try:
+            return self.source.read(path)[0]
+        except files.FileProblem:
+            return None
+
+    def run(self, line: LaunchLine, text: str) -> LaunchRun:
+        """The run of a line: its command, then the files that it names."""
+        command = command_document(line, text)
+        documents: list[Document] = [command]
+        kinds = [LAUNCH]
+        for file in line.files:
+            self.add(file, command, documents, kinds)
+        choose_consumer(command, kinds)
+        facts = self.launch_facts(line, command)
+        command.launch = summary(line, typed(command, facts))
+        return LaunchRun(documents, kinds, facts, line)
+
+    def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+        """Take a named file into the run, where it is there."""
+        if file.path is None or file.role in ("launcher:hostfile",):
+            return
+        if any(document.path == file.path for document in documents):
+            return
+        kind = self.kind_of(file, command)
+        if not kind:
+            if file.path not in command.extra_files:
+                command.extra_files.append(file.path)
+            return
+        documents.append(self.source.document(file.path, framework(kind).syntax(file.path)))
+        kinds.append(kind)
+
+    def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
+        """The kind of a named file: its role's, else what its content says; empty where neither tells."""
+        if file.kind:
+            return file.kind if file.kind in known_kinds() else ""
+        if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
+            return ""
+        document = self.source.document(file.path)
+        if document.problems:
+            return ""
+        return detect(document)[0] or ""
+
+    def launch_facts(self, line: LaunchLine, command: CommandDocument) -> LaunchFacts:
+        """The facts of a launch: its processes, and that its files and arguments are the whole run."""
+        gpus = line.processes
+        plain = line.launcher == "python" and line.processes == 1 and not line.srun
+        if plain and "deepspeed" not in command.words:
+            from cfglint.launch.machine import visible
+
+            line.threads = True
+            seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
+            line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
+            gpus = seen if seen is None or seen > 0 else 1
+        trainer = command.consumer in ("huggingface", "trl")
+        return self.facts.but(
+            gpus=gpus,
+            gpus_source=f"{line.call.path}:{line.call.line}",
+            whole=trainer or self.facts.whole,
+            declared=True if not command.guessed else self.facts.declared,
+        )
+
+
+def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
+    """Decide whose parser takes the arguments, or the file that they name."""
+    line = command.launch_line
+    names = trainer_names(command)
+    own_parser = "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
+    file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
+    if file_kind:
+        command.consumer = file_kind
+        command.is_main = False
+        return
+    if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
+        command.consumer, command.is_main = "huggingface", True
+        program = (line.program.string if line.program is not None else "").rpartition("/")[2]
+        strong = len(names) >= SURE and ("output_dir" in names or "deepspeed" in names)
+        command.guessed = not strong or "no_trainer" in program
+        return
+    if line.launcher == "swift" and len(names) >= 2:
+        command.consumer, command.is_main, command.guessed = "huggingface", True, True
+        for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
+            if key not in command.words:
+                command.leave_open(key, "the default of swift")
+        return
+    command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+
+
+def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
+    """The arguments as the parser types them, None where they are not known."""
+    from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
+    from cfglint.frameworks.unknown import Unknown
+
+    values = ARGUMENTS.construct(command)
+    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
+
+
+def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
+    """The launch lines of which a line of the file is a part."""
+    exact = [line for line in lines if line.call.line == number]
+    if exact:
+        return exact
+    found: list[LaunchLine] = []
+    for line in lines:
+        first = text.count("\n", 0, line.call.start) + 1
+        last = text.count("\n", 0, line.call.end) + 1
+        if first <= number <= last:
+            found.append(line)
+    return found

@@ -1,0 +1,5 @@
+"""What a shell script would do, as far as its text tells, without running anything.
+
+`Script` is a text with its syntax tree, `Interpreter` follows its statements and collects the commands that it would
+start, each word with the places in the file that its characters come from.
+"""

@@ -1,0 +1,190 @@
+"""Integer arithmetic of bash: what stands between `$((` and `))`."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Read = Callable[[str], "int"]
+    Write = Callable[[str, int], None]
+
+OPERATORS = ("**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=")
+LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
+LARGEST = 1 << 62
+DEEPEST = 50
+
+
+class NotArithmetic(Exception):
+    """A text that is not an expression, or one that divides by zero or leaves the range."""
+
+
+def evaluate(text: str, read: Read, write: Write | None = None) -> int:
+    """The value of an expression; `read` gives the number of a variable and may raise, `write` takes assignments."""
+    parser = _Parser(tokens(text), read, write)
+    value = 0
+    while True:
+        value = parser.assignment()
+        if parser.peek() != ",":
+            break
+        parser.take()
+    if parser.peek():
+        raise NotArithmetic(text)
+    return value
+
+
+def tokens(text: str) -> list[str]:
+    """Numbers, names and operators."""
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char in " \t\n\"'\\":
+            at += 1
+        elif char.isalnum() or char == "_":
+            end = at
+            while end < len(text) and (text[end].isalnum() or text[end] in "_#"):
+                end += 1
+            found.append(text[at:end])
+            at = end
+        else:
+            operator = next((each for each in OPERATORS if text.startswith(each, at)), char)
+            found.append(operator)
+            at += len(operator)
+    return found
+
+
+class _Parser:
+    def __init__(self, found: list[str], read: Read, write: Write | None) -> None:
+        self.tokens = found
+        self.at = 0
+        self.read = read
+        self.write = write
+        self.depth = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def assignment(self) -> int:
+        """`name = value`, `name += value`, else a choice."""
+        following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ""
+        if is_name(self.peek()) and following in ("=", "+=", "-=", "*=", "/=", "%="):
+            name, operator = self.take(), self.take()
+            value = self.assignment()
+            if operator != "=":
+                value = applied(operator[0], self.read(name), value)
+            self.assign(name, value)
+            return value
+        return self.choice()
+
+    def assign(self, name: str, value: int) -> None:
+        if self.write is None:
+            raise NotArithmetic(name)
+        self.write(name, value)
+
+    def choice(self) -> int:
+        """`a ? b : c`."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise NotArithmetic("nested too deeply")
+        value = self.level(0)
+        if self.peek() == "?":
+            self.take()
+            first = self.assignment()
+            if self.take() != ":":
+                raise NotArithmetic("?")
+            second = self.choice()
+            value = first if value else second
+        self.depth -= 1
+        return value
+
+    def level(self, number: int) -> int:
+        """Operators of one precedence, from the left."""
+        if number == len(LEVELS):
+            return self.power()
+        value = self.level(number + 1)
+        while self.peek() in LEVELS[number]:
+            operator = self.take()
+            value = applied(operator, value, self.level(number + 1))
+        return value
+
+    def power(self) -> int:
+        value = self.unary()
+        if self.peek() == "**":
+            self.take()
+            exponent = self.power()
+            if not 0 <= exponent <= 64 or abs(value) > 1_000_000:
+                raise NotArithmetic("**")
+            value = checked(value**exponent)
+        return value
+
+    def unary(self) -> int:
+        token = self.take()
+        if token in ("-", "+", "!", "~"):
+            value = self.unary()
+            return {"-": -value, "+": value, "!": int(not value), "~": ~value}[token]
+        if token in ("++", "--"):
+            name = self.take()
+            value = self.read(name) + (1 if token == "++" else -1)
+            self.assign(name, value)
+            return value
+        if token == "(":
+            value = self.assignment()
+            if self.take() != ")":
+                raise NotArithmetic("(")
+            return value
+        if is_name(token):
+            value = self.read(token)
+            if self.peek() in ("++", "--"):
+                self.assign(token, value + (1 if self.take() == "++" else -1))
+            return value
+        return number_of(token)
+
+
+def applied(operator: str, left: int, right: int) -> int:
+    """One operator on two numbers; division goes towards zero, as in C."""
+    if operator in ("/", "%"):
+        if not right:
+            raise NotArithmetic("division by 0")
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if operator == "/" else left - quotient * right
+    if operator in ("<<", ">>"):
+        if not 0 <= right < 63:
+            raise NotArithmetic(operator)
+        return checked(left << right) if operator == "<<" else left >> right
+    simple = {
+        "+": left + right, "-": left - right, "*": left * right, "<": int(left < right), ">": int(left > right),
+        "<=": int(left <= right), ">=": int(left >= right), "==": int(left == right), "!=": int(left != right),
+        "&": left & right, "|": left | right, "^": left ^ right, "&&": int(bool(left and right)), "||": int(bool(left or right)),
+    }  # fmt: skip
+    return checked(simple[operator])
+
+
+def checked(value: int) -> int:
+    """A number within bash's range."""
+    if abs(value) > LARGEST:
+        raise NotArithmetic("out of range")
+    return value
+
+
+def number_of(token: str) -> int:
+    """A number literal: decimal, `0x`, a leading zero for octal, `base#digits`."""
+    try:
+        base, mark, digits = token.partition("#")
+        if mark:
+            return checked(int(digits, int(base)))
+        if token.lower().startswith("0x"):
+            return checked(int(token, 16))
+        return checked(int(token, 8 if len(token) > 1 and token.startswith("0") else 10))
+    except ValueError as wrong:
+        raise NotArithmetic(token) from wrong
+
+
+def is_name(token: str) -> bool:
+    """Whether a token is the name of a variable."""
+    return bool(token) and token.replace("_", "a").isalnum() and not token[0].isdigit()

@@ -1,0 +1,91 @@
+"""The arguments of one command as a document: keys and values lie where the script writes them."""
+
+from __future__ import annotations
+
+from cfglint.source.document import MAPPING, SCALAR, Document, Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.text import Place, Text
+
+SYNTAX = "shell"
+
+
+class CommandDocument(Document):
+    """A command of a script. The root maps each option to its value, at their places in the script's text.
+
+    `words` are the values as strings, None for those that are not known; `unknown` says why. `flags` are how the options are
+    written. `launch` is what is known of the launch, as plain values for reports; `launch_line` is what it was read from.
+    """
+
+    __slots__ = (
+        "consumer",
+        "edges",
+        "extent",
+        "extra_files",
+        "flags",
+        "guessed",
+        "is_main",
+        "launch",
+        "launch_line",
+        "machine",
+        "unknown",
+        "words",
+    )
+
+    def __init__(self, path: str, text: str, start: int, end: int) -> None:
+        super().__init__(path, text, SYNTAX)
+        self.extent = (start, end)
+        self.words: dict[str, list[str] | None] = {}
+        self.unknown: dict[str, tuple[str, ...]] = {}
+        self.flags: dict[str, str] = {}
+        self.launch: dict[str, Any] = {}
+        self.consumer = ""  # the kind whose parser the arguments, or the file that they name, are for
+        self.is_main = False  # whether the arguments themselves are what the consumer reads
+        self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
+        self.machine = False  # whether the number of GPUs is that of the machine
+        self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
+        self.launch_line: Any = None
+        self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
+        self.roots = [Node(MAPPING, start, end, style="block")]
+
+    def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
+        """Add an option; one that was given before is replaced, as the last one counts."""
+        root = self.roots[0]
+        root.children[:] = [pair for pair in root.children if pair[0].raw != key]
+        start, end = self.within(word.place)
+        if self.text.startswith("--", start):
+            start += 2  # the name alone, as in the other kinds of file
+        place = texts[0].place if len(texts) == 1 else None
+        inside = place is not None and place[0] == self.path
+        value_start, value_end = self.within(place if inside else None, (start, end))
+        raw = " ".join(text.string for text in texts)
+        root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, raw)))
+        self.edges[key] = inside
+        self.flags[key] = flag
+        known = all(text.known for text in texts)
+        self.words[key] = [text.string for text in texts] if known else None
+        if known:
+            self.unknown.pop(key, None)
+        else:
+            self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+
+    def leave_open(self, key: str, reason: str) -> None:
+        """Add an option that is not given and whose default is not known."""
+        start = self.extent[0]
+        self.roots[0].children.append((Node(SCALAR, start, start, key), Node(SCALAR, start, start, "")))
+        self.words[key] = None
+        self.unknown[key] = (reason,)
+        self.flags[key] = f"--{key}"
+
+    def within(self, place: Place | None, otherwise: tuple[int, int] | None = None) -> tuple[int, int]:
+        """A span of this file; that of the command where a place is in none or in another."""
+        if place is None or place[0] != self.path or place[2] > len(self.text):
+            return otherwise or (self.extent[0], min(self.extent[0] + 1, self.extent[1]))
+        return place[1], place[2]
+
+    def replaced(self, text: str) -> CommandDocument:
+        """An empty document of another text of the file."""
+        return CommandDocument(self.path, text, *self.extent)

@@ -1,0 +1,620 @@
+"""Words of a script as bash expands them: quotes, variables, defaults, arithmetic, arrays, command substitution."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.arithmetic import NotArithmetic, evaluate, is_name
+from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.source.shell.script import Script
+    from cfglint.source.shell.state import State
+
+    Run = Callable[[Script], Text]
+
+SPECIAL = "@*#?$!-_"
+RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
+FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
+UNSET = "unset environment: "
+POSITIONAL = "positional parameter"
+DEEPEST = 40
+MOST_FIELDS = 2_000
+
+
+class Piece:
+    """A part of a word: `splits` for an expansion without quotes, `fields` for what is several words (`"$@"`)."""
+
+    __slots__ = ("fields", "splits", "text")
+
+    def __init__(self, text: Text = EMPTY, splits: bool = False, fields: list[Text] | None = None) -> None:
+        self.text = text
+        self.splits = splits
+        self.fields = fields
+
+
+class Unknowable(Exception):
+    """A number that is not known; `reasons` say why."""
+
+    def __init__(self, reasons: tuple[str, ...]) -> None:
+        super().__init__(", ".join(reasons))
+        self.reasons = reasons
+
+
+class Expander:
+    """Expands spans of a script in a state. `run` gives the output of a substituted command.
+
+    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` tells that
+    it mattered.
+    """
+
+    def __init__(self, script: Script, state: State, run: Run, depth: int = 0) -> None:
+        self.script = script
+        self.state = state
+        self.run = run
+        self.depth = depth
+        self.assuming = False
+        self.assumed = False
+
+    def fields(self, start: int, end: int) -> list[Text]:
+        """The words that a span comes to."""
+        braces = brace_list(self.script.text[start:end])
+        if braces is not None:
+            return [literal(each) for each in braces]
+        found: list[Text] = []
+        current: Text | None = None
+        for piece in self.pieces(start, end):
+            if piece.fields is not None:
+                for index, field in enumerate(piece.fields):
+                    if index:
+                        found.append(current or EMPTY)
+                        current = None
+                    current = (current or EMPTY) + field
+            elif piece.splits:
+                parts, leads, trails = split(piece.text)
+                if leads and current is not None:
+                    found.append(current)
+                    current = None
+                for index, field in enumerate(parts):
+                    if index:
+                        found.append(current or EMPTY)
+                        current = None
+                    current = (current or EMPTY) + field
+                if trails and current is not None:
+                    found.append(current)
+                    current = None
+            else:
+                current = (current or EMPTY) + piece.text
+        if current is not None:
+            found.append(current)
+        return found[:MOST_FIELDS]
+
+    def string(self, start: int, end: int, quoted: bool = False) -> Text:
+        """A span as one string: the value of an assignment, a here-document, an operand of a test."""
+        texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
+        return Text(part for text in texts for part in text.parts)
+
+    def pieces(self, start: int, end: int, quoted: bool = False) -> list[Piece]:
+        """The parts of a span, in order."""
+        text = self.script.text
+        found: list[Piece] = []
+        at = start
+        plain = start
+        while at < end:
+            char = text[at]
+            if char not in "\\\"'$`~" or (char in "'~" and quoted) or (char == '"' and quoted) or (char == "~" and at != start):
+                at += 1
+                continue
+            if plain < at:
+                found.append(Piece(self.script.literal(plain, at)))
+            at, more = self.special(at, end, quoted)
+            found.extend(more)
+            plain = at
+        if plain < end:
+            found.append(Piece(self.script.literal(plain, end)))
+        return found
+
+    def special(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
+        """(where it ends, its parts) for what begins at a character that is not taken as it is."""
+        text = self.script.text
+        char = text[at]
+        if char == "\\":
+            following = text[at + 1 : at + 2]
+            if following == "\n":
+                return at + 2, []
+            if quoted and following not in '$`"\\':
+                return at + 1, [Piece(self.script.literal(at, at + 1))]
+            return min(at + 2, end), [Piece(self.script.literal(at + 1, min(at + 2, end)))]
+        if char == "'":
+            close = text.find("'", at + 1, end)
+            close = end if close < 0 else close
+            return close + 1, [Piece(self.script.literal(at + 1, close))]
+        if char == '"':
+            close = closing_quote(text, at + 1, end)
+            inner = self.pieces(at + 1, close, True)
+            alone = len(inner) == 1 and inner[0].fields == []
+            return close + 1, inner if alone else [Piece(), *inner]
+        if char == "`":
+            close = text.find("`", at + 1, end)
+            close = end if close < 0 else close
+            return close + 1, [Piece(self.substituted(at + 1, close), not quoted)]
+        if char == "~":
+            return at + 1, [Piece(literal("~"))]
+        return self.dollar(at, end, quoted)
+
+    def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
+        """What begins at a dollar sign."""
+        text = self.script.text
+        if text.startswith("$((", at):
+            close = closing(text, at + 1, end, "(", ")")
+            if text[close - 1 : close] == ")":
+                return close + 1, [Piece(self.arithmetic(at + 3, close - 1), not quoted)]
+        if text.startswith("$(", at):
+            close = closing(text, at + 1, end, "(", ")")
+            return close + 1, [Piece(self.substituted(at + 2, close), not quoted)]
+        if text.startswith("${", at):
+            close = closing(text, at + 1, end, "{", "}")
+            return close + 1, self.parameter(at + 2, close, quoted)
+        if text.startswith("$'", at) and not quoted:
+            close = at + 2
+            while close < end and text[close] != "'":
+                close += 2 if text[close] == "\\" else 1
+            return close + 1, [Piece(literal(ansi_c(text[at + 2 : close])))]
+        if text.startswith('$"', at) and not quoted:
+            return at + 1, []
+        following = text[at + 1 : at + 2]
+        if following and (following in SPECIAL or following.isdigit()) and at + 1 < end and following != "_":
+            return at + 2, self.named(following, quoted)
+        stop = at + 1
+        while stop < end and text[stop].isascii() and (text[stop].isalnum() or text[stop] == "_"):
+            stop += 1
+        if stop == at + 1:
+            return stop, [Piece(self.script.literal(at, stop))]
+        return stop, self.named(text[at + 1 : stop], quoted)
+
+    def named(self, name: str, quoted: bool) -> list[Piece]:
+        """The value of a variable."""
+        if name in "@*":
+            return self.listed(self.state.positional, quoted, name == "@", "$@")
+        return [Piece(self.value(name), not quoted)]
+
+    def listed(self, values: list[Text] | None, quoted: bool, separate: bool, name: str) -> list[Piece]:
+        """Several values: words of their own where `separate` and quoted, one string where only quoted, else split."""
+        if values is None:
+            return [Piece(fields=[])] if self.assume() else [Piece(unknown(f"{POSITIONAL}: {name}"), not quoted)]
+        if quoted and separate:
+            return [Piece(fields=list(values))]
+        return [Piece(joined(values), not quoted)]
+
+    def assume(self) -> bool:
+        """Whether a value that only the caller could give counts as absent."""
+        self.assumed = self.assumed or self.assuming
+        return self.assuming
+
+    def value(self, name: str) -> Text:
+        """The value of a variable as a string; unknown with its reason where only the caller could set it."""
+        found = self.found(name)
+        return found if found is not None else self.absent(name)
+
+    def absent(self, name: str) -> Text:
+        """The value of a variable that nothing in the script sets."""
+        if self.state.is_unset(name) or self.assume():
+            return EMPTY
+        return unknown(f"{POSITIONAL}: ${name}" if name.isdigit() or name == "#" else UNSET + name)
+
+    def found(self, name: str) -> Text | None:
+        """The value of a variable that the script or the shell sets; None where neither does."""
+        if name in self.script.unknown:
+            return self.script.unknown[name]
+        if name in self.state.variables:
+            value = self.state.variables[name]
+            if isinstance(value, dict):
+                return value.get("0", EMPTY)
+            return (value[0] if value else EMPTY) if isinstance(value, list) else value
+        if name.isdigit() or name == "#":
+            return self.positional(name)
+        if name == "?":
+            return literal("0")
+        if name in RANDOM:
+            return unknown(FROM_RUN_TO_RUN)
+        if name == "PWD":
+            return literal(self.state.folder) if self.state.folder is not None else unknown("the working folder")
+        if name in ("BASH_SOURCE", "0"):
+            return literal(self.state.script_name)
+        if name == "HOME":
+            return literal("~")
+        if name == "LINENO" or name in "-_":
+            return literal("")
+        return None
+
+    def positional(self, name: str) -> Text | None:
+        """`$0`, `$1`, ..., `$#`; None where the caller gives them."""
+        given = self.state.positional
+        if name == "0":
+            return literal(self.state.script_name)
+        if given is None:
+            return literal("0") if name == "#" and self.assume() else None
+        if name == "#":
+            return literal(str(len(given)))
+        return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else EMPTY
+
+    def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
+        """What `${...}` comes to; the span is what stands between the braces."""
+        text = self.script.text
+        mark = text[start : start + 1] if text[start : start + 1] in "#!" and end > start + 1 else ""
+        at = start + len(mark)
+        if text[at : at + 1] in SPECIAL and text[at : at + 1] != "_" and at < end:
+            stop = at + 1
+        else:
+            stop = at
+            while stop < end and (text[stop].isalnum() or text[stop] == "_"):
+                stop += 1
+        name = text[at:stop]
+        if not name:
+            return [Piece(unknown(f"${{{text[start:end]}}}"), not quoted)]
+        index = None
+        if text[stop : stop + 1] == "[":
+            close = closing(text, stop, end, "[", "]")
+            index = (stop + 1, close)
+            stop = close + 1
+        if mark == "!":
+            return self.indirect(name, index, stop == end, quoted)
+        if index is not None and text[index[0] : index[1]] in ("@", "*"):
+            return self.whole_array(name, text[index[0]], mark, (stop, end), quoted)
+        if name in ("@", "*") and mark != "#":
+            values = self.state.positional
+            if stop < end and text[stop] == ":" and values is not None:
+                values = self.sliced(values, stop + 1, end, 1)
+            return self.listed(values, quoted, name == "@", "$@")
+        value = self.element(name, *index) if index is not None else self.found(name)
+        if mark == "#":
+            known = value if value is not None else self.absent(name)
+            return [Piece(literal(str(len(known.value))) if known.value is not None else unknown(*known.reasons), not quoted)]
+        if stop == end:
+            return [Piece(value if value is not None else self.absent(name), not quoted)]
+        return self.operated(name, value, stop, end, quoted)
+
+    def operated(self, name: str, value: Text | None, start: int, end: int, quoted: bool) -> list[Piece]:
+        """`${name:-word}` and its like; the span is what follows the name."""
+        text = self.script.text
+        colon = text[start] == ":"
+        operator = text[start + 1 : start + 2] if colon else text[start]
+        after = start + 2 if colon else start + 1
+        if operator in ("-", "=", "+", "?") and operator:
+            return self.default(name, value, operator, colon, after, end, quoted)
+        known = value if value is not None else self.absent(name)
+        if known.value is None:
+            return [Piece(unknown(*known.reasons), not quoted)]
+        if colon:
+            return [Piece(self.substring(known, start + 1, end), not quoted)]
+        return [Piece(self.edited(known, start, end), not quoted)]
+
+    def default(self, name: str, value: Text | None, operator: str, colon: bool, start: int, end: int, quoted: bool) -> list[Piece]:
+        """`-`, `=`, `+` and `?`: what counts where a variable is not set, or empty."""
+        absent = value is None or (colon and value.value == "")
+        if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
+            return [Piece(value, not quoted)]
+        if operator == "+":
+            return [] if absent else self.pieces(start, end, quoted)
+        if not absent and value is not None:
+            return [Piece(value, not quoted)]
+        if operator == "?":
+            return [Piece(self.absent(name), not quoted)]
+        if operator == "=":
+            self.state.variables[name] = self.string(start, end, quoted)
+        found = self.pieces(start, end, quoted)
+        return [Piece(piece.text, not quoted or piece.splits, piece.fields) for piece in found] or [Piece(EMPTY, not quoted)]
+
+    def whole_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
+        """`${name[@]}`, its length, a slice of it, or a default for it."""
+        value = self.state.variables.get(name)
+        if mark == "#":
+            known = value if isinstance(value, (list, dict)) else ([value] if value is not None else [])
+            return [Piece(literal(str(len(known))), not quoted)]
+        if isinstance(value, dict):
+            values: list[Text] | None = list(value.values())
+        elif isinstance(value, list):
+            values = value
+        else:
+            values = [value] if value is not None else []
+            if value is None and name not in self.state.variables and not self.state.is_unset(name) and rest[0] == rest[1]:
+                return [Piece(fields=[])] if self.assume() else [Piece(unknown(UNSET + name), not quoted)]
+        start, end = rest
+        if start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
+            values = self.sliced(values, start + 1, end, 0)
+        elif start < end and self.script.text[start] in ":-" and not values:
+            after = start + (2 if self.script.text[start] == ":" else 1)
+            return self.pieces(after, end, quoted)
+        elif start < end and "+" in self.script.text[start : start + 2]:
+            after = start + (2 if self.script.text[start] == ":" else 1)
+            return self.pieces(after, end, quoted) if values else ([Piece(fields=[])] if quoted else [])
+        return self.listed(values, quoted, sign == "@", name)
+
+    def sliced(self, values: list[Text], start: int, end: int, base: int) -> list[Text]:
+        """`:offset:length` of several values."""
+        first, _, length = self.script.text[start:end].partition(":")
+        try:
+            offset = max(int(first.strip()) - base, 0)
+            return values[offset : offset + int(length)] if length else values[offset:]
+        except ValueError:
+            return values
+
+    def element(self, name: str, start: int, end: int) -> Text | None:
+        """One element of an array."""
+        value = self.state.variables.get(name)
+        if value is None:
+            return literal(self.state.script_name) if name == "BASH_SOURCE" else None
+        if isinstance(value, dict):
+            key = self.string(start, end)
+            return value.get(key.string) if key.known else unknown(*key.reasons)
+        elements = value if isinstance(value, list) else [value]
+        try:
+            index = self.number(start, end)
+        except Unknowable as wrong:
+            return unknown(*wrong.reasons)
+        except NotArithmetic:
+            return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
+        return elements[index] if -len(elements) <= index < len(elements) else None
+
+    def indirect(self, name: str, index: tuple[int, int] | None, plain: bool, quoted: bool) -> list[Piece]:
+        """`${!name}`, or `${!name[@]}`, the indexes of an array."""
+        value = self.state.variables.get(name)
+        if index is not None:
+            keys = list(value) if isinstance(value, dict) else [str(at) for at in range(len(value))] if isinstance(value, list) else []
+            return self.listed([literal(key) for key in keys], quoted, True, name)
+        pointed = self.value(name)
+        if not plain or pointed.value is None or not is_name(pointed.value):
+            return [Piece(unknown(*(pointed.reasons or (f"${{!{name}}}",))), not quoted)]
+        return [Piece(self.value(pointed.value), not quoted)]
+
+    def substring(self, text: Text, start: int, end: int) -> Text:
+        """`${name:offset:length}`."""
+        first, mark, second = self.script.text[start:end].partition(":")
+        try:
+            offset = int(first.strip())
+            size = len(text)
+            begin = offset if offset >= 0 else max(size + offset, 0)
+            length = int(second.strip()) if mark else size
+        except ValueError:
+            return unknown(f"a part of a string ({self.script.text[start:end]})")
+        return text[begin : (begin + length if length >= 0 else size + length)]
+
+    def edited(self, text: Text, start: int, end: int) -> Text:
+        """`${name#pattern}`, `%`, `/pattern/replacement` and changes of case, of a known string."""
+        source = self.script.text
+        value = text.value or ""
+        operator = source[start : start + 2] if source[start : start + 2] in ("##", "%%", "//", "^^", ",,", "/#", "/%") else source[start]
+        at = start + len(operator)
+        if operator in ("^^", ",,"):
+            return literal(value.upper() if operator == "^^" else value.lower())
+        if operator[0] == "/":
+            return self.replaced(value, operator, at, end)
+        if operator[0] not in "#%":
+            return literal(value) if operator == "@" else unknown(f"${{...{source[start:end]}}}")
+        pattern = self.string(at, end)
+        if pattern.value is None:
+            return unknown(*pattern.reasons)
+        cut = trimmed(value, pattern.value, operator)
+        return text[cut[0] : cut[1]]
+
+    def replaced(self, value: str, operator: str, start: int, end: int) -> Text:
+        """`${name/pattern/replacement}`."""
+        source = self.script.text
+        middle = start
+        while middle < end and source[middle] != "/":
+            middle += 2 if source[middle] == "\\" else 1
+        pattern, replacement = self.string(start, min(middle, end)), self.string(min(middle + 1, end), end)
+        if pattern.value is None or replacement.value is None:
+            return unknown(*pattern.reasons, *replacement.reasons)
+        import re
+
+        expression = glob(pattern.value)
+        if operator in ("/#", "/%"):
+            expression = f"^{expression}" if operator == "/#" else f"{expression}$"
+        if len(value) > 10_000 or len(pattern.value) > 200 or pattern.value.count("*") > 3:
+            return unknown("a long replacement")
+        return literal(re.sub(expression, lambda _: replacement.value or "", value, count=0 if operator == "//" else 1))
+
+    def number(self, start: int, end: int) -> int:
+        """The value of an arithmetic expression. Unknowable, or NotArithmetic."""
+        if self.depth > DEEPEST:
+            raise Unknowable(("nested too deeply",))
+        expression = self.string(start, end, True)
+        if expression.value is None:
+            raise Unknowable(expression.reasons)
+        return self.computed(expression.value)
+
+    def computed(self, expression: str) -> int:
+        """The value of an expression in which nothing is left to expand but names."""
+        return evaluate(expression, self.read, self.write)
+
+    def read(self, name: str) -> int:
+        """The number that a variable holds; one that is not set counts 0 where that may be assumed."""
+        text = self.value(name)
+        if text.value is None:
+            raise Unknowable(text.reasons)
+        if not text.value.strip():
+            return 0
+        self.depth += 1
+        try:
+            if self.depth > DEEPEST or text.value.strip() == name:
+                raise NotArithmetic(name)
+            return evaluate(text.value, self.read)
+        finally:
+            self.depth -= 1
+
+    def write(self, name: str, value: int) -> None:
+        """Assign within an expression."""
+        self.state.variables[name] = literal(str(value))
+
+    def arithmetic(self, start: int, end: int) -> Text:
+        """What `$((...))` comes to."""
+        try:
+            return literal(str(self.number(start, end)))
+        except Unknowable as wrong:
+            return unknown(*wrong.reasons)
+        except (NotArithmetic, RecursionError):
+            return unknown(f"$(({self.script.text[start:end].strip()}))")
+
+    def substituted(self, start: int, end: int) -> Text:
+        """What `$(...)` prints, without the line breaks at its end."""
+        from cfglint.source.shell.script import Script
+
+        if self.depth > DEEPEST // 2:
+            return unknown("nested too deeply")
+        inner = Script(self.script.path, "", parts=None)
+        inner.text = self.script.text[start:end]
+        inner.unknown = self.script.unknown
+        place = self.script.place(start, end)
+        inner.offset = place[1] if place else 0
+        inner.first_line = self.script.line(start)
+        if place is None:
+            inner = Script(self.script.path, "", parts=literal(inner.text))
+            inner.unknown.update(self.script.unknown)
+        output = self.run(inner)
+        stripped = len((output.value or "").rstrip("\n"))
+        return output[0:stripped] if output.value is not None else output
+
+
+def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
+    """Where the bracket that opens at `at` is closed, or `end`; quotes are looked over."""
+    depth = 0
+    while at < end:
+        char = text[at]
+        if char == "\\":
+            at += 2
+            continue
+        if char == "'" and opening != "{":
+            found = text.find("'", at + 1, end)
+            at = found if found >= 0 else at
+        elif char == '"':
+            at = closing_quote(text, at + 1, end)
+        elif char == opening:
+            depth += 1
+        elif char == close:
+            depth -= 1
+            if not depth:
+                return at
+        at += 1
+    return end
+
+
+def closing_quote(text: str, at: int, end: int) -> int:
+    """Where a string in double quotes that begins before `at` is closed, or `end`."""
+    while at < end:
+        char = text[at]
+        if char == '"':
+            return at
+        if char == "\\":
+            at += 2
+        elif char == "$" and text[at + 1 : at + 2] in ("(", "{"):
+            at = closing_flat(text, at + 1, end) + 1
+        else:
+            at += 1
+    return end
+
+
+def closing_flat(text: str, at: int, end: int) -> int:
+    """Like `closing`, for a bracket inside of quotes; counts brackets and looks over quoted strings without nesting."""
+    opening = text[at]
+    close = ")" if opening == "(" else "}"
+    depth = 0
+    inside = False
+    while at < end:
+        char = text[at]
+        if char == "\\":
+            at += 2
+            continue
+        if char == '"':
+            inside = not inside
+        elif char == opening:
+            depth += 1
+        elif char == close:
+            depth -= 1
+            if not depth:
+                return at
+        at += 1
+    return end
+
+
+def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
+    """(start, end) of what is left once a pattern is cut off at one side."""
+    import re
+
+    size = len(value)
+    if len(pattern) > 200 or size > 10_000 or pattern.count("*") > 3:
+        return 0, size
+    expression = re.compile(glob(pattern) + r"\Z", re.DOTALL)
+    ends = range(size + 1)
+    if operator[0] == "#":
+        for end in ends if operator == "#" else reversed(ends):
+            if expression.match(value[:end]):
+                return end, size
+        return 0, size
+    for start in reversed(ends) if operator == "%" else ends:
+        if expression.match(value[start:]):
+            return 0, start
+    return 0, size
+
+
+def glob(pattern: str) -> str:
+    """A pattern of the shell as a regular expression."""
+    import re
+
+    found = ""
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "*":
+            found += ".*"
+        elif char == "?":
+            found += "."
+        elif char == "[" and "]" in pattern[at + 2 :]:
+            close = pattern.index("]", at + 2)
+            inner = pattern[at + 1 : close].replace("\\", "\\\\")
+            found += f"[^{inner[1:]}]" if inner[:1] in ("!", "^") else f"[{inner}]"
+            at = close
+        elif char == "\\" and at + 1 < len(pattern):
+            at += 1
+            found += re.escape(pattern[at])
+        else:
+            found += re.escape(char)
+        at += 1
+    return found
+
+
+def brace_list(word: str) -> list[str] | None:
+    """`{1..3}` and `a{b,c}d` without anything to expand; None for other words."""
+    start, end = word.find("{"), word.find("}")
+    if start < 0 or end < start or any(char in word for char in "$'\"`\\"):
+        return None
+    before, inner, after = word[:start], word[start + 1 : end], word[end + 1 :]
+    if "{" in inner or "{" in after:
+        return None
+    if "," in inner:
+        return [before + each + after for each in inner.split(",")]
+    bounds = inner.split("..")
+    if len(bounds) not in (2, 3) or not all(each.removeprefix("-").isdigit() and len(each) < 7 for each in bounds):
+        return None
+    first, last = int(bounds[0]), int(bounds[1])
+    step = max(abs(int(bounds[2])) if len(bounds) == 3 else 1, 1)
+    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    return [f"{before}{number}{after}" for number in numbers[:200]]
+
+
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}
+
+
+def ansi_c(text: str) -> str:
+    """What `$'...'` stands for."""
+    found = ""
+    at = 0
+    while at < len(text):
+        if text[at] == "\\" and at + 1 < len(text):
+            found += ESCAPES.get(text[at + 1], text[at : at + 2])
+            at += 2
+        else:
+            found += text[at]
+            at += 1
+    return found

@@ -1,0 +1,251 @@
+"""What small text tools print that scripts use between `$(` and `)`; nothing is run."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.text import Text, joined, literal, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MACHINE = "the number of GPUs of the machine (nvidia-smi or device count)"
+FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
+MOST = 1_000
+
+
+class NotKnown(Exception):
+    """What a tool prints is not known."""
+
+
+def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
+    """What a command prints; unknown where its tool is not modelled or its input is not known."""
+    name = (words[0].value or "").rpartition("/")[2] if words else ""
+    if name == "echo":
+        return echo(words[1:])
+    if name in ("date", "uuidgen", "mktemp", "shuf"):
+        return unknown(FROM_RUN_TO_RUN)
+    if name == "nvidia-smi" or (name.startswith("python") and any("device_count" in word.string for word in words[1:])):
+        return unknown(MACHINE)
+    if name == "pwd":
+        return literal(folder) if folder is not None else unknown("the working folder")
+    tool = TOOLS.get(name)
+    inputs = [*words[1:], *([stdin] if stdin is not None else [])]
+    reasons = tuple(reason for text in inputs for reason in text.reasons)
+    if name == "dirname" and len(words) == 2 and not reasons:
+        return directory(words[1])
+    if tool is None or reasons:
+        return unknown(*(reasons or (f"the output of `{name}`",)))
+    try:
+        return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
+    except (NotKnown, ValueError, IndexError, RecursionError):
+        return unknown(f"the output of `{name}`")
+
+
+def echo(words: list[Text]) -> Text:
+    """`echo`, whose words keep their places."""
+    while words and words[0].value in ("-n", "-e", "-en", "-ne"):
+        words = words[1:]
+    return joined(words) + literal("\n")
+
+
+def directory(path: Text) -> Text:
+    """`dirname` of one path."""
+    return literal(folder_of(path.value or ""))
+
+
+def folder_of(path: str) -> str:
+    """The folder of a path, as dirname(1) says it."""
+    cut = path.rstrip("/").rpartition("/")
+    return cut[0] or ("/" if cut[1] else ".")
+
+
+def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`basename PATH [SUFFIX]`."""
+    if not arguments or arguments[0].startswith("-"):
+        raise NotKnown
+    name = arguments[0].rstrip("/").rpartition("/")[2]
+    return name.removesuffix(arguments[1]) if len(arguments) > 1 and name != arguments[1] else name
+
+
+def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`realpath`, `readlink -f`: links are not followed."""
+    paths = [each for each in arguments if not each.startswith("-")]
+    if len(paths) != 1 or folder is None:
+        raise NotKnown
+    return normal(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}")
+
+
+def normal(path: str) -> str:
+    """A path without `.` and `..`; the first part of a project's own path stays."""
+    import os
+
+    return os.path.normpath(path)
+
+
+def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`seq [FIRST [STEP]] LAST`."""
+    numbers = [int(each) for each in arguments]
+    first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
+    if not step:
+        raise NotKnown
+    return "\n".join(str(each) for each in range(first, last + (1 if step > 0 else -1), step)[:MOST])
+
+
+def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`expr A \\* B`."""
+    from cfglint.source.shell.arithmetic import NotArithmetic, evaluate
+
+    def refuse(name: str) -> int:
+        raise NotKnown
+
+    try:
+        return str(evaluate(" ".join(arguments), refuse))
+    except NotArithmetic as wrong:
+        raise NotKnown from wrong
+
+
+def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`echo 'a * b' | bc`: whole numbers, and `scale=N;` divisions of two numbers."""
+    text = (stdin or "").strip()
+    if "scale" in text:
+        raise NotKnown
+    return expr([text], None, None)
+
+
+def count(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`wc -l`, `wc -w`, `wc -c` of what comes in."""
+    if stdin is None or len(arguments) != 1:
+        raise NotKnown
+    return str({"-l": stdin.count("\n"), "-w": len(stdin.split()), "-c": len(stdin)}[arguments[0]])
+
+
+def translate(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`tr A B`, `tr -d A`, `tr -cd A`."""
+    text = stdin or ""
+    named = {"\\n": "\n", "\\t": "\t", "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]": "abcdefghijklmnopqrstuvwxyz"}
+    sets = [named.get(each, each.replace("A-Z", named["[:upper:]"]).replace("a-z", named["[:lower:]"])) for each in arguments]
+    if "-d" in sets[:1]:
+        return "".join(char for char in text if char not in sets[1])
+    if sets[0] in ("-cd", "-dc"):
+        return "".join(char for char in text if char in sets[1])
+    if sets[0].startswith("-") or len(sets) != 2 or not sets[1] or "-" in sets[0][1:]:
+        raise NotKnown
+    source, target = sets
+    target += target[-1] * (len(source) - len(target))
+    return text.translate(str.maketrans(source, target[: len(source)]))
+
+
+def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`cut -d X -f N`."""
+    text = " ".join(arguments).replace("-d ", "-d").replace("-f ", "-f").split("-f")
+    delimiter, field = text[0].replace("-d", "").strip("\"'") or " ", text[-1].strip()
+    if "-d" in text[-1]:
+        field, _, delimiter = text[-1].partition("-d")
+    delimiter = delimiter.strip() or " "
+    number = int(field.strip())
+    return "\n".join((line.split(delimiter) if delimiter in line else [line] * number)[number - 1] for line in (stdin or "").splitlines())
+
+
+def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`awk -F, '{print NF}'` and `{print $N}`."""
+    separator = None
+    rest = list(arguments)
+    if rest[0] == "-F":
+        separator = rest[1]
+        rest = rest[2:]
+    elif rest[0].startswith("-F"):
+        separator = rest[0][2:]
+        rest = rest[1:]
+    if len(rest) != 1 or (separator and len(separator) != 1):
+        raise NotKnown
+    program = rest[0].strip().strip("{}").strip().rstrip(";").strip()
+    if not program.startswith("print "):
+        raise NotKnown
+    what = program[6:].strip()
+    lines = []
+    for line in (stdin or "").splitlines():
+        fields = line.split(separator) if separator else line.split()
+        lines.append(str(len(fields)) if what == "NF" else fields[-1] if what == "$NF" else fields[int(what.removeprefix("$")) - 1])
+    return "\n".join(lines)
+
+
+def head(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`head -n N`, `head -N`, `head -1`."""
+    return "\n".join((stdin or "").splitlines()[: lines_wanted(arguments)])
+
+
+def tail(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`tail -n N`, `tail -1`."""
+    return "\n".join((stdin or "").splitlines()[-lines_wanted(arguments) :])
+
+
+def lines_wanted(arguments: list[str]) -> int:
+    """How many lines `head` or `tail` is asked for."""
+    text = "".join(arguments).replace("-n", "").replace("-", "")
+    return int(text) if text else 10
+
+
+def printf(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`printf` with `%s` and `%d`, each used once, or repeated for a list."""
+    form, values = arguments[0].replace("\\n", "\n").replace("\\t", "\t"), arguments[1:]
+    wanted = form.count("%s") + form.count("%d")
+    if form.count("%") != wanted:
+        raise NotKnown
+    if not wanted:
+        return form
+    found = ""
+    for start in range(0, max(len(values), 1), wanted):
+        group = [*values[start : start + wanted], *[""] * wanted][:wanted]
+        pieces = form.replace("%d", "%s").split("%s")
+        found += "".join(piece + value for piece, value in zip(pieces, [*group, ""], strict=True))
+    return found
+
+
+def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`sed 's/plain text/other text/g'`."""
+    if len(arguments) != 1 or not arguments[0].startswith("s") or stdin is None:
+        raise NotKnown
+    mark = arguments[0][1]
+    parts = arguments[0].split(mark)
+    if (
+        len(parts) != 4
+        or any(char in parts[1] for char in "\\.*[]^$")
+        or any(char in parts[2] for char in "\\&")
+        or parts[3] not in ("", "g")
+    ):
+        raise NotKnown
+    count = -1 if parts[3] else 1
+    return "\n".join(line.replace(parts[1], parts[2], count) for line in stdin.split("\n"))
+
+
+def same(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """`cat`, `tee`, `xargs` at the end of a pipe: what comes in goes out."""
+    if stdin is None or [each for each in arguments if not each.startswith("-")]:
+        raise NotKnown
+    return stdin
+
+
+def hostname(arguments: list[str], stdin: str | None, folder: str | None) -> str:
+    """The machine's name."""
+    raise NotKnown
+
+
+TOOLS: dict[str, Callable[[list[str], str | None, str | None], str]] = {
+    "basename": basename,
+    "realpath": realpath,
+    "readlink": realpath,
+    "seq": seq,
+    "expr": expr,
+    "bc": calculator,
+    "wc": count,
+    "tr": translate,
+    "cut": cut,
+    "awk": awk,
+    "head": head,
+    "tail": tail,
+    "printf": printf,
+    "sed": sed,
+    "cat": same,
+    "xargs": same,
+    "hostname": hostname,
+}

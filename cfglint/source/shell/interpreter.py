@@ -1,0 +1,998 @@
+"""The statements of a script, followed without running anything: which commands it would start, with which words.
+
+Branches whose condition is not known are both followed, and what they start is marked `conditional`. Loops over known words
+are unrolled. What only the caller of the script could set (parameters, environment) counts as absent in tests, as in a plain
+call, and as unknown in words.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.shell import filters
+from cfglint.source.shell.arithmetic import NotArithmetic, is_name
+from cfglint.source.shell.conditions import Condition
+from cfglint.source.shell.expansion import Expander, Unknowable
+from cfglint.source.shell.script import Script
+from cfglint.source.shell.state import State
+from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MOST_STEPS = 20_000
+MOST_CALLS = 2_000
+MOST_ROUNDS = 100
+DEEPEST = 60
+DEEPEST_CALL = 12
+UNDECIDED = "differs between branches that are not decided"
+TESTS = ("[", "test")
+WORDS = frozenset(
+    (
+        "word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "command_substitution",
+        "ansi_c_string", "translated_string", "brace_expression", "arithmetic_expansion", "process_substitution", "regex",
+        "extglob_pattern", "test_operator", "subscript", "special_variable_name", "variable_name",
+    )
+)  # fmt: skip
+
+
+class Call:
+    """A command that the script would start.
+
+    `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
+    continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear.
+    """
+
+    __slots__ = ("broken", "conditional", "end", "environment", "folder", "line", "lost", "path", "start", "words")
+
+    def __init__(
+        self, words: list[Text], environment: dict[str, Text], folder: str | None, path: str, line: int, start: int, end: int,
+        conditional: bool, broken: bool,
+    ) -> None:  # fmt: skip
+        self.words = words
+        self.environment = environment
+        self.folder = folder
+        self.path = path
+        self.line = line
+        self.start = start
+        self.end = end
+        self.conditional = conditional
+        self.broken = broken
+        self.lost: list[tuple[list[Text], int]] = []
+
+
+class Stop(Exception):
+    """The script ends, or what is being followed does."""
+
+
+class Return(Exception):
+    """A function or sourced file ends."""
+
+
+class Leave(Exception):
+    """A loop is left, or goes on with its next round."""
+
+    def __init__(self, goes_on: bool) -> None:
+        super().__init__()
+        self.goes_on = goes_on
+
+
+class Exhausted(Exception):
+    """The script takes too many steps."""
+
+
+class Interpreter:
+    """Follows a script from a working folder.
+
+    `read` gives the text of a file of the project, or None; `exists` whether a path is there, None where that is not known.
+    """
+
+    def __init__(
+        self, folder: str | None, script_name: str, read: Callable[[str], str | None], exists: Callable[[str], bool | None]
+    ) -> None:
+        self.state = State(folder, script_name)
+        self.read = read
+        self.exists = exists
+        self.calls: list[Call] = []
+        self.exhausted = False
+        self.errors = False  # whether some of the text is not clear
+        self.consulted = False  # whether the working folder or the project's files made a difference
+        self._steps = 0
+        self._conditional = 0
+        self._depth = 0
+        self._calls_deep = 0
+        self._line: int | None = None
+        self._captured: list[Text] | None = None
+        self._stdin: Text | None = None
+        self._placeholder = False  # whether a command reads a file, as `<path>` in a template does
+        self._locals: list[list[tuple[str, Any]]] = []
+        self.script = Script("", "")
+
+    def follow(self, script: Script) -> list[Call]:
+        """The commands that a script would start."""
+        try:
+            self._run(script)
+        except (Stop, Return, Leave):
+            pass
+        except (Exhausted, RecursionError):
+            self.exhausted = True
+        return self.calls
+
+    def _run(self, script: Script) -> None:
+        root = script.tree()
+        if root is None:
+            self.exhausted = True
+            return
+        self.errors = self.errors or bool(root.has_error)
+        before, self.script = self.script, script
+        try:
+            self.block(root)
+        finally:
+            self.script = before
+
+    # ---- statements
+
+    def block(self, node: Any) -> bool | None:
+        """The statements in a node, one after the other."""
+        status: bool | None = True
+        for child in node.children:
+            if child.is_named and child.type not in ("comment", "heredoc_body"):
+                status = self.statement(child)
+        return status
+
+    def statement(self, node: Any) -> bool | None:
+        """One statement: True or False where its status is known, None where it is not."""
+        self._steps += 1
+        if self._steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
+            raise Exhausted
+        self._depth += 1
+        try:
+            if self._depth > DEEPEST:
+                raise Exhausted
+            handler = HANDLERS.get(node.type)
+            if handler is not None:
+                return handler(self, node)
+            return self.block(node) if node.type in ("program", "compound_statement", "do_group", "ERROR") else None
+        finally:
+            self._depth -= 1
+
+    def in_subshell(self, node: Any) -> bool | None:
+        """Statements that change nothing outside."""
+        return self.apart(lambda: self.block(node))
+
+    def apart(self, action: Callable[[], bool | None]) -> bool | None:
+        """Do something in a state of its own."""
+        before = self.state
+        self.state = before.copy()
+        try:
+            return action()
+        except (Stop, Return):
+            return None
+        finally:
+            self.state = before
+
+    def pipeline(self, node: Any) -> bool | None:
+        """Commands joined by pipes; each has what the one before prints, as far as that is asked for."""
+        stages = [child for child in node.children if child.is_named and child.type != "comment"]
+        status: bool | None = None
+        stdin = self._stdin
+        for index, stage in enumerate(stages):
+            if self._captured is None:
+                status = self.apart(lambda stage=stage: self.statement(stage))  # type: ignore[misc]
+                continue
+            outside, self._captured = self._captured, []
+            self._stdin = stdin
+            try:
+                status = self.apart(lambda stage=stage: self.statement(stage))  # type: ignore[misc]
+            finally:
+                printed, self._captured, self._stdin = self._captured, outside, None
+            stdin = Text(part for text in printed for part in text.parts)
+            if index == len(stages) - 1:
+                outside.append(stdin)
+        return status
+
+    def listed(self, node: Any) -> bool | None:
+        """`a && b`, `a || b`."""
+        left, right = node.children[0], node.children[-1]
+        operator = node.children[1].type if len(node.children) > 2 else ";"
+        status = self.statement(left)
+        if operator not in ("&&", "||"):
+            return self.statement(right)
+        if status is None:
+            external = not decides(left)
+            if operator == "&&" and external:  # a command of its own is taken to succeed
+                return self.statement(right)
+            if operator == "||" and external:
+                self.explore(right)
+                return None
+            return self.perhaps(lambda: self.statement(right))
+        return self.statement(right) if status == (operator == "&&") else status
+
+    def perhaps(self, action: Callable[[], bool | None]) -> bool | None:
+        """Do what may happen or not; what differs afterwards is unknown. A branch that ends the script is left out."""
+        before = self.state
+        self.state = before.copy()
+        self._conditional += 1
+        try:
+            action()
+        except (Stop, Return, Leave):
+            self.state = before
+            return None
+        finally:
+            self._conditional -= 1
+        after, self.state = self.state, before
+        before.merge(after, UNDECIDED)
+        return None
+
+    def explore(self, *nodes: Any) -> None:
+        """Look into statements that a plain call does not reach, without an effect on what follows."""
+        before = self.state
+        self.state = before.copy()
+        self._conditional += 1
+        try:
+            for node in nodes:
+                self.statement(node)
+        except (Stop, Return, Leave):
+            pass
+        finally:
+            self._conditional -= 1
+            self.state = before
+
+    def negated(self, node: Any) -> bool | None:
+        """`! a`."""
+        status = self.statement(node.children[-1])
+        return None if status is None else not status
+
+    def test(self, node: Any) -> bool | None:
+        """A test; what it assumed is kept for the statement that asks."""
+        expander = self.expander()
+        expander.assuming = True
+        condition = Condition(expander, self.exist)
+        return condition.holds(node)
+
+    def exist(self, path: str) -> bool | None:
+        """Whether a path is there, seen from the working folder."""
+        self.consulted = True
+        located = self.located(path)
+        return None if located is None else self.exists(located)
+
+    def located(self, path: str) -> str | None:
+        """A path from the working folder; None where that is not known."""
+        if path.startswith(("/", "%", "~")):
+            return path
+        return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
+
+    def condition(self, nodes: list[Any]) -> bool | None:
+        """The status of the commands of a condition."""
+        status: bool | None = True
+        for node in nodes:
+            status = self.statement(node)
+        return status
+
+    def choice(self, node: Any) -> bool | None:
+        """`if`, with its `elif` and `else`."""
+        branches = clauses(node)
+        self.branches(branches)
+        return None
+
+    def branches(self, clauses_left: list[tuple[list[Any], list[Any]]]) -> None:
+        """The first clause whose condition holds; the others are looked into as well, marked conditional."""
+        if not clauses_left:
+            return
+        condition, body = clauses_left[0]
+        status = self.condition(condition)
+        if status is None:
+            self.fork(body, clauses_left[1:])
+        elif status:
+            for _, other in clauses_left[1:]:
+                self.explore(*other)
+            self.kept(body, clauses_left[1:])
+        else:
+            self.explore(*body)
+            self.kept_rest(clauses_left[1:], body)
+
+    def kept(self, body: list[Any], rest: list[tuple[list[Any], list[Any]]]) -> None:
+        """A branch that is taken; where it ends a script whose caller gives nothing, another one is taken instead."""
+        before = self.state.copy()
+        try:
+            self.statements(body)
+        except Stop:
+            if not self.from_outside(rest):
+                raise
+            self.state.take(before)
+            self.branches(rest)
+
+    def kept_rest(self, rest: list[tuple[list[Any], list[Any]]], body: list[Any]) -> None:
+        """The clauses after one whose condition does not hold."""
+        before = self.state.copy()
+        try:
+            self.branches(rest)
+        except Stop:
+            if self.state.positional is not None:
+                raise
+            self.state.take(before)
+            self.statements(body)
+
+    def from_outside(self, rest: list[tuple[list[Any], list[Any]]]) -> bool:
+        """Whether the caller's parameters could have led elsewhere."""
+        return self.state.positional is None and not self._calls_deep
+
+    def fork(self, body: list[Any], rest: list[tuple[list[Any], list[Any]]]) -> None:
+        """Both ways of a condition that is not known."""
+        before = self.state
+        ends: list[State] = []
+        for nodes in (body, None):
+            self.state = before.copy()
+            self._conditional += 1
+            try:
+                if nodes is None:
+                    self.branches(rest)
+                else:
+                    self.statements(nodes)
+                ends.append(self.state)
+            except (Stop, Return, Leave):
+                pass
+            finally:
+                self._conditional -= 1
+        self.state = before
+        if not ends:
+            raise Stop
+        before.take(ends[0])
+        for other in ends[1:]:
+            before.merge(other, UNDECIDED)
+
+    def statements(self, nodes: list[Any]) -> bool | None:
+        """Several statements."""
+        status: bool | None = True
+        for node in nodes:
+            status = self.statement(node)
+        return status
+
+    def cases(self, node: Any) -> bool | None:
+        """`case`: the first item whose pattern matches."""
+        from cfglint.source.shell.expansion import glob
+
+        expander = self.expander()
+        expander.assuming = True
+        subject = node.child_by_field_name("value")
+        value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
+        taken: list[Any] | None = None
+        others: list[list[Any]] = []
+        for item in (child for child in node.children if child.type == "case_item"):
+            patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
+            after = max((child.end_byte for child in patterns), default=item.start_byte)
+            body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
+            if taken is None and value is not None and any(self.pattern_fits(pattern, value, glob) for pattern in patterns):
+                taken = body
+            else:
+                others.append(body)
+        if value is None:
+            for body in others:
+                self.perhaps(lambda body=body: self.statements(body))  # type: ignore[misc]
+            return None
+        for body in others:
+            self.explore(*body)
+        if taken is None:
+            return True
+        before = self.state.copy()
+        try:
+            return self.statements(taken)
+        except Stop:
+            if not expander.assumed or self._calls_deep:
+                raise
+            self.state.take(before)
+            return None
+
+    def pattern_fits(self, node: Any, value: str, glob: Callable[[str], str]) -> bool:
+        """Whether a string fits a pattern."""
+        import re
+
+        pattern = self.expander().string(node.start_byte, node.end_byte).value
+        if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
+            return False
+        return re.fullmatch(glob(pattern), value[:10_000], re.DOTALL) is not None
+
+    def words_loop(self, node: Any) -> bool | None:
+        """`for name in words`."""
+        name = self.source(node.child_by_field_name("variable"))
+        body = node.child_by_field_name("body")
+        values: list[Text] = []
+        listed = False
+        for index, child in enumerate(node.children):
+            listed = listed or child.type == "in"
+            if node.field_name_for_child(index) == "value":
+                values.extend(self.expander().fields(child.start_byte, child.end_byte))
+        if not listed:
+            values = self.state.positional or []
+        known = all(value.known for value in values) and (listed or self.state.positional is not None)
+        if not known:
+            reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
+            self.perhaps(lambda: self.round(name, unknown(*reason), body))
+            return None
+        for value in values[:MOST_ROUNDS]:
+            try:
+                self.round(name, value, body)
+            except Leave as leave:  # noqa: PERF203
+                if not leave.goes_on:
+                    break
+        return True
+
+    def round(self, name: str, value: Text, body: Any) -> bool | None:
+        """One round of a loop."""
+        self.state.assign(name, value)
+        return self.block(body)
+
+    def counting_loop(self, node: Any) -> bool | None:
+        """`for ((i = 0; i < 3; i++))`."""
+        body = node.child_by_field_name("body")
+        text = self.script.text
+        start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
+        first, second = text.find(";", start, end), text.rfind(";", start, end)
+        expander = self.expander()
+        try:
+            if first < 0 or second == first:
+                raise NotArithmetic
+            expander.number(start, first)
+            for _ in range(MOST_ROUNDS):
+                if expander.number(first + 1, second) == 0:
+                    break
+                try:
+                    self.block(body)
+                except Leave as leave:
+                    if not leave.goes_on:
+                        break
+                expander = self.expander()
+                expander.number(second + 1, end)
+        except (Unknowable, NotArithmetic):
+            self.perhaps(lambda: self.block(body))
+        return None
+
+    def while_loop(self, node: Any) -> bool | None:
+        """`while` and `until`; a loop over the caller's parameters does nothing in a plain call."""
+        body = node.child_by_field_name("body")
+        fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
+        conditions = [child for field, child in fields if field == "condition" and child.is_named]
+        negated = node.children[0].type == "until"
+        for count in range(MOST_ROUNDS // 3):
+            status = self.condition(conditions)
+            if status is None:
+                if not count:
+                    self.perhaps(lambda: self.block(body))
+                return None
+            if status == negated:
+                if not count:
+                    self.explore(body)
+                return None
+            before = {name: value for name, value in self.state.variables.items() if isinstance(value, Text)}
+            try:
+                self.block(body)
+            except Leave as leave:
+                if not leave.goes_on:
+                    return None
+            if before == {name: value for name, value in self.state.variables.items() if isinstance(value, Text)}:
+                return None  # nothing changes: it would never end
+        return None
+
+    def define(self, node: Any) -> bool | None:
+        """A function."""
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            self.state.functions[self.source(name)] = (self.script, body)
+        return True
+
+    # ---- commands
+
+    def source(self, node: Any) -> str:
+        """The text of a node."""
+        return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
+
+    def expander(self) -> Expander:
+        """What expands words here and now."""
+        return Expander(self.script, self.state, self.capture, self._calls_deep + self._depth // 3)
+
+    def capture(self, script: Script) -> Text:
+        """What a text prints when it is run as a command of its own."""
+        text = script.text.strip()
+        if text.startswith("<"):
+            return self.contents(script.text[script.text.index("<") + 1 :].strip())
+        before, conditional, calls = self._captured, self._conditional, len(self.calls)
+        self._captured = []
+        self._calls_deep += 1
+        try:
+            if self._calls_deep > DEEPEST_CALL:
+                return unknown("nested too deeply")
+            self.apart(lambda: self.nested(script))
+            return Text(part for each in self._captured for part in each.parts)
+        finally:
+            self._captured, self._conditional = before, conditional
+            self._calls_deep -= 1
+            del self.calls[calls:]
+
+    def nested(self, script: Script) -> bool | None:
+        """Run a script as a part of this one."""
+        self._run(script)
+        return None
+
+    def contents(self, path: str) -> Text:
+        """`$(< file)`."""
+        located = self.located(path)
+        text = self.read(located) if located is not None else None
+        return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
+
+    def assignments(self, node: Any) -> bool | None:
+        """`A=1 B=2` on a line of its own."""
+        for child in node.children:
+            if child.type == "variable_assignment":
+                self.assignment(child)
+        return True
+
+    def assignment(self, node: Any) -> bool | None:
+        """`name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
+        self.assign(node)
+        return True
+
+    def assign(self, node: Any) -> str:
+        """Assign, and give the name."""
+        target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        name = self.source(target)
+        adds = self.source(node.children[1]) == "+=" if len(node.children) > 1 else False
+        if name.endswith("]"):
+            self.assign_element(name, value)
+            return name.partition("[")[0]
+        if value is not None and value.type == "array":
+            self.assign_array(name, value, adds)
+            return name
+        start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
+        text = self.expander().string(start, node.end_byte)
+        if adds:
+            current = self.state.variables.get(name)
+            if isinstance(current, list):
+                text_list = [*current[:1], *current[1:]]
+                text_list[0:1] = [(current[0] if current else EMPTY) + text]
+                self.state.assign(name, text_list)
+                return name
+            text = self.expander().value(name) + text if current is not None else text
+        self.state.assign(name, text)
+        return name
+
+    def assign_array(self, name: str, node: Any, adds: bool) -> None:
+        """`name=(a b c)`; an associative one where its members say so."""
+        current = self.state.variables.get(name)
+        members = [child for child in node.children if child.is_named and child.type != "comment"]
+        if members and all(self.source(child).startswith("[") and "]=" in self.source(child) for child in members):
+            mapping: dict[str, Text] = dict(current) if isinstance(current, dict) else {}
+            for child in members:
+                close = self.source(child).index("]=") + child.start_byte
+                key = self.expander().string(child.start_byte + 1, close)
+                mapping[key.string] = self.expander().string(close + 2, child.end_byte)
+            self.state.assign(name, mapping)
+            return
+        values: list[Text] = []
+        if adds and isinstance(current, list):
+            values = list(current)
+        elif adds and isinstance(current, Text):
+            values = [current]
+        for child in members:
+            values.extend(self.expander().fields(child.start_byte, child.end_byte))
+        self.state.assign(name, values)
+
+    def assign_element(self, target: str, value: Any) -> None:
+        """`name[key]=value`."""
+        name, _, key = target.removesuffix("]").partition("[")
+        text = self.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
+        current = self.state.variables.get(name)
+        if isinstance(current, dict):
+            self.state.assign(name, {**current, key.strip("\"'"): text})
+        elif key.isdigit() and len(key) < 5:
+            values = list(current) if isinstance(current, list) else []
+            values.extend([EMPTY] * (int(key) + 1 - len(values)))
+            values[int(key)] = text
+            self.state.assign(name, values)
+        else:
+            self.state.assign(name, unknown(f"{name}[{key}]"))
+
+    def declaration(self, node: Any) -> bool | None:
+        """`export`, `local`, `declare`, `typeset`, `readonly`."""
+        what = self.source(node.children[0])
+        exports = what == "export"
+        associative = False
+        for child in node.children[1:]:
+            text = self.source(child)
+            if text.startswith("-"):
+                exports = exports or "x" in text
+                associative = associative or "A" in text
+                continue
+            if child.type == "variable_assignment":
+                target = child.child_by_field_name("name")
+                if what == "local":
+                    self.keep_local(self.source(target))
+                name = self.assign(child)
+            elif is_name(text):
+                name = text
+                if what == "local":
+                    self.keep_local(name)
+                if associative:
+                    self.state.assign(name, {})
+            else:
+                continue
+            if exports:
+                self.state.exported.add(name)
+        return True
+
+    def keep_local(self, name: str) -> None:
+        """Remember what a name means outside of the function."""
+        if self._locals:
+            self._locals[-1].append((name, self.state.variables.get(name)))
+
+    def unset(self, node: Any) -> bool | None:
+        """`unset name`."""
+        for child in node.children[1:]:
+            if not self.source(child).startswith("-"):
+                self.state.remove(self.source(child))
+        return True
+
+    def redirected(self, node: Any) -> bool | None:
+        """A statement with redirections; a here-document or here-string is its input."""
+        body = node.child_by_field_name("body")
+        extra: list[Any] = []
+        before, self._placeholder = self._stdin, False
+        for child in node.children:
+            if child.type == "heredoc_redirect":
+                self._stdin = self.here_document(child)
+                extra.extend(each for each in child.children if each.type in WORDS)
+            elif child.type == "herestring_redirect":
+                named = [each for each in child.children if each.is_named]
+                self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
+            elif child.type == "file_redirect":
+                words = [each for each in child.children if each.type in WORDS]
+                self._placeholder = self._placeholder or self.source(child).startswith("<")
+                extra.extend(words[1:])  # the grammar takes the words after a redirection for more of its targets
+        try:
+            if body is None:
+                return True
+            if extra and body.type == "command":
+                return self.command(body, extra)
+            return self.statement(body)
+        finally:
+            self._stdin, self._placeholder = before, False
+
+    def here_document(self, node: Any) -> Text:
+        """The lines of a here-document, expanded unless its mark is quoted."""
+        body = next((child for child in node.children if child.type == "heredoc_body"), None)
+        mark = next((child for child in node.children if child.type == "heredoc_start"), None)
+        if body is None:
+            return EMPTY
+        if mark is not None and self.source(mark)[:1] in "\"'\\":
+            return self.script.literal(body.start_byte, body.end_byte)
+        return self.expander().string(body.start_byte, body.end_byte, True)
+
+    def command(self, node: Any, extra: list[Any] | None = None) -> bool | None:
+        """A simple command: its assignments, then its words."""
+        words: list[Text] = []
+        environment: dict[str, Text] = {}
+        redirected: list[Any] = list(extra or ())
+        before = self._stdin
+        children = [*node.children, *redirected]
+        name_at = node.end_byte
+        for child in children:
+            if child.type == "variable_assignment" and not words:
+                self.prefix(child, environment)
+            elif child.type == "command_name" or child.type in WORDS or child.type == "variable_assignment":
+                name_at = min(name_at, child.start_byte)
+                words.extend(self.expander().fields(child.start_byte, child.end_byte))
+            elif child.type == "herestring_redirect":
+                named = [each for each in child.children if each.is_named]
+                self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
+            elif child.type == "file_redirect":
+                targets = [each for each in child.children if each.type in WORDS]
+                self._placeholder = self._placeholder or self.source(child).startswith("<")
+                for target in targets[1:]:
+                    words.extend(self.expander().fields(target.start_byte, target.end_byte))
+        try:
+            if not words:
+                for name, value in environment.items():
+                    self.state.assign(name, value)
+                return True
+            return self.start(words, environment, node)
+        finally:
+            self._stdin, self._placeholder = before, False
+
+    def prefix(self, node: Any, environment: dict[str, Text]) -> None:
+        """An assignment in front of a command, which holds for that command alone."""
+        start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
+        environment[self.source(node.child_by_field_name("name"))] = self.expander().string(start, node.end_byte)
+
+    def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
+        """Run a builtin or function, or note a command."""
+        name = words[0].value
+        if name in self.state.functions and name is not None:
+            return self.function(name, words[1:])
+        builtin = BUILTINS.get(name or "")
+        if builtin is not None:
+            return builtin(self, words[1:])
+        if name in ("eval", "exec"):
+            return self.evaluated(words[1:], node) if name == "eval" else self.start_exec(words[1:], environment, node)
+        self.note(words, environment, node)
+        if self._captured is not None:
+            self._captured.append(filters.output(words, self._stdin, self.state.folder))
+        return None
+
+    def start_exec(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
+        """`exec command`; without a command it only redirects."""
+        return self.start(words, environment, node) if words else True
+
+    def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
+        """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
+        start, end = node.start_byte, node.end_byte
+        place = self.script.place(start, start + 1)
+        offset = place[1] if place else 0
+        line = self._line or self.script.line(self.second_word(node))
+        if words[0].string.startswith("-") and self.continues(offset):
+            self.calls[-1].lost.append((words, offset))
+            return
+        env = {**self.state.environment(), **environment}
+        broken = self._placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
+        length = end - start
+        self.calls.append(
+            Call(words, env, self.state.folder, self.script.path, line, offset, offset + length, self._conditional > 0, broken)
+        )
+
+    @staticmethod
+    def second_word(node: Any) -> int:
+        """Where the second word of a command begins: bash counts a command for the line of that one (LINENO)."""
+        named = [child for child in node.children if child.is_named and child.type != "comment"]
+        plain = len(named) < 2 or named[0].type == "variable_assignment"
+        return int(node.start_byte if plain else named[1].start_byte)
+
+    def continues(self, offset: int) -> bool:
+        """Whether a command at an offset is what was meant to belong to the one noted last."""
+        if not self.calls or self.calls[-1].path != self.script.path or self._line:
+            return False
+        last = self.calls[-1]
+        between = self.script.text[last.end - self.script.offset : offset - self.script.offset]
+        if last.lost:
+            return last.end <= offset
+        lines = [line.strip() for line in between.split("\n")]
+        nothing = all(not line or line.startswith("#") or set(line) <= set("\\ \r") for line in lines)
+        return last.end <= offset and len(between) < 5_000 and nothing
+
+    def evaluated(self, words: list[Text], node: Any) -> bool | None:
+        """`eval`: the words are a script of their own."""
+        text = joined(words)
+        if not any(part.text for part in text.parts):
+            return None
+        return self.inner(Script(self.script.path, "", parts=text), node)
+
+    def inner(self, script: Script, node: Any) -> bool | None:
+        """A script that this one puts together; its commands count for the line that runs it."""
+        before, self._line = self._line, self._line or self.script.line(node.start_byte)
+        self._calls_deep += 1
+        try:
+            if self._calls_deep > DEEPEST_CALL:
+                raise Exhausted
+            self._run(script)
+        finally:
+            self._line = before
+            self._calls_deep -= 1
+        return None
+
+    def function(self, name: str, arguments: list[Text]) -> bool | None:
+        """Call a function."""
+        script, body = self.state.functions[name]
+        if self._calls_deep > DEEPEST_CALL:
+            return None
+        positional, self.state.positional = self.state.positional, arguments
+        before, self.script = self.script, script
+        self._calls_deep += 1
+        self._locals.append([])
+        try:
+            return self.statement(body)
+        except Return:
+            return None
+        finally:
+            self._calls_deep -= 1
+            self.script = before
+            self.state.positional = positional
+            for local, value in reversed(self._locals.pop()):
+                if value is None:
+                    self.state.variables.pop(local, None)
+                else:
+                    self.state.variables[local] = value
+
+    # ---- builtins
+
+    def change_folder(self, words: list[Text]) -> bool | None:
+        """`cd`, `pushd`."""
+        targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
+        self.consulted = self.consulted or self.state.folder is None
+        if not targets:
+            self.state.folder = None if words else "~"
+            return True
+        path = targets[0].value
+        self.state.folder = None if path is None else self.located(path)
+        return True
+
+    def sourced(self, words: list[Text]) -> bool | None:
+        """`source file`: its statements run here."""
+        path = words[0].value if words else None
+        located = self.located(path) if path is not None else None
+        text = self.read(located) if located is not None else None
+        self.consulted = True
+        if text is None or located is None or self._calls_deep > DEEPEST_CALL:
+            return None
+        self._calls_deep += 1
+        try:
+            self._run(Script(located, text))
+        except Return:
+            pass
+        finally:
+            self._calls_deep -= 1
+        return None
+
+    def leave(self, words: list[Text]) -> bool | None:
+        """`exit`."""
+        raise Stop
+
+    def give_back(self, words: list[Text]) -> bool | None:
+        """`return`."""
+        raise Return
+
+    def go_on(self, words: list[Text]) -> bool | None:
+        """`continue`."""
+        raise Leave(True)
+
+    def leave_loop(self, words: list[Text]) -> bool | None:
+        """`break`."""
+        raise Leave(False)
+
+    def nothing(self, words: list[Text]) -> bool | None:
+        """A builtin without an effect here that succeeds."""
+        return True
+
+    def false(self, words: list[Text]) -> bool | None:
+        """`false`."""
+        return False
+
+    def shift(self, words: list[Text]) -> bool | None:
+        """`shift`."""
+        count = words[0].value if words else "1"
+        if self.state.positional is not None and count and count.isdigit():
+            self.state.positional = self.state.positional[int(count[:4]) :]
+        return True
+
+    def options(self, words: list[Text]) -> bool | None:
+        """`set`; after `--` it gives the parameters."""
+        for index, word in enumerate(words):
+            if word.value == "--":
+                self.state.positional = words[index + 1 :]
+                return True
+        return True
+
+    def read_input(self, words: list[Text]) -> bool | None:
+        """`read`, `mapfile`, `getopts`: what is read is not known, but for a here-string."""
+        text = self._stdin
+        names = [word.value for word in words if word.value and is_name(word.value)]
+        lists = any(word.value in ("-ra", "-a", "-ar") for word in words)
+        if text is not None and text.known and names:
+            separators = " \t\n"
+            fields = split(text, separators)[0]
+            if lists:
+                self.state.assign(names[-1], list(fields))
+            else:
+                for index, name in enumerate(names):
+                    rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
+                    self.state.assign(name, joined(rest))
+            return True
+        for name in names:
+            self.state.assign(name, unknown("read from input"))
+        return None
+
+    def echo(self, words: list[Text]) -> bool | None:
+        """`echo` and `printf`, which matter where their output is asked for."""
+        if self._captured is not None:
+            self._captured.append(filters.echo(words))
+        return True
+
+    def formatted(self, words: list[Text]) -> bool | None:
+        """`printf`; with `-v` it sets a variable."""
+        if words and words[0].value == "-v" and len(words) > 2:
+            self.state.assign(words[1].string, filters.output([literal("printf"), *words[2:]], None, None))
+        elif self._captured is not None:
+            self._captured.append(filters.output([literal("printf"), *words], None, None))
+        return True
+
+    def working_folder(self, words: list[Text]) -> bool | None:
+        """`pwd`."""
+        self.consulted = True
+        if self._captured is not None:
+            folder = self.state.folder
+            self._captured.append(literal(folder + "\n") if folder is not None else unknown("the working folder"))
+        return True
+
+    def arithmetic(self, words: list[Text]) -> bool | None:
+        """`let`."""
+        for word in words:
+            expander = self.expander()
+            try:
+                expander.computed(word.value or "")
+            except (Unknowable, NotArithmetic):
+                return None
+        return True
+
+    def bracket(self, words: list[Text]) -> bool | None:
+        """`test` as a plain command."""
+        return None
+
+
+def decides(node: Any) -> bool:
+    """Whether a statement is a test, whose failure is as likely as its success."""
+    while node.type in ("list", "negated_command", "redirected_statement") and node.children:
+        node = node.children[-1] if node.type != "redirected_statement" else node.children[0]
+    return bool(node.type == "test_command")
+
+
+def clauses(node: Any) -> list[tuple[list[Any], list[Any]]]:
+    """(condition, body) of an `if` with its `elif`; `else` has no condition."""
+    found: list[tuple[list[Any], list[Any]]] = []
+    condition: list[Any] = []
+    body: list[Any] = []
+    in_body = False
+    for child in node.children:
+        if child.type == "then":
+            in_body = True
+        elif child.type == "elif_clause":
+            found.extend(clauses(child))
+        elif child.type == "else_clause":
+            found.append(([], [each for each in child.children if each.is_named and each.type != "comment"]))
+        elif child.is_named and child.type != "comment":
+            (body if in_body else condition).append(child)
+    return [(condition, body), *found]
+
+
+HANDLERS: dict[str, Callable[[Interpreter, Any], bool | None]] = {
+    "subshell": Interpreter.in_subshell,
+    "pipeline": Interpreter.pipeline,
+    "list": Interpreter.listed,
+    "negated_command": Interpreter.negated,
+    "test_command": Interpreter.test,
+    "if_statement": Interpreter.choice,
+    "case_statement": Interpreter.cases,
+    "for_statement": Interpreter.words_loop,
+    "c_style_for_statement": Interpreter.counting_loop,
+    "while_statement": Interpreter.while_loop,
+    "function_definition": Interpreter.define,
+    "variable_assignment": Interpreter.assignment,
+    "variable_assignments": Interpreter.assignments,
+    "declaration_command": Interpreter.declaration,
+    "unset_command": Interpreter.unset,
+    "redirected_statement": Interpreter.redirected,
+    "command": Interpreter.command,
+}
+BUILTINS: dict[str, Callable[[Interpreter, list[Text]], bool | None]] = {
+    "cd": Interpreter.change_folder,
+    "pushd": Interpreter.change_folder,
+    "source": Interpreter.sourced,
+    ".": Interpreter.sourced,
+    "exit": Interpreter.leave,
+    "return": Interpreter.give_back,
+    "continue": Interpreter.go_on,
+    "break": Interpreter.leave_loop,
+    "true": Interpreter.nothing,
+    ":": Interpreter.nothing,
+    "trap": Interpreter.nothing,
+    "ulimit": Interpreter.nothing,
+    "shopt": Interpreter.nothing,
+    "wait": Interpreter.nothing,
+    "false": Interpreter.false,
+    "shift": Interpreter.shift,
+    "set": Interpreter.options,
+    "read": Interpreter.read_input,
+    "mapfile": Interpreter.read_input,
+    "readarray": Interpreter.read_input,
+    "getopts": Interpreter.read_input,
+    "echo": Interpreter.echo,
+    "printf": Interpreter.formatted,
+    "pwd": Interpreter.working_folder,
+    "let": Interpreter.arithmetic,
+    "test": Interpreter.bracket,
+}

@@ -1,0 +1,96 @@
+"""A script's text with its syntax tree."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from cfglint.source.shell.text import EMPTY, Part, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.text import Place
+
+LONGEST = 1_000_000  # characters of a script that is read
+HELD = "\x7f"  # what stands for characters that the grammar takes otherwise than bash: a carriage return is part of a word
+PLACEHOLDER = "__unknown_"  # variables that stand for the unknown parts of a text that is itself a script
+CHUNK = 1 << 16
+SECONDS = 2.0  # for building a syntax tree
+
+
+class Script:
+    """A shell text. `first_line` is the number of its first line in the file, `offset` where it begins there.
+
+    A text that another script puts together (`eval`, `bash -c`) keeps the places of its parts.
+    """
+
+    def __init__(self, path: str, text: str, offset: int = 0, first_line: int = 1, parts: Text | None = None) -> None:
+        self.path = path
+        self.text = text[:LONGEST]
+        self.truncated = len(text) > LONGEST
+        self.offset = offset
+        self.first_line = first_line
+        self.unknown: dict[str, Text] = {}
+        self._parts = parts
+        self._starts: list[int] = []
+        self._breaks: list[int] | None = None
+        if parts is not None:
+            self._from_parts(parts)
+
+    def _from_parts(self, parts: Text) -> None:
+        text = ""
+        for number, part in enumerate(parts.parts):
+            self._starts.append(len(text))
+            if part.text is None:
+                name = f"{PLACEHOLDER}{number}"
+                self.unknown[name] = Text((part,))
+                text += f"${{{name}}}"
+            else:
+                text += part.text
+        self.text = text[:LONGEST]
+
+    def tree(self) -> Any:
+        """The root of the syntax tree; offsets are those of `text`. None where building it took too long."""
+        import time
+
+        from tree_sitter import Language, Parser
+        from tree_sitter_bash import language
+
+        plain = "".join(each if " " <= each <= "~" or each in "\n\t" else held(each) for each in self.text).encode("ascii")
+        limit = time.monotonic() + SECONDS
+        try:
+            parser = Parser(Language(language()))
+            tree = parser.parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
+        except (TypeError, ValueError):
+            return None
+        return tree.root_node if tree is not None else None
+
+    def line(self, offset: int) -> int:
+        """The number of the line in the file that holds an offset of the text."""
+        if self._breaks is None:
+            self._breaks = [at for at, char in enumerate(self.text) if char == "\n"]
+        return self.first_line + bisect_right(self._breaks, offset - 1)
+
+    def place(self, start: int, end: int) -> Place | None:
+        """Where in the file some characters of the text are written."""
+        if self._parts is None:
+            return self.path, self.offset + start, self.offset + end
+        index = bisect_right(self._starts, start) - 1
+        if index < 0:
+            return None
+        part = self._parts.parts[index]
+        inside = start - self._starts[index]
+        if part.place is None or part.text is None or inside + end - start > len(part.text):
+            return None
+        path, first, _ = part.place
+        return path, first + inside, first + inside + end - start
+
+    def literal(self, start: int, end: int) -> Text:
+        """Characters of the text as they are."""
+        return Text((Part(self.text[start:end], self.place(start, end)),)) if start < end else EMPTY
+
+
+def held(char: str) -> str:
+    """One character of ASCII for one that is not."""
+    return "x" if char.isalnum() else HELD

@@ -1,0 +1,94 @@
+"""What is set while a script runs."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.text import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.script import Script
+
+    Value = Text | list[Text] | dict[str, Text]
+
+
+class State:
+    """Variables, functions and the working folder at one moment.
+
+    `positional` is None where the caller gives the parameters. `folder` is the working folder as a path, None where it is not
+    known. `unset` are the names that the script itself has unset.
+    """
+
+    __slots__ = ("exported", "folder", "functions", "positional", "script_name", "unset", "variables")
+
+    def __init__(self, folder: str | None, script_name: str) -> None:
+        self.variables: dict[str, Value] = {}
+        self.exported: set[str] = set()
+        self.unset: set[str] = set()
+        self.positional: list[Text] | None = None
+        self.functions: dict[str, tuple[Script, Any]] = {}
+        self.folder = folder
+        self.script_name = script_name
+
+    def copy(self) -> State:
+        """The same state, to be changed on its own."""
+        other = State(self.folder, self.script_name)
+        other.variables = dict(self.variables)
+        other.exported = set(self.exported)
+        other.unset = set(self.unset)
+        other.positional = None if self.positional is None else list(self.positional)
+        other.functions = dict(self.functions)
+        return other
+
+    def take(self, other: State) -> None:
+        """Go on from another state."""
+        self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
+        self.positional, self.functions = other.positional, other.functions
+        self.folder = other.folder
+
+    def is_unset(self, name: str) -> bool:
+        """Whether the script has unset a variable."""
+        return name in self.unset
+
+    def assign(self, name: str, value: Value) -> None:
+        """Set a variable."""
+        self.variables[name] = value
+        self.unset.discard(name)
+
+    def remove(self, name: str) -> None:
+        """Unset a variable."""
+        self.variables.pop(name, None)
+        self.exported.discard(name)
+        self.unset.add(name)
+
+    def environment(self) -> dict[str, Text]:
+        """The exported variables."""
+        return {name: value for name, value in self.variables.items() if name in self.exported and isinstance(value, Text)}
+
+    def merge(self, other: State, reason: str) -> None:
+        """What is the same in both states stays known."""
+        for name in {*self.variables, *other.variables}:
+            here, there = self.variables.get(name), other.variables.get(name)
+            if spelled(here) != spelled(there):
+                self.variables[name] = Text((*_unknown(here, there, reason),))
+        self.exported |= other.exported
+        self.unset &= other.unset
+        self.functions = {**other.functions, **self.functions}
+        if self.folder != other.folder:
+            self.folder = None
+
+
+def spelled(value: Value | None) -> Any:
+    """A value for a comparison."""
+    if isinstance(value, Text):
+        return value.string
+    if isinstance(value, list):
+        return [each.string for each in value]
+    return {key: each.string for key, each in value.items()} if isinstance(value, dict) else None
+
+
+def _unknown(here: Value | None, there: Value | None, reason: str) -> tuple[Any, ...]:
+    from cfglint.source.shell.text import Part
+
+    return (Part(None, None, (reason,)),)

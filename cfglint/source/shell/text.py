@@ -1,0 +1,152 @@
+"""Strings of a shell script that know where each of their characters was written, and which of them are unknown."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Place = tuple[str, int, int]  # path, start and end offset in its text
+
+UNKNOWN = "<?>"  # how an unknown part is shown
+
+
+class Part:
+    """A piece of a string: `text` is None where it is unknown, and `reasons` then say why.
+
+    `place` is where exactly these characters are written; None for what was computed.
+    """
+
+    __slots__ = ("place", "reasons", "text")
+
+    def __init__(self, text: str | None, place: Place | None = None, reasons: tuple[str, ...] = ()) -> None:
+        self.text = text
+        self.place = place
+        self.reasons = reasons
+
+    def cut(self, start: int, end: int) -> Part:
+        """Some of the characters of a known part."""
+        text = (self.text or "")[start:end]
+        if self.place is None:
+            return Part(text)
+        path, first, _ = self.place
+        return Part(text, (path, first + start, first + start + len(text)))
+
+
+class Text:
+    """A string as the parts that it is made of."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Iterable[Part] = ()) -> None:
+        self.parts = tuple(parts)
+
+    @property
+    def known(self) -> bool:
+        """Whether every part is known."""
+        return all(part.text is not None for part in self.parts)
+
+    @property
+    def string(self) -> str:
+        """The characters, with a mark for each unknown part."""
+        return "".join(UNKNOWN if part.text is None else part.text for part in self.parts)
+
+    @property
+    def value(self) -> str | None:
+        """The characters; None when some of them are unknown."""
+        return "".join(part.text or "" for part in self.parts) if self.known else None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is not known."""
+        return tuple(dict.fromkeys(reason for part in self.parts for reason in part.reasons))
+
+    @property
+    def place(self) -> Place | None:
+        """Where all of it is written as it is; None for what is put together from several places."""
+        parts = [part for part in self.parts if part.text != ""]
+        if not parts or parts[0].place is None or parts[0].text is None:
+            return None
+        path, start, end = parts[0].place
+        for part in parts[1:]:
+            if part.place is None or part.text is None or part.place[:2] != (path, end):
+                return None
+            end = part.place[2]
+        return path, start, end
+
+    def __add__(self, other: Text) -> Text:
+        return Text((*self.parts, *other.parts))
+
+    def __len__(self) -> int:
+        return sum(len(part.text or "") for part in self.parts)
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def __getitem__(self, span: slice) -> Text:
+        """Characters of a known text by their positions."""
+        start, end, _ = span.indices(len(self))
+        found: list[Part] = []
+        offset = 0
+        for part in self.parts:
+            length = len(part.text or "")
+            low, high = max(start - offset, 0), min(end - offset, length)
+            if low < high:
+                found.append(part.cut(low, high))
+            offset += length
+        return Text(found)
+
+    def __repr__(self) -> str:
+        return f"Text({self.string!r})"
+
+
+def literal(text: str) -> Text:
+    """A known string that was computed."""
+    return Text((Part(text),))
+
+
+def unknown(*reasons: str) -> Text:
+    """A string of which nothing is known."""
+    return Text((Part(None, None, tuple(dict.fromkeys(reasons))),))
+
+
+EMPTY = Text()
+
+
+def joined(texts: Iterable[Text], separator: str = " ") -> Text:
+    """Texts with a separator between them."""
+    parts: list[Part] = []
+    for index, text in enumerate(texts):
+        if index:
+            parts.append(Part(separator))
+        parts.extend(text.parts)
+    return Text(parts)
+
+
+def split(text: Text, separators: str = " \t\n") -> tuple[list[Text], bool, bool]:
+    """(fields, whether it begins with a separator, whether it ends with one): what word splitting makes of an expansion."""
+    fields: list[list[Part]] = [[]]
+    characters = "".join("?" if part.text is None else part.text for part in text.parts)
+    for part in text.parts:
+        if part.text is None:
+            fields[-1].append(part)
+            continue
+        for start, end, separate in runs(part.text, separators):
+            if separate:
+                fields.append([])
+            else:
+                fields[-1].append(part.cut(start, end))
+    found = [Text(parts) for parts in fields if parts]
+    return found, characters[:1] in separators if characters else False, characters[-1:] in separators if characters else False
+
+
+def runs(text: str, separators: str) -> Iterator[tuple[int, int, bool]]:
+    """(start, end, whether separators) for the stretches of a string."""
+    start = 0
+    while start < len(text):
+        separate = text[start] in separators
+        end = start + 1
+        while end < len(text) and (text[end] in separators) == separate:
+            end += 1
+        yield start, end, separate
+        start = end

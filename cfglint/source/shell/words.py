@@ -1,0 +1,34 @@
+"""The loader of a command's arguments: strings, as the shell hands them over."""
+
+from __future__ import annotations
+
+from cfglint.source.loaders import Loader
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.document import Document, Node, Problem
+
+
+class Words(Loader):
+    """Each option with its value as a string, None for an option without one."""
+
+    name = "sys.argv"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """Nothing: a command is always a list of words."""
+        return []
+
+    def construct(self, document: Document) -> Any:
+        """The values by option."""
+        assert isinstance(document, CommandDocument)
+        return {key: " ".join(words) if words else None for key, words in document.words.items()}
+
+    def value_of(self, node: Node) -> Any:
+        """The string of a value."""
+        return node.raw
+
+
+WORDS = Words()

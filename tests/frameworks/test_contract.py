@@ -1,0 +1,36 @@
+"""What every framework folder has to have."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks import framework, kinds
+from cfglint.new import KINDS
+from cfglint.report import manual
+from cfglint.rules.engine import rules_for
+
+# What a kind lacks for now; an entry may only be removed.
+GAPS = {"trl": {"schema", "README row", "generator"}, "llamafactory": {"README row", "generator"}}
+
+
+def lacks(kind, root):
+    """The parts that a framework does not have."""
+    described = framework(kind)
+    own = [rule for rule in rules_for(kind) if kind in rule.kinds]
+    parts = {
+        "title": bool(described.title),
+        "package": bool(described.package) and described.package in described.packages(),
+        "newest release": bool(described.newest),
+        "schema": (root / "schemas" / f"{kind}.json").exists(),
+        "rules": bool(own),
+        "rule family": all(rule.code[:3] in manual.FAMILIES for rule in own),
+        "README row": f"\n| `{kind}` |" in (root / "README.md").read_text(encoding="utf-8"),
+        "generator": kind in KINDS or bool(described.no_generator),
+    }
+    return {part for part, there in parts.items() if not there}
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_framework_is_complete(kind, root):
+    assert lacks(kind, root) - GAPS.get(kind, set()) == set()
+    assert framework(kind).kind == kind
