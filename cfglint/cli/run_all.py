@@ -80,9 +80,32 @@ def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
                 share.perhaps.append((index, outcome, path, tally))
         return share
 
-    shares = map_blocks(work, gathering.numbered(paths), arguments.jobs)
+    numbered = gathering.numbered(paths)
+    declared, numbered = of_runs_that_hold(gathering, numbered, arguments, project)
+    shares = map_blocks(work, numbered, arguments.jobs)
     settle(shares, gathering)
-    return shares
+    return [*shares, declared]
+
+
+def of_runs_that_hold(
+    gathering: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
+) -> tuple[Share, list[tuple[int, str]]]:
+    """The declared runs that hold files of the command line, and the files that none of them holds."""
+    share = Share()
+    if not gathering.named or not project.runs or arguments.kind or arguments.section:
+        return share, numbered
+    places = {gathering.shelf.identity(path): index for index, path in reversed(numbered) if path in gathering.named}
+    held: set[str] = set()
+    folders: Folders = {}
+    for each in project.runs:
+        tally = ScanStats()
+        found = declared_run(each, arguments, project, tally, folders)
+        files = {gathering.shelf.identity(document.path) for document in found.documents} if found is not None else set()
+        if found is not None and files & places.keys():
+            held |= files
+            share.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
+            share.tally.add(tally)
+    return share, [(index, path) for index, path in numbered if gathering.shelf.identity(path) not in held]
 
 
 def settle(shares: list[Share], gathering: Discovery) -> None:

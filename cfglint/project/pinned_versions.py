@@ -32,6 +32,7 @@ RELEASES = {
     ),
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
+OWN_NAME = "name"  # what the name of the repository's own package is kept under, beside the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
@@ -80,7 +81,6 @@ class Repositories:
     def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None, disk: Disk | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
-        self._names: dict[str, str] = {}
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
         """The facts with the versions that the repository of a file gives for packages without a target."""
@@ -111,13 +111,7 @@ class Repositories:
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
         """Whether the repository is the framework's own, whose version no release has: its pyproject.toml gives it this name."""
-        for folder in folders:
-            if folder not in self._names:
-                text = self._disk.text(os.path.join(folder, "pyproject.toml")) if "pyproject.toml" in self._disk.names(folder) else ""
-                self._names[folder] = own_name(text)
-            if self._names[folder] == package:
-                return True
-        return False
+        return any(each.version == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
     def in_folder(self, folder: str) -> dict[str, list[Found]]:
         """What the files of a folder say of the packages, the most trusted first."""
@@ -125,6 +119,9 @@ class Repositories:
             answers: dict[str, list[Found]] = {}
             for name in sources(folder, self._disk):
                 text = self._disk.text(os.path.join(folder, name))
+                own = own_name(text) if name == "pyproject.toml" else ""
+                if own:
+                    answers[OWN_NAME] = [Found(own, True, name, "")]
                 for package in RELEASES:
                     found = in_file(name, text, package) if package in text.lower() else None
                     if found:

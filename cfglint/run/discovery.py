@@ -175,6 +175,9 @@ class Discovery:
         self.scripts = False  # whether launch lines may name the files that are looked at
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
+        self.exclude: list[str] = []  # patterns of absolute paths that are left out
+        self.exclude_named = False  # also where they are named on the command line
+        self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
@@ -276,9 +279,11 @@ class Discovery:
         for path in paths:
             if os.path.isdir(path) and not self.shelf.is_file(path):
                 for found in files.walk(path, self._is_tracked, self.tally.unreadable):
+                    if self.exclude and is_one_of(found, self.exclude):
+                        continue
                     if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
                         yield found
-            else:
+            elif not (self.exclude_named and is_one_of(path, self.exclude)):
                 self.named.add(path)
                 yield path
 
@@ -308,6 +313,9 @@ class Discovery:
             return document, None
         if self.kind:
             return document, self.kind
+        kind = self._kind_by_pattern(path)
+        if kind is not None:
+            return self._load(path, kind), kind
         kind, clarity = detect(document)
         if kind is None and not self.section:
             document, kind, clarity = self._look_closer(document, clarity)
@@ -317,6 +325,10 @@ class Discovery:
         if framework(kind).syntax(path) != document.syntax:
             document = self._load(path, kind)
         return document, kind
+
+    def _kind_by_pattern(self, path: str) -> str | None:
+        """The kind that the configuration gives to a file; None where it gives none."""
+        return next((kind for glob, kind in self.kinds.items() if is_one_of(path, [glob])), None)
 
     def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
         """A document that is not recognised by its top: by a section of it, or by the keys on the lines of a broken text."""
@@ -441,11 +453,14 @@ class Discovery:
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
         """The facts with the versions that the file's repository tells, where nobody named a target."""
         packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
-        if all(package in self.facts.target for package in packages):
-            return self.facts
+        facts = self.facts
+        if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
+            facts = facts.but(declared=True)
+        if all(package in facts.target for package in packages):
+            return facts
         from cfglint.project.pinned_versions import Repositories
 
-        return Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
+        return Repositories(self.folders, self.shelf.disk).complete(facts, document.path, packages)
 
 
 class UnknownKindError(CfglintError):
@@ -478,6 +493,14 @@ class MissingSectionError(UnknownKindError):
     def __init__(self, path: str, section: tuple[str, ...]) -> None:
         Exception.__init__(self, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
         self.path = path
+
+
+def is_one_of(path: str, globs: list[str]) -> bool:
+    """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    from fnmatch import fnmatch
+
+    path = os.path.abspath(path)
+    return any(fnmatch(path, glob) or fnmatch(path, os.path.join(glob, "*")) for glob in globs)
 
 
 def may_be_template(document: Document) -> bool:
