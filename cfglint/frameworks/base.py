@@ -295,6 +295,14 @@ class Config:
         """Whether what a rule finds is about a release or fork that is not modelled, and so no error."""
         return self.package in self.facts.outside or self.is_for_fork
 
+    def blamed(self, setting: Setting) -> Setting:
+        """The setting that is the cause of a finding about another one."""
+        return setting
+
+    def is_assumed(self, setting: Setting) -> bool:
+        """Whether a value follows from an assumption, so that nothing about it is an error."""
+        return False
+
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run gets as far as a finding says."""
         return True

@@ -81,9 +81,11 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
-    setting = finding.setting
+    setting = config.blamed(finding.setting)
     if rests_on_unknown(finding):
         return None
+    if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
+        severity = WARNING
     if severity == ERROR and getattr(setting.document or config.documents[0], "guessed", False):
         severity = WARNING  # whose parser takes the arguments of this command is only likely
     fails = severity == ERROR
@@ -110,6 +112,13 @@ def rests_on_unknown(finding: Finding) -> bool:
     from cfglint.frameworks.unknown import Unknown
 
     return any(isinstance(each.value, Unknown) for each in (finding.setting, *finding.related))
+
+
+def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
+    """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
+    if setting is finding.setting or not isinstance(setting.value, str):
+        return False
+    return not (config.facts.declared or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:

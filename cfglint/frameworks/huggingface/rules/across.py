@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
+from cfglint.frameworks.huggingface.deepspeed_integration import PRECISION
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
 
 TYPE_CHECKING = False
@@ -70,6 +71,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for each in launch.mismatches:
+        if launch.disagrees_on_precision and each.path in PRECISION:
+            continue  # RUN004 says so, and the trainer stops there
         setting = launch.setting(each.path)
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
@@ -182,7 +185,12 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
         return
     _, _, reason = found.exception.partition(": ")
     message = f"`{found.path}` is not accepted by the Trainer: {reason}"
-    yield Finding(launch.setting(found.path), message, exception=found.exception, fails_at=found.fails_at)
+    setting, fix = launch.setting(found.path), None
+    if launch.disagrees_on_precision:
+        from cfglint.findings.fix_builders import replace
+
+        fix = replace(setting, "auto", 'set it to "auto"', safe=True)
+    yield Finding(setting, message, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
 @rule(
