@@ -58,14 +58,14 @@ def test_a_log_of_two_runs_with_a_progress_bar(tell):
 def test_tokens_and_iterations_of_an_epoch(tell):
     told = tell("explain", "published/one-epoch.yml", "--gpus", "64", "--num-examples", "31267487")
     assert told["resolved"]["steps_per_epoch"] == 30_534
-    assert setting(told, "tokens an epoch") == 64_035_813_376
-    because = next(each["because"] for each in told["settings"] if each["name"] == "steps an epoch")
+    assert setting(told, "tokens per epoch") == 64_035_813_376
+    because = next(each["because"] for each in told["settings"] if each["name"] == "steps per epoch")
     assert "30,534.66" in because
 
 
 def test_forward_passes_and_updates(tell):
     half = tell("explain", "published/updates-and-passes.yaml", "--gpus", "1", "--num-examples", "1000")
-    assert (setting(half, "batches an epoch"), half["resolved"]["steps_per_epoch"]) == (200, 100)
+    assert (setting(half, "batches per epoch"), half["resolved"]["steps_per_epoch"]) == (200, 100)
     whole = tell(
         "plan", "published/updates-and-passes.yaml", "--gpus", "1", "--from-gpus", "1", "--max-micro-batch", "10", "--num-examples", "1000"
     )

@@ -1,6 +1,7 @@
 """Rebuild a schema from a framework's unpacked wheel or source tree.
 
     python tools/rebuild_schema.py accelerate  site-packages/accelerate
+    python tools/rebuild_schema.py axolotl     site-packages/axolotl
     python tools/rebuild_schema.py deepspeed   site-packages/deepspeed
     python tools/rebuild_schema.py huggingface site-packages/transformers
     python tools/rebuild_schema.py llamafactory site-packages
@@ -22,7 +23,7 @@ from pathlib import Path
 import schema_merge
 from schema_source import SourceError, Tree
 
-KINDS = ("accelerate", "deepspeed", "huggingface", "llamafactory", "neox")
+KINDS = ("accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox")
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
@@ -32,7 +33,8 @@ def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
     version = release or source.version(tree)
     if version is None:
         raise SourceError(f"{path}: the source does not name its release, say --release")
-    return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key))
+    definitions = source.definitions(tree) if hasattr(source, "definitions") else None
+    return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key), definitions)
 
 
 def main() -> int:

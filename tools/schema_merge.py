@@ -41,7 +41,7 @@ ORDER = (
 LAST = ("$defs", "properties", "patternProperties", "additionalProperties", "required")
 
 
-def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any) -> str:
+def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any, definitions: dict[str, Raw] | None = None) -> str:
     """The schema's text. `mentioned(file, key)` tells whether a source file has a key as a text.
 
     SourceError when notes and facts do not fit: a key without description or type, a note on a key that
@@ -61,6 +61,8 @@ def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any) -> str
         **notes["head"],
         "x-framework": {**notes["head"]["x-framework"], "version": version},
     }
+    if definitions:
+        head["$defs"] = {**head.get("$defs", {}), **definitions}
     return written(_ordered({**head, "properties": properties})) + "\n"
 
 

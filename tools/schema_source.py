@@ -20,6 +20,7 @@ OPERATORS: dict[type, Any] = {
     ast.Sub: operator.sub,
     ast.Pow: operator.pow,
     ast.Div: operator.truediv,
+    ast.LShift: operator.lshift,
     ast.USub: operator.neg,
 }
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef

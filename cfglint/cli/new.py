@@ -13,6 +13,7 @@ from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
 from cfglint.new.generated import inside, schema_name
 from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.new.models import SHAPES
+from cfglint.new.trl import TRAINERS as TRL_TRAINERS
 from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
 from cfglint.source import files, writing
 
@@ -63,6 +64,7 @@ def add_training(parser: Parser) -> None:
     parser.add_argument("--warmup", type=not_negative, metavar="W", help="a share of the run below 1, else steps")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
     parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
+    parser.add_argument("--trainer", choices=TRL_TRAINERS, help=f"TRL: the trainer (default {TRL_TRAINERS[0]})")
     parser.add_argument("--lora", action="store_true", help="an adapter is trained, not the whole model")
 
 
@@ -170,7 +172,7 @@ def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
     UsageError when the framework would refuse them, which is a mistake of cfglint's own.
     """
     texts = {inside(folder, file.name): file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True)
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
     error = [each for each in found if each.severity == ERROR]

@@ -1,1 +1,1 @@
-"""A run as people read it: every number with its origin, and training logs compared with the arithmetic."""
+"""The explanation of a run: every number with its origin, and training logs compared with the arithmetic."""

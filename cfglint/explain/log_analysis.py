@@ -1,7 +1,7 @@
-"""What a banner does not say: the devices, the steps of an epoch, the releases whose arithmetic gives its steps.
+"""What follows from a banner: the devices, the steps per epoch, and the releases whose arithmetic gives its total steps.
 
-The Hugging Face trainer's arithmetic is that of `cfglint.batch.steps`, asked backwards: each way in which a run of
-so many samples and epochs can come to a number of steps is tried, the plain one first.
+The Hugging Face Trainer's arithmetic is that of `cfglint.batch.steps`, inverted: each calculation by which a run with
+these samples and epochs can give the printed number of steps is tried, the default one first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.explain.log_parser import TrainingBanner
 
-ENDLESS = 2**63 - 1  # what the trainer shows as epochs when the data set has no length: sys.maxsize
+ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
 FLOOR = (4, 51, 3)
 CEIL = steps.NEWEST
 ERAS = ((steps.FLOOR_RELEASES, FLOOR), (steps.CEIL_RELEASES, CEIL))
@@ -28,8 +28,8 @@ class Explanation:
     """A banner and what follows from it.
 
     `consistent_with` are ranges of transformers releases; empty when no release's arithmetic gives the printed
-    steps, or when the banner is not of this trainer. `note` says in a sentence how the steps come about or why they
-    cannot be reproduced; `details` are (what, number, how) for people.
+    steps, or when the banner is not from this trainer. `note` explains in one sentence how the steps are computed or why they
+    cannot be reproduced; `details` are (what, number, how) for display.
     """
 
     __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
@@ -63,7 +63,7 @@ class Difference:
 
 
 def explain(banner: TrainingBanner) -> Explanation:
-    """Everything that a banner's numbers tell."""
+    """Everything that follows from a banner's numbers."""
     found = Explanation(banner)
     find_devices(found)
     if banner.framework == HUGGINGFACE:
@@ -79,7 +79,7 @@ def find_devices(found: Explanation) -> None:
     if not total or not micro or not accumulation:
         return
     if total % (micro * accumulation):
-        found.note = f"the global batch {total:,} is no multiple of micro batch {micro:,} x accumulation {accumulation:,}"
+        found.note = f"the global batch {total:,} is not a multiple of micro batch {micro:,} x accumulation {accumulation:,}"
         return
     found.data_parallel = total // (micro * accumulation)
 
@@ -88,25 +88,25 @@ def find_devices(found: Explanation) -> None:
 
 
 def find_releases(found: Explanation) -> None:
-    """Which releases come to the printed steps, and by which way."""
+    """Which releases compute the printed steps, and by which calculation."""
     banner = found.banner
     missing = [name for name in NEEDED if banner[name] is None]
     if found.data_parallel is None or missing:
         found.note = found.note or f"cannot be reproduced: the log does not show {', '.join(missing)}"
         return
     found.steps_per_epoch = banner["steps_per_epoch"]
-    for way in (without_length, *((limited, by_epochs) if banner.max_steps_given else (by_epochs, limited))):
-        if way(found):
+    for calculation in (without_length, *((limited, by_epochs) if banner.max_steps_given else (by_epochs, limited))):
+        if calculation(found):
             break
     else:
         found.note = unexplained(found)
     if banner.paddle:
-        found.note += "; the line is in the style of PaddleNLP's trainer, which counts alike"
+        found.note += "; the line has the format of PaddleNLP's trainer, which uses the same arithmetic"
     check_release(found)
 
 
 def without_length(found: Explanation) -> bool:
-    """A data set without a length: `max_steps` sets the run, the samples are what it comes to."""
+    """A data set without a length: `max_steps` determines the run, and the samples follow from it."""
     banner = found.banner
     if banner["num_epochs"] != ENDLESS:
         return False
@@ -114,21 +114,21 @@ def without_length(found: Explanation) -> bool:
     found.consistent_with = [releases for releases, _ in ERAS]
     found.steps_per_epoch = None
     samples = f"; its {banner['num_examples']:,} samples are {total:,} steps x {size:,}" if banner["num_examples"] == total * size else ""
-    found.note = f"the data set has no length, so max_steps {total:,} sets the run{samples}; {ENDLESS:,} epochs stand for no end"
+    found.note = f"the data set has no length, so max_steps {total:,} determines the run{samples}; {ENDLESS:,} epochs means no limit"
     return True
 
 
 def variants(found: Explanation) -> Iterator[tuple[str, int]]:
-    """(what the run would have to set, batches of a process in an epoch), the default first."""
-    samples, micro, ways = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
-    yield "", steps.batches_per_rank(samples, micro, ways)
-    yield "dataloader_drop_last", steps.batches_per_rank(samples, micro, ways, drop_last=True)
-    if ways > 1:
-        yield "split_batches (or a sampler of its own)", steps.batches_per_rank(samples, micro, ways, split_batches=True)
+    """(the setting that the run would need, batches per process and epoch), the default first."""
+    samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
+    yield "", steps.batches_per_rank(samples, micro, processes)
+    yield "dataloader_drop_last", steps.batches_per_rank(samples, micro, processes, drop_last=True)
+    if processes > 1:
+        yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
 
 
 def by_epochs(found: Explanation) -> bool:
-    """Epochs times the updates of one epoch, cut off or rounded up."""
+    """Epochs times the updates per epoch, rounded down or up."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
     for setting, batches in variants(found):
@@ -137,19 +137,19 @@ def by_epochs(found: Explanation) -> bool:
             found.consistent_with, found.batches = releases, batches
             found.steps_per_epoch = found.steps_per_epoch or updates(releases, batches, accumulation)
             found.note = epochs_note(found, batches, setting)
-            tell_epochs(found, batches, setting)
+            add_details(found, batches, setting)
             return True
     return False
 
 
 def updates(releases: list[str], batches: int, accumulation: int) -> int | None:
-    """The updates of an epoch where all those releases agree."""
+    """The updates per epoch, where all these releases agree."""
     counts = {steps.updates_per_epoch(batches, accumulation, version) for name, version in ERAS if name in releases}
     return counts.pop() if len(counts) == 1 else None
 
 
 def limited(found: Explanation) -> bool:
-    """A `max_steps`, or a part of an epoch: any total that reaches into the last epoch shown."""
+    """A `max_steps`, or a fraction of an epoch: any total that ends in the last epoch shown."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
     batches = next(variants(found))[1]
@@ -160,51 +160,51 @@ def limited(found: Explanation) -> bool:
         return False
     found.batches = batches
     found.steps_per_epoch = found.steps_per_epoch or updates(found.consistent_with, batches, accumulation)
-    whole = " or ".join(f"{each:,}" for each in totals_of(epochs, batches, accumulation))
-    cause = "max_steps is given" if banner.max_steps_given else "max_steps, or a part of an epoch"
-    found.note = f"{cause}: {count(epochs, 'whole epoch')} would take {whole} steps"
+    totals = " or ".join(f"{each:,}" for each in totals_of(epochs, batches, accumulation))
+    cause = "max_steps is set" if banner.max_steps_given else "max_steps, or a fraction of an epoch"
+    found.note = f"{cause}: {count(epochs, 'complete epoch')} would take {totals} steps"
     found.details = [batches_line(found, batches, "")]
     return True
 
 
 def epochs_note(found: Explanation, batches: int, setting: str) -> str:
-    """How the printed total comes about, in one sentence."""
+    """How the printed total is computed, in one sentence."""
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
     condition = f"with {setting}: " if setting else ""
     if batches % accumulation == 0 or batches < accumulation:
         each = steps.updates_per_epoch(batches, accumulation)
-        return f"{condition}{count(each, 'update')} an epoch x {count(epochs, 'epoch')}, the same in every release"
+        return f"{condition}{count(each, 'update')} per epoch x {count(epochs, 'epoch')}, the same in every release"
     down, up = batches // accumulation, -(-batches // accumulation)
     if steps.FLOOR_RELEASES in found.consistent_with:
         return (
-            f"{condition}the last, shorter accumulation of an epoch does not count up to 4.51.3: "
-            f"{batches:,} / {accumulation:,} is cut to {down:,}, x {count(epochs, 'epoch')}; from 4.52.0 it would be {up * epochs:,}"
+            f"{condition}up to 4.51.3 the incomplete accumulation at the end of an epoch is not counted: "
+            f"{batches:,} / {accumulation:,} is {down:,}, x {count(epochs, 'epoch')}; from 4.52.0 it would be {up * epochs:,}"
         )
     return (
-        f"{condition}the last, shorter accumulation of an epoch counts from 4.52.0: "
-        f"{batches:,} / {accumulation:,} is rounded up to {up:,}, x {count(epochs, 'epoch')}; up to 4.51.3 it would be {down * epochs:,}"
+        f"{condition}from 4.52.0 the incomplete accumulation at the end of an epoch is counted: "
+        f"{batches:,} / {accumulation:,} is {up:,}, x {count(epochs, 'epoch')}; up to 4.51.3 it would be {down * epochs:,}"
     )
 
 
 def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, str, str]:
-    """The batches of a process, with their formula."""
-    samples, micro, ways = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
-    rounded = "cut off" if setting.startswith("dataloader_drop_last") else "rounded up"
-    if ways == 1 or setting.startswith("split"):
-        return "batches an epoch", f"{batches:,}", f"{samples:,} / {micro:,}, {rounded}"
-    return "batches an epoch", f"{batches:,}", f"of each of {ways:,} processes: {samples:,} / {micro:,} / {ways:,}, {rounded}"
+    """The batches per process, with their formula."""
+    samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
+    rounded = "rounded down" if setting.startswith("dataloader_drop_last") else "rounded up"
+    if processes == 1 or setting.startswith("split"):
+        return "batches per epoch", f"{batches:,}", f"{samples:,} / {micro:,}, {rounded}"
+    return "batches per epoch", f"{batches:,}", f"per process, of {processes:,}: {samples:,} / {micro:,} / {processes:,}, {rounded}"
 
 
-def tell_epochs(found: Explanation, batches: int, setting: str) -> None:
-    """The steps from samples to total, and what accumulation and the loop had to do with it."""
+def add_details(found: Explanation, batches: int, setting: str) -> None:
+    """The calculation from samples to total steps, with the effect of accumulation and of the training loop."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
     found.details = [batches_line(found, batches, setting)]
     if found.steps_per_epoch:
-        rounding = " cut off" if found.steps_per_epoch * accumulation < batches else " rounded up" if batches % accumulation else ""
+        rounding = " rounded down" if found.steps_per_epoch * accumulation < batches else " rounded up" if batches % accumulation else ""
         how = f"{batches:,} / accumulation {accumulation:,}" + (f" = {batches / accumulation:,.3f},{rounding}" if rounding else "")
-        found.details.append(("steps an epoch", f"{found.steps_per_epoch:,}", how))
+        found.details.append(("steps per epoch", f"{found.steps_per_epoch:,}", how))
     if accumulation > 1:
         found.details.append(("accumulation", "applied", f"without it the run would take {batches * epochs:,} steps"))
     if found.consistent_with == [steps.FLOOR_RELEASES] and batches % accumulation:
@@ -212,7 +212,7 @@ def tell_epochs(found: Explanation, batches: int, setting: str) -> None:
 
 
 def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[str, str, str]]:
-    """Where the loop of old releases stopped: the announced total leaves out updates that it took."""
+    """Where the training loop of old releases stopped: the printed total does not include all of its updates."""
     banner = found.banner
     accumulation, epochs = banner["accumulation"] or 1, banner["num_epochs"] or 0
     if total > 100_000:
@@ -223,9 +223,9 @@ def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[st
         ends.append(steps.run_end(batches, accumulation, banner["num_examples"] or 0, length, version)[1])
     early, late = (f"{end:,.2f}" for end in ends)
     if early == late:
-        yield "data seen", early, f"of {count(epochs, 'epoch')}, up to 4.51: there the loop stops"
+        yield "data used", early, f"of {count(epochs, 'epoch')} when the loop stops, up to 4.51"
         return
-    yield "data seen", early, f"of {count(epochs, 'epoch')} with transformers up to 4.45: there the loop stops"
+    yield "data used", early, f"of {count(epochs, 'epoch')} when the loop stops, with transformers up to 4.45"
     yield "", late, "with 4.47 to 4.51"
 
 
@@ -238,42 +238,42 @@ def unexplained(found: Explanation) -> str:
     found.consistent_with = []
     found.details = [batches_line(found, batches, "")]
     return (
-        f"cannot be reproduced: {epochs:,} epochs of {batches:,} batches, {accumulation:,} a step, are {totals} steps, "
-        f"not {banner['total_steps']:,}; samplers, packing or collators of the script's own change how many batches there are"
+        f"cannot be reproduced: {epochs:,} epochs of {batches:,} batches, {accumulation:,} per step, are {totals} steps, "
+        f"not {banner['total_steps']:,}; custom samplers, packing or collators change the number of batches"
     )
 
 
 def totals_of(epochs: int, batches: int, accumulation: int) -> list[int]:
-    """The totals that whole epochs come to, by any release."""
+    """The total steps of complete epochs, in any release."""
     return sorted({epochs * steps.updates_per_epoch(batches, accumulation, version) for _, version in ERAS})
 
 
 def check_release(found: Explanation) -> None:
-    """Hold the answer against the release that the log itself names."""
+    """Compare the answer with the release that the log itself names."""
     release = found.banner.release
     if not release or not found.consistent_with:
         return
     era = steps.CEIL_RELEASES if parse_version(release) >= (4, 52) else steps.FLOOR_RELEASES
-    fits = "which fits" if era in found.consistent_with else "which does NOT fit"
-    found.note += f"; the log names transformers {release}, {fits}"
+    agrees = "which agrees" if era in found.consistent_with else "which does NOT agree"
+    found.note += f"; the log names transformers {release}, {agrees}"
 
 
 # ---- GPT-NeoX and DeepSpeed
 
 
 def arguments_note(found: Explanation) -> str:
-    """What the printed arguments say of the layout."""
+    """The layout that follows from the printed arguments."""
     banner = found.banner
     gpus, tensor, pipe = banner["gpus"], banner["tensor_parallel"] or 1, max(banner["pipeline_parallel"] or 1, 1)
     notes = []
     if found.data_parallel is not None and gpus:
-        shared = f" / tensor {tensor} / pipeline {pipe}" if banner.framework == NEOX else ""
+        divided = f" / tensor {tensor} / pipeline {pipe}" if banner.framework == NEOX else ""
         expected = gpus // tensor // pipe
         agrees = "agrees" if expected == found.data_parallel else f"would be {expected:,}"
-        notes.append(f"the log says {count(gpus, 'GPU')}{shared}: {agrees} with the data-parallel size {found.data_parallel:,}")
+        notes.append(f"the log shows {count(gpus, 'GPU')}{divided}: {agrees} with the data-parallel size {found.data_parallel:,}")
     if banner["seq_length"] and banner["global_batch"]:
-        notes.append(f"{banner['seq_length'] * banner['global_batch']:,} tokens a step")
-    return "; ".join([*([found.note] if found.note else []), *notes]) or "only the batch is printed"
+        notes.append(f"{banner['seq_length'] * banner['global_batch']:,} tokens per step")
+    return "; ".join([*([found.note] if found.note else []), *notes]) or "only the batch sizes are printed"
 
 
 # ---- a log against a configuration
@@ -283,13 +283,13 @@ COMPARED = (
     ("micro batch", "micro_batch"),
     ("accumulation", "accumulation"),
     ("global batch", "global_batch"),
-    ("steps an epoch", "steps_per_epoch"),
+    ("steps per epoch", "steps_per_epoch"),
     ("total steps", "total_steps"),
 )
 
 
 def compare(found: Explanation, resolved: dict[str, int | None], place: Callable[[str], str]) -> None:
-    """Note where the log and the numbers of a configuration are not the same; `place` says where one comes from."""
+    """Record the differences between a log and a configuration; `place` gives the source of a configured number."""
     logged = {
         "micro_batch": found.micro_batch,
         "accumulation": found.banner["accumulation"],
@@ -298,9 +298,9 @@ def compare(found: Explanation, resolved: dict[str, int | None], place: Callable
         "total_steps": found.banner["total_steps"],
     }
     for name, key in COMPARED:
-        seen, configured = logged[key], resolved.get(key)
-        if seen is not None and configured is not None and seen != configured:
-            found.differences.append(Difference(name, seen, configured, place(key)))
+        printed, configured = logged[key], resolved.get(key)
+        if printed is not None and configured is not None and printed != configured:
+            found.differences.append(Difference(name, printed, configured, place(key)))
 
 
 def count(number: int, thing: str) -> str:
@@ -309,7 +309,7 @@ def count(number: int, thing: str) -> str:
 
 
 def hint(found: Explanation) -> dict[str, int]:
-    """The facts that a log tells of a launch: devices and training samples."""
+    """The launch facts that a log shows: devices and training samples."""
     facts = {}
     if found.data_parallel is not None:
         gpus = found.banner["gpus"]

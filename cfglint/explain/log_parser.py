@@ -1,6 +1,6 @@
-"""Training logs: the numbers that a trainer prints when a run begins, found among progress bars and everything else.
+"""Training logs: the numbers that a trainer prints when a run begins, among progress bars and other output.
 
-A *banner* is one such announcement. The Hugging Face trainer prints `***** Running training *****` and the lines
+A *banner* is one such block of lines. The Hugging Face trainer prints `***** Running training *****` and the lines
 after it (transformers 5.23.0 trainer.py:1620-1630), and so do trainers modelled on it, such as PaddleNLP's.
 GPT-NeoX prints all its arguments (2026-05 megatron/neox_arguments/arguments.py:757-786), DeepSpeed its
 configuration (0.19.8 runtime/config.py:673-680).
@@ -62,10 +62,10 @@ _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 
 
 class TrainingBanner:
-    """What one training run announced: `line` is where, `framework` whose banner it is.
+    """The numbers that one training run printed: `line` is their place, `framework` the trainer.
 
     `numbers` holds what is printed, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
-    (of transformers) are what the lines before it tell.
+    (of transformers) come from the lines before it.
     """
 
     __slots__ = ("framework", "line", "max_steps_given", "numbers", "release", "style")
@@ -79,30 +79,30 @@ class TrainingBanner:
         self.style = style
 
     def __getitem__(self, name: str) -> int | None:
-        """A printed number; None for one that is not there."""
+        """A printed number; None for one that was not printed."""
         return self.numbers.get(name)
 
     @property
     def complete(self) -> bool:
-        """Whether everything is there that the arithmetic needs."""
+        """Whether it has everything that the arithmetic needs."""
         return LAST_OF_BANNER in self.numbers and "global_batch" in self.numbers
 
     @property
     def paddle(self) -> bool:
-        """Whether the line looks as PaddleNLP's logger writes it: `[2025-09-27 09:32:23,874] [    INFO] - `."""
+        """Whether the line has the format of PaddleNLP's logger: `[2025-09-27 09:32:23,874] [    INFO] - `."""
         return self.style.startswith("[") and "[    INFO] - " in self.style
 
 
 def is_log(lines: Iterable[str]) -> bool:
-    """Whether a text holds a banner; what a configuration file never does."""
+    """Whether a text contains a banner, which a configuration file never does."""
     return any(start in line for line in lines for start, _ in STARTS)
 
 
 def read(lines: Iterable[str]) -> list[TrainingBanner]:
-    """The banners of a log in their order, one for every run that began.
+    """The banners of a log in their order, one for every run that started.
 
-    A launcher and its workers may print the same arguments: equal neighbours count once, and DeepSpeed's own
-    lines only where nobody else announces the run.
+    A launcher and its workers may print the same arguments: equal consecutive banners count once, and DeepSpeed's own
+    lines count only in a log without other banners.
     """
     loader = _Loader()
     for number, text in pieces(lines):
@@ -114,12 +114,12 @@ def read(lines: Iterable[str]) -> list[TrainingBanner]:
 
 
 def repeats(before: TrainingBanner | None, banner: TrainingBanner) -> bool:
-    """Whether a list of arguments is the one before it, printed by another process."""
+    """Whether a banner repeats the one before it, printed by another process."""
     return before is not None and banner.framework == before.framework != HUGGINGFACE and banner.numbers == before.numbers
 
 
 def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """(line number, text) of a log without terminal codes; what a carriage return separates comes piece by piece."""
+    """(line number, text) of a log without terminal codes; lines are also split at carriage returns."""
     number = 1
     for line in lines:
         for piece in line.rstrip("\r\n").split("\r") if "\r" in line else (line.rstrip("\n"),):
@@ -128,7 +128,7 @@ def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 class _Loader:
-    """Goes through a log and keeps the banners that are still being printed.
+    """Scans a log and keeps the banners that are still being printed.
 
     Several processes may print theirs at the same time, line by line: a number belongs to the first open
     banner that lacks it.
@@ -159,7 +159,7 @@ class _Loader:
         self.max_steps_given = False
 
     def _remember(self, text: str) -> None:
-        """What a later banner may want to know."""
+        """Keep what a later banner needs."""
         if MAX_STEPS_GIVEN in text:
             self.max_steps_given = True
         elif '"transformers_version"' in text:
@@ -179,7 +179,7 @@ class _Loader:
 
 
 def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """(name, number, whose) of a line of the trainer's banner."""
+    """(name, number, frameworks) of a line of the Trainer's banner."""
     for mark, name in LINES:
         if mark in text:
             value = whole(text.partition(mark)[2])
@@ -188,7 +188,7 @@ def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 
 
 def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """(name, number, whose) of a line `train_batch_size ............ 32`."""
+    """(name, number, frameworks) of a line `train_batch_size ............ 32`."""
     found = _ARGUMENT.search(text)
     if found:
         value = whole(found.group(2))
@@ -197,7 +197,7 @@ def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 
 
 def whole(text: str) -> int | None:
-    """The number at the start of a text: `1,230`, `37800.0`; None where there is none, or where it is no whole one."""
+    """The integer at the start of a text: `1,230`, `37800.0`; None where there is none."""
     found = _NUMBER.match(text)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""The account of a run: every number that it comes to, and the place or the rule that it comes from."""
+"""The summary of a run: every resolved number with its source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LAYOUT = (
 
 
 class RunSummary:
-    """A run in lines: `items` by group, what is `assumed` of the launch, and the `errors` that it would die of."""
+    """The lines of a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
 
     def __init__(self, run: CheckedRun) -> None:
         self.run = run
@@ -37,27 +37,27 @@ class RunSummary:
         self.marks: dict[str, list[int]] = {}
         self.errors: list[Diagnostic] = [each for each in run.diagnostics if each.severity == "error"]
         self.resolved = run.resolved
-        told = [config.account() for config in run.configs] if readable(run) else []
-        items = [item for each in told for item in each.items]
+        summaries = [config.account() for config in run.configs] if readable(run) else []
+        items = [item for each in summaries for item in each.items]
         batch = run.batch
-        if batch is not None and told:
-            self._tell_launch(batch, [item for item in items if item.group == LAUNCH])
-            self._tell_batch(batch)
+        if batch is not None and summaries:
+            self._add_launch(batch, [item for item in items if item.group == LAUNCH])
+            self._add_batch(batch)
         for item in items:
             self._take(item)
-        for each in reversed(told):
+        for each in reversed(summaries):
             self.marks.update(each.marks)
-        for each in told:
+        for each in summaries:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
-        if told:
-            self._tell_memory()
+        if summaries:
+            self._add_memory()
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
 
-    def _tell_memory(self) -> None:
-        """The memory of the run where the model's shape is known, and the flags that would tell more."""
+    def _add_memory(self) -> None:
+        """The memory of the run where the model's shape is known, and the flags that are missing."""
         from cfglint.frameworks.memory import memory_of, missing_for
 
         config = self.run.configs[0]
@@ -65,16 +65,16 @@ class RunSummary:
         self.memory_flags = missing_for(config)
 
     def _take(self, item: Item) -> None:
-        """Add a line, unless the run has it from a config before."""
+        """Add a line, unless an earlier config has added it."""
         if all((known.group, known.label) != (item.group, item.label) for known in self.items):
             self.items.append(item)
 
-    def _tell_launch(self, batch: Batch, own: list[Item]) -> None:
+    def _add_launch(self, batch: Batch, own: list[Item]) -> None:
         facts, layout = self.run.facts, batch.layout
-        told_by = facts.gpus_source if layout.gpus == facts.gpus else "the files"
-        self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, told_by, needs=self._gpus)
+        source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
+        self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
         if layout.gpus is None and batch.problem is None:
-            self._tell_implied()
+            self._add_implied()
         for item in own:
             self._take(item)
         for label, name in LAYOUT:
@@ -83,15 +83,15 @@ class RunSummary:
                 self._derive(LAUNCH, label, name, size, "the files")
         self._derive(LAUNCH, "data parallel", "data_parallel", integer(batch.data_parallel.value), division(batch), needs=self._gpus)
 
-    def _tell_implied(self) -> None:
-        """The GPU count on which three written sizes multiply up."""
+    def _add_implied(self) -> None:
+        """The GPU count that three written batch sizes imply."""
         from cfglint.rewrite.retarget import current_gpus
 
         implied = current_gpus(self.run, self.run.facts)
         if implied is not None:
             self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
 
-    def _tell_batch(self, batch: Batch) -> None:
+    def _add_batch(self, batch: Batch) -> None:
         package = self.run.configs[0].release
         for label, setting in (("micro batch", batch.micro_batch), ("accumulation", batch.accumulation)):
             self.items.append(Item(BATCH, label, setting, self._gpus if setting.origin == DERIVED else "", package))
@@ -103,11 +103,11 @@ class RunSummary:
         else:
             self._derive(BATCH, "global batch", "global_batch", integer(batch.global_batch.value), because, needs=self._gpus)
         if batch.consumed_batch is not None and batch.consumed_batch != integer(batch.global_batch.value):
-            self._derive(BATCH, "samples a step", "consumed_batch", batch.consumed_batch, "what one step really consumes")
+            self._derive(BATCH, "samples per step", "consumed_batch", batch.consumed_batch, "what one step actually consumes")
         length, tokens = self.resolved["seq_length"], self.resolved["tokens_per_step"]
         if length is not None:
-            self._derive(BATCH, "tokens a sample", "seq_length", length, "seq_length")
-            self._derive(BATCH, "tokens a step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
+            self._derive(BATCH, "tokens per sample", "seq_length", length, "seq_length")
+            self._derive(BATCH, "tokens per step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
 
     def _derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
         self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
@@ -118,53 +118,53 @@ class RunSummary:
         return GPUS if self.run.facts.gpus is None else ""
 
     def _use_filled(self) -> None:
-        """Let a line that shows an `"auto"` say who filled it."""
+        """Give a line that shows an `"auto"` its source."""
         filled = {place_of(item.setting): item.setting for item in self.items if item.group == GROUPS[-1]}
         for item in self.items:
             item.setting = filled.get(place_of(item.setting), item.setting)
 
     @property
     def unknown(self) -> list[Item]:
-        """The lines whose value a flag would make known."""
+        """The lines whose value depends on a missing flag."""
         return [item for item in self.items if item.unknown]
 
 
 def readable(run: CheckedRun) -> bool:
-    """Whether the framework gets as far as the values of its files."""
+    """Whether the framework can load the values of its files."""
     return bool(run.configs) and not run.configs[0].load_problems
 
 
 def division(batch: Batch) -> str:
-    """How the GPUs come to the data-parallel size, in the framework's own words where it is no plain division."""
+    """How the data-parallel size is computed from the GPUs; the framework's own description where it is not a plain division."""
     layout = batch.layout
     sizes = [(label, getattr(layout, name)) for label, name in LAYOUT if getattr(layout, name) != 1]
     replica = prod(size for _, size in sizes)
     if not layout.gpus or integer(batch.data_parallel.value) != layout.gpus // max(replica, 1):
         return batch.data_parallel.because
     if not sizes:
-        return "every GPU takes its own samples"
+        return "every GPU processes its own samples"
     return " / ".join([f"{layout.gpus} GPUs", *(f"{label} {size}" for label, size in sizes)])
 
 
 def place_of(setting: Setting) -> tuple[str, int] | int:
-    """The span of a value, to tell two settings of one place; its own identity for what stands nowhere."""
+    """The span of a value, to identify two settings of one place; the object's identity for an unwritten value."""
     if setting.document is None or setting.node is None or setting.origin == DEFAULT:
         return id(setting)
     return setting.document.path, setting.node.start
 
 
 def origin(item: Item) -> str:
-    """Where a value comes from, for people."""
+    """Where a value comes from, for display."""
     setting = item.setting
     if setting.origin == DEFAULT and setting.because in ("", "default"):
         if setting.value is None:
-            return "not written"
+            return "not set"
         return f"default of {item.package}" if item.package else "default"
     return setting.place
 
 
 def table(account: RunSummary) -> dict[str, Any]:
-    """The account as plain values: what `check` says of the run, and its settings."""
+    """The summary as plain values: the entry of the run, and its settings."""
     return {
         **account.run.outcome().entry(),
         "settings": [entry(item) for item in account.items],
@@ -174,21 +174,21 @@ def table(account: RunSummary) -> dict[str, Any]:
 
 
 def context(account: RunSummary) -> Context:
-    """What pictures of the run are drawn from."""
+    """The values that diagrams of the run are drawn from."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
     return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole)
 
 
 def pictured(account: RunSummary) -> Outcome:
-    """The outcome of an account's run with its context."""
+    """The outcome of a summary's run with its context."""
     outcome = account.run.outcome()
     outcome.context = context(account)
     return outcome
 
 
 def explained(run: CheckedRun) -> Outcome:
-    """The outcome of a run with its context; what breaks the account is told like every bug of ours."""
+    """The outcome of a run with its context; an exception in the summary is reported like every bug in cfglint."""
     try:
         return pictured(RunSummary(run))
     except Exception as error:
@@ -198,7 +198,7 @@ def explained(run: CheckedRun) -> Outcome:
 
 
 def entry(item: Item) -> dict[str, Any]:
-    """One setting; `file` and `line` are null for what stands in no file."""
+    """One setting; `file` and `line` are null for an unwritten value."""
     setting = item.setting
     written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT
     return {

@@ -42,7 +42,8 @@ class LaunchFacts:
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
     `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
-    the TRL trainer that the script builds, None where nobody said it.
+    the TRL trainer that the script builds, None where nobody said it. `tables` is the modelled release that is asked where
+    the target lies between two of them.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class LaunchFacts:
         "promises",
         "seq_length",
         "strict_keys",
+        "tables",
         "target",
         "target_from",
         "trainer",
@@ -90,6 +92,7 @@ class LaunchFacts:
         gpu_memory: float | None = None,
         seq_length: int | None = None,
         trainer: str | None = None,
+        tables: str | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -111,6 +114,7 @@ class LaunchFacts:
         self.gpu_memory = gpu_memory
         self.seq_length = seq_length
         self.trainer = trainer
+        self.tables = tables
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -423,6 +427,10 @@ class Framework:
     def unknown_keys(self, config: Any) -> list[str]:
         """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
         return []
+
+    def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
+        """The two modelled releases between which the target lies, whose common answer holds; None where it has tables."""
+        return None
 
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's reader parses a file of that name."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.new.generated import Generated
     from cfglint.new.job_spec import JobSpec
 
-KINDS = ("deepspeed", "huggingface", "neox", "accelerate")
+KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory")
 RUN = "run"
 FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
 
@@ -36,10 +36,18 @@ def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: st
         from cfglint.new import deepspeed
 
         return deepspeed.own(job, folder)
+    if kind == "trl":
+        from cfglint.new import trl
+
+        return trl.trainer(job, folder)
     if kind == "accelerate":
         from cfglint.new import accelerate
 
         return accelerate.launch(job, folder)
+    if kind == "llamafactory":
+        from cfglint.new import llamafactory
+
+        return llamafactory.training(job, folder)
     from cfglint.new import huggingface
 
     return huggingface.matching_set(job, folder) if kind == RUN else huggingface.trainer(job, folder)

@@ -293,4 +293,21 @@ def of_accelerate(found: Existing, config: Any) -> None:
     found.use(config, "deepspeed_config", "deepspeed_config_file")
 
 
-READERS = {"huggingface": of_trainer, "deepspeed": of_deepspeed, "neox": of_neox, "accelerate": of_accelerate}
+def of_llamafactory(found: Existing, config: Any) -> None:
+    """The facts of a LLaMA-Factory file: the trainer's, the method and the length of a sample."""
+    of_trainer(found, config)
+    if config.method == "lora":
+        found.take("lora", config, "finetuning_type", value=True)
+    elif config.method == "full":
+        found.use(config, "finetuning_type")
+    if type(config.own("cutoff_len")) is int:
+        found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
+
+
+READERS = {
+    "huggingface": of_trainer,
+    "llamafactory": of_llamafactory,
+    "deepspeed": of_deepspeed,
+    "neox": of_neox,
+    "accelerate": of_accelerate,
+}

@@ -32,7 +32,7 @@ TRAINING = COMMON.union(
 FLAGS = (
     *("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "precision"),
     *("tensor_parallel", "pipeline_parallel", "seq_length", "learning_rate", "warmup", *LENGTHS, "num_examples"),
-    *("optimizer", "scheduler", "lora", "model", *SIZES, "kv_heads"),
+    *("optimizer", "scheduler", "lora", "trainer", "model", *SIZES, "kv_heads"),
 )
 
 
@@ -80,6 +80,7 @@ class JobSpec:
     optimizer: str | None
     scheduler: str | None
     lora: bool | None
+    trainer: str | None
     model: str | None
     layers: int | None
     hidden: int | None

@@ -18,6 +18,7 @@ FAMILIES = {
     "HFT": "Hugging Face trainer",
     "LLF": "LLaMA-Factory",
     "TRL": "TRL",
+    "AXL": "axolotl",
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
     "HSE": "House rules",

@@ -26,7 +26,7 @@ VALUE = 14
 MOST_ERRORS = 3
 
 LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
-FRAMEWORKS = {"huggingface": "Hugging Face trainer", "neox": "GPT-NeoX", "deepspeed": "DeepSpeed"}
+FRAMEWORKS = {"huggingface": "Hugging Face trainer", "neox": "GPT-NeoX", "deepspeed": "DeepSpeed", "llamafactory": "LLaMA-Factory"}
 LOG_LABELS = (
     ("training samples", "num_examples"),
     ("epochs", "num_epochs"),

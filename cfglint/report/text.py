@@ -21,7 +21,14 @@ MOMENTS = {
     "first-step": "at the first step",
 }
 PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
-TITLES = {"deepspeed": "DeepSpeed", "huggingface": "transformers", "neox": "GPT-NeoX", "accelerate": "accelerate", "trl": "TRL"}
+TITLES = {
+    "deepspeed": "DeepSpeed",
+    "huggingface": "transformers",
+    "neox": "GPT-NeoX",
+    "accelerate": "accelerate",
+    "trl": "TRL",
+    "llamafactory": "LLaMA-Factory",
+}
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:

@@ -31,14 +31,14 @@ OWN_SENTENCE = frozenset(
         "micro batch",
         "accumulation",
         "global batch",
-        "samples a step",
-        "tokens a sample",
-        "tokens a step",
+        "samples per step",
+        "tokens per sample",
+        "tokens per step",
         "training samples",
         "epochs",
         "max steps",
-        "batches an epoch",
-        "steps an epoch",
+        "batches per epoch",
+        "steps per epoch",
         "total steps",
         "warm-up steps",
         "learning rate",
@@ -166,7 +166,7 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), and with it the memory for activations"
         told.append(Consequence("micro_batch", text, before, after))
     told += changed("seq_length", "sequence length", old.number("seq_length"), new.number("seq_length"))
-    return told + changed("tokens_per_step", "tokens a step", old.number("tokens_per_step"), new.number("tokens_per_step"))
+    return told + changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:
@@ -284,7 +284,7 @@ def length(old: Side, new: Side) -> list[Consequence]:
     """Steps, samples, and the parts of the run that warm-up and decay take."""
     before, after = old.number("total_steps"), new.number("total_steps")
     told = changed("total_steps", "total steps", before, after)
-    told = told or changed("steps_per_epoch", "steps an epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
+    told = told or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
     told += estimated(old, new) if before is None and after is None else samples(old, new)
     return [*told, *warmup(old, new), *schedule(old, new)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, SEVERITIES, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
 from cfglint.run.loaded import LAUNCH, LoadedRun
 
@@ -16,6 +16,7 @@ COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
 class CheckedRun(LoadedRun):
     """A job with its findings, and with whether its framework would start it."""
 
+    other_end: CheckedRun | None = None
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
 
@@ -26,6 +27,8 @@ class CheckedRun(LoadedRun):
             found: list[Diagnostic] = []
             for config in self.configs:
                 found.extend(inspect(config))
+            if self.other_end is not None:
+                found = in_common(found, self.other_end.diagnostics)
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self._of_the_project(found))
             bugs = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
@@ -84,3 +87,17 @@ class CheckedRun(LoadedRun):
         )
         outcome.launch = getattr(command, "launch", None)
         return outcome
+
+
+def in_common(found: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
+    """The findings that the tables of another release give too, each with the lower of the two severities."""
+    known = {(each.code, each.place.file, each.key): each for each in others}
+    shared: list[Diagnostic] = []
+    for each in found:
+        other = known.get((each.code, each.place.file, each.key))
+        if other is None:
+            continue
+        if SEVERITIES.index(other.severity) < SEVERITIES.index(each.severity):
+            each = other  # noqa: PLW2901
+        shared.append(each)
+    return shared

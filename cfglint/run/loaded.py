@@ -54,7 +54,11 @@ class LoadedRun:
 
     `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
     the consumer's, then those that it brings in. `bugs` are mistakes of ours on the way: (doing what, what was raised).
+    `other_end` is the same run by the tables of an older release, where the target lies between two modelled ones: what both
+    say holds.
     """
+
+    other_end: LoadedRun | None = None
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
@@ -63,8 +67,13 @@ class LoadedRun:
         self.configs: list[Config] = []
         self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known when the findings are
         try:
-            self.facts = framework(self.kinds[0]).completed(launched(self.documents, self.kinds, modelled(facts)))
-            config = framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
+            consumer = framework(self.kinds[0])
+            self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))
+            releases = consumer.between(self.facts)
+            if releases is not None:
+                self.other_end = type(self)(documents, kinds, facts.but(tables=releases[0]))
+            asked = self.facts if releases is None else self.facts.but(tables=releases[1])
+            config = consumer.config(self.documents, self.kinds, asked)
             self.configs = [config, *config.others()]
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
@@ -87,9 +96,10 @@ class LoadedRun:
     def target(self) -> dict[str, str]:
         """The package versions that the answer is for."""
         target: dict[str, str] = {}
+        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin what it stands on
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
-                target[package] = self.facts.target.get(package, newest)
+                target[package] = chosen.get(package, newest)
         return target
 
     @property
@@ -118,6 +128,9 @@ class LoadedRun:
             self.configs = []
         if numbers["consumed_batch"] and numbers["seq_length"]:
             numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
+        if self.other_end is not None:
+            older = self.other_end.resolved
+            numbers = {name: value if older[name] == value else None for name, value in numbers.items()}
         return numbers
 
 

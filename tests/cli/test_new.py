@@ -229,4 +229,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: how many GPUs? Say it with --gpus\n")
-        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, run\n"
+        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, llamafactory, run\n"

@@ -57,18 +57,18 @@ def test_accumulation_was_applied_and_the_note_says_what_later_releases_do():
     found = explain(1047, 300, 10, 8, 80, 3900)
     assert ("accumulation", "applied", "without it the run would take 31,500 steps") in found.details
     assert "from 4.52.0 it would be 4,200" in found.note
-    assert [value for label, value, _ in found.details if label in ("data seen", "")] == ["297.14", "278.61"]
+    assert [value for label, value, _ in found.details if label in ("data used", "")] == ["297.14", "278.61"]
 
 
 def test_max_steps_that_is_announced_wins_over_a_coincidence():
-    assert explain(1260, 1, 1, 4, 4, 3, max_steps_given=True).note.startswith("max_steps is given: 1 whole epoch would take 315 steps")
+    assert explain(1260, 1, 1, 4, 4, 3, max_steps_given=True).note.startswith("max_steps is set: 1 complete epoch would take 315 steps")
     found = explain(80, 1, 1, 1, 8, 10, max_steps_given=True)
-    assert found.note.startswith("max_steps is given")
+    assert found.note.startswith("max_steps is set")
 
 
 def test_a_part_of_an_epoch_cannot_be_told_from_max_steps():
     found = explain(1000, 1, 10, 1, 10, 55)
-    assert found.note.startswith("max_steps, or a part of an epoch")
+    assert found.note.startswith("max_steps, or a fraction of an epoch")
     assert found.consistent_with == [OLD, NEW]
 
 
@@ -87,13 +87,13 @@ def test_dataloader_drop_last_is_tried_next():
 def test_what_no_arithmetic_gives_is_said_with_what_it_would_give():
     found = explain(1000, 2, 10, 4, 40, 77)
     assert found.consistent_with == []
-    assert found.note.startswith("cannot be reproduced: 2 epochs of 100 batches, 4 a step, are 50 steps, not 77")
+    assert found.note.startswith("cannot be reproduced: 2 epochs of 100 batches, 4 per step, are 50 steps, not 77")
 
 
 def test_a_global_batch_that_is_no_multiple():
     found = explain(1000, 2, 3, 4, 40, 77)
     assert found.data_parallel is None
-    assert found.note == "the global batch 40 is no multiple of micro batch 3 x accumulation 4"
+    assert found.note == "the global batch 40 is not a multiple of micro batch 3 x accumulation 4"
 
 
 def test_a_banner_that_is_cut_off_names_what_is_missing():
@@ -110,8 +110,8 @@ def test_data_parallel_devices_of_one_process_count_like_processes():
 
 
 def test_the_release_that_the_log_names_is_held_against_the_answer():
-    assert explain(1047, 300, 10, 8, 80, 3900, release="4.49.0").note.endswith("the log names transformers 4.49.0, which fits")
-    assert explain(1047, 300, 10, 8, 80, 3900, release="5.0.0").note.endswith("which does NOT fit")
+    assert explain(1047, 300, 10, 8, 80, 3900, release="4.49.0").note.endswith("the log names transformers 4.49.0, which agrees")
+    assert explain(1047, 300, 10, 8, 80, 3900, release="5.0.0").note.endswith("which does NOT agree")
 
 
 def test_neox_arguments_are_held_against_their_own_layout():
@@ -119,7 +119,7 @@ def test_neox_arguments_are_held_against_their_own_layout():
         banner(None, None, 4, 8, 128, 143000, framework="neox", gpus=16, tensor_parallel=2, pipeline_parallel=2, seq_length=2048)
     )
     assert found.data_parallel == 4
-    assert found.note == "the log says 16 GPUs / tensor 2 / pipeline 2: agrees with the data-parallel size 4; 262,144 tokens a step"
+    assert found.note == "the log shows 16 GPUs / tensor 2 / pipeline 2: agrees with the data-parallel size 4; 262,144 tokens per step"
     assert log_analysis.hint(found) == {"gpus": 16}
 
 

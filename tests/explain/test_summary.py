@@ -56,12 +56,13 @@ def test_defaults_name_the_release(account):
 
 
 @pytest.mark.parametrize(
-    ("version", "an_epoch", "total", "how"), [("4.51.3", 39, 78, "cut off (up to 4.51.3)"), ("4.52.0", 40, 80, "rounded up (from 4.52.0)")]
+    ("version", "an_epoch", "total", "how"),
+    [("4.51.3", 39, 78, "rounded down (up to 4.51.3)"), ("4.52.0", 40, 80, "rounded up (from 4.52.0)")],
 )
 def test_the_length_says_how_it_comes_about(account, version, an_epoch, total, how):
     told = account(trainer=TRAINER, facts=LaunchFacts(gpus=2, num_examples=2510, target={"transformers": version}))
-    assert line(told, "batches an epoch") == (314, "of each of 2 processes: 2,510 / 4 / 2, rounded up")
-    assert line(told, "steps an epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
+    assert line(told, "batches per epoch") == (314, "per process, of 2: 2,510 / 4 / 2, rounded up")
+    assert line(told, "steps per epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
     assert line(told, "total steps") == (total, f"2 epochs x {an_epoch}")
 
 
@@ -75,7 +76,7 @@ def test_warm_up_and_evaluations(account):
 def test_max_steps_wins_over_epochs(account):
     told = account(trainer=TRAINER + "max_steps: 50\n", facts=LaunchFacts(gpus=1, num_examples=3200))
     assert line(told, "total steps") == (50, "max_steps")
-    assert line(told, "epochs") == (0.5, "max_steps wins over num_train_epochs")
+    assert line(told, "epochs") == (0.5, "max_steps overrides num_train_epochs")
 
 
 def test_what_is_unknown_names_the_flags(account):
@@ -119,8 +120,8 @@ def test_layout_of_neox(account):
     told = account("neox", neox=text, facts=LaunchFacts(gpus=8, num_examples=1000))
     assert line(told, "data parallel") == (2, "8 GPUs / tensor parallel 2 / pipeline 2")
     assert line(told, "pipeline") == (2, "neox.yml:1")
-    assert line(told, "tokens a step") == (16384, "global batch x 2,048")
-    assert line(told, "steps an epoch") == (125, "1,000 samples / global batch = 125.00, cut off")
+    assert line(told, "tokens per step") == (16384, "global batch x 2,048")
+    assert line(told, "steps per epoch") == (125, "1,000 samples / global batch = 125.00, rounded down")
 
 
 def test_gpus_of_a_launch_file(account):

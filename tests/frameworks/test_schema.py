@@ -53,6 +53,7 @@ OWN = {
     "x-required-when",
     "x-section-policy",
     "x-since",
+    "x-efficient-eos",
     "x-unused",
 }
 

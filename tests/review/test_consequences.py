@@ -190,7 +190,7 @@ def test_neox(told):
     assert sentences == [
         "global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 4 x 8 (micro batch x accumulation x data parallel)",
         "learning rate unchanged: optimizer.params.lr 0.0006 (train.yaml:11)",
-        "tokens a step 524,288 -> 262,144 (halved)",
+        "tokens per step 524,288 -> 262,144 (halved)",
         "samples in all 256,000 -> 128,000 (halved)",
     ]
 

@@ -24,6 +24,7 @@ NAMES = {
     "accelerate": "accelerate.yaml",
     "llamafactory": "train.yaml",
     "trl": "train.yaml",
+    "axolotl": "config.yml",
 }
 RULES = every_rule()
 

@@ -48,6 +48,10 @@ class TrainerConfig(TrainerFiles):
         """(samples of an epoch, samples that one process takes from the loader at a time); None where they are not known."""
         return self.facts.num_examples, self.batch.micro_batch.value
 
+    def batches_because(self) -> str:
+        """How samples become the batches of one process, where this trainer has a sampler of its own."""
+        return ""
+
     def unknown(self, name: str) -> Setting:
         """A field whose value is not known, with the place of its key where the file has it."""
         key, node = self.documents[0].find((name,))

@@ -261,7 +261,8 @@ def warmup_ratio(value: Any, config: TrainerConfig) -> None:
 
 def warmup(value: Any, config: TrainerConfig) -> None:
     """training_args.py:1800; 4.x raises its own exception for another type, which STP001 reports."""
-    if config.version >= RATIO_REPLACES:
+    replaced = config.version < RATIO_GONE and config.arguments["warmup_ratio"] is not None
+    if config.version >= RATIO_REPLACES and not replaced:
         _ = value < 0
 
 

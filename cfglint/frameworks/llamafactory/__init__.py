@@ -100,8 +100,8 @@ class LlamaFactory(Framework):
         return TRAINER.batch(config)
 
     def numbers(self, config: LlamaFactoryConfig) -> dict[str, int | None]:
-        """Steps, warm-up steps and the length of a sequence."""
-        return {**TRAINER.numbers(config), "seq_length": config.sequence_length}
+        """Steps, warm-up steps, and the length of a packed block."""
+        return {**TRAINER.numbers(config), "seq_length": config.block_length}
 
     def account(self, config: LlamaFactoryConfig) -> Summary:
         """The trainer's lines, and what is trained on what."""

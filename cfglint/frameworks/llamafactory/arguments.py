@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
+FILLED_SCHEDULE = "warmup_stable_decay"
+FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of what warm-up leaves; trainer_utils.py:556-570
 
 
 class TrainerArguments(Arguments):
@@ -19,7 +21,10 @@ class TrainerArguments(Arguments):
         """The value of a field with which the trainer is built."""
         if name in OVERWRITTEN:
             return OVERWRITTEN[name]
-        return super().__getitem__(name)
+        value = super().__getitem__(name)
+        if name == "lr_scheduler_kwargs" and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == FILLED_SCHEDULE:
+            return {**dict.fromkeys(FILLED_STEPS, 1), **(value or {})}
+        return value
 
     @property
     def checkpointing(self) -> Any:

@@ -79,7 +79,7 @@ class LlamaFactoryConfig(TrainerConfig):
     @property
     def evaluates(self) -> bool:
         """`do_eval` as TrainingArguments leaves it: a strategy other than "no" turns it on (transformers 5.6.0 training_args.py:1537)."""
-        return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy not in ("no", None)
+        return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy in ("steps", "epoch")
 
     @property
     def zero3(self) -> bool:
@@ -124,10 +124,16 @@ class LlamaFactoryConfig(TrainerConfig):
         return on and self.stage in PACKING_STAGES
 
     @property
-    def sequence_length(self) -> int | None:
-        """The tokens of a block where samples are packed, else of the longest sample (data_args.py:188-189)."""
+    def block_length(self) -> int | None:
+        """The tokens of a packed block; None where samples keep their own lengths, of which `cutoff_len` is the most.
+
+        An explicit `packing` takes a token off, which the packing of stage sft puts on again (hparams/data_args.py:188-189,
+        data/processor/supervised.py:216-231, data/processor/pretrain.py:43).
+        """
         length = self.own("cutoff_len")
-        return length if isinstance(length, int) and not isinstance(length, bool) else None
+        if not self.packs or type(length) is not int:
+            return None
+        return length - 1 if self.stage == "pt" and self.own("packing") else length
 
     def loaded(self) -> tuple[int | None, Any]:
         """(rows that the trainer gets, rows of a batch): packed and streamed ones cannot be counted."""
@@ -136,7 +142,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
-        if self.trains and not self.own_trainer:
+        if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 

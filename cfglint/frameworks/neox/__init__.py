@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KIND = "neox"
 NEWEST = "2026-05"
 
-# Names that GPT-NeoX gives to its own arguments and that no other trainer's file is likely to hold.
+# Names of GPT-NeoX arguments that are unlikely in the config of another trainer.
 MARKERS = frozenset(
     """
     pipe_parallel_size model_parallel_size pipe_partition_method sequence_parallel attention_config sparsity_config
@@ -38,16 +38,16 @@ MARKERS = frozenset(
     char_level_ppl eod_mask_loss
     """.split()  # noqa: SIM905
 )
-# Keys of relatives that share many of these names: Megatron's own spelling of sizes, a model's config.json, accelerate.
-STRANGERS = frozenset(
+# Keys of related tools that share many of these names: Megatron's own spelling of sizes, a model's config.json, accelerate.
+FOREIGN = frozenset(
     """
     architectures model_type model_name_or_path base_model tensor_model_parallel_size pipeline_model_parallel_size
     compute_environment distributed_type per_device_train_batch_size trainer exp_manager megatron_cfg method
     """.split()  # noqa: SIM905
 )
 LEAST = 2  # markers
-SHARE = 0.3  # of the top-level keys
-FAINT = 0.1  # below this share the markers are accidents of a long file
+FRACTION = 0.3  # of the top-level keys that are markers
+LEAST_FRACTION = 0.1  # below it the markers in a long file are coincidence
 
 
 class NeoX(Framework):
@@ -64,10 +64,10 @@ class NeoX(Framework):
             return NO_MATCH
         keys = [key.raw.replace("-", "_") for key, _ in root.children]
         marked = sum(key in MARKERS for key in keys)
-        if marked <= FAINT * len(keys) or not STRANGERS.isdisjoint(keys):
+        if marked <= LEAST_FRACTION * len(keys) or not FOREIGN.isdisjoint(keys):
             return NO_MATCH
         if marked >= LEAST:
-            return CERTAIN if marked >= SHARE * len(keys) else MAYBE
+            return CERTAIN if marked >= FRACTION * len(keys) else MAYBE
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
@@ -75,7 +75,7 @@ class NeoX(Framework):
         return [name for name in config.values if not config.knows(name)]
 
     def syntax(self, path: str) -> str:
-        """`yaml` for every name: the loader hands `.json` files to the YAML reader too (arguments.py:242)."""
+        """`yaml` for every name: GPT-NeoX loads `.json` files with the YAML parser too (arguments.py:242)."""
         return "yaml"
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:

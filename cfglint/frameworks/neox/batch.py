@@ -23,10 +23,10 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 
 def resolve(config: NeoXConfig) -> Batch:
-    """The batch that the launcher computes, and why it would refuse it."""
+    """The batch sizes that the launcher computes, and the exception that it would raise about them."""
     layout, problem = resolve_layout(config)
     written = (config.argument(TOTAL), config.argument(MICRO), config.argument(ACCUMULATION))
-    data_parallel = None if problem else ways(layout)
+    data_parallel = None if problem else data_parallel_size(layout)
     resolved: Terms = written
     if problem is None:
         resolved, problem = infer(config, layout, data_parallel, written)
@@ -39,7 +39,7 @@ def resolve(config: NeoXConfig) -> Batch:
 
 
 def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
-    """A batch size as it is resolved, at its place when it is written as a number."""
+    """A resolved batch size, with its place if it is written as a number."""
     setting = config.setting(name, value=before)
     if before is not None and setting.written:
         if number(after):
@@ -47,15 +47,15 @@ def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
         return setting
     if before is not None:
         return Setting(setting.path, after, because="the default of GPT-NeoX")
-    because = "derived from the other two and the data-parallel size"
+    because = "computed from the other two and the data-parallel size"
     return Setting(setting.path, after, DERIVED, because=because)
 
 
 def gpus(config: NeoXConfig) -> Any:
     """The GPU count that the arithmetic uses: the file's own, else the launch's; None when unknown.
 
-    With a hostfile, an `include` that names every GPU imposes their count; what `num_gpus` and whole hosts come
-    to stands in the hostfile, and is taken from the launch. Without a hostfile none of them touches the
+    With a hostfile, an `include` that names every GPU determines their count; for `num_gpus` and complete hosts the count
+    depends on the hostfile, so it is taken from the launch. Without a hostfile none of them changes the
     arithmetic (arguments.py:892-909).
     """
     imposed = config.argument("global_num_gpus")
@@ -84,20 +84,20 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
         value = config.argument(name)
         error = raised(lambda value=value: value >= 1)  # type: ignore[misc]
         if error:
-            text = f"{name} is {describe(value)}, and it is compared with 1"
+            text = f"`{name}` is {describe(value)}, not an integer"
             return Layout(None), BatchProblem("type", config.setting(name), text, error)
         sizes.append(value if value >= 1 else 1)
     pipe, tensor = sizes
     count = gpus(config)
     error = raised(lambda: hollow(count) / 1) if count is not None else None
     if error:
-        text = f"global_num_gpus is {describe(count)}, and the batch is computed with it"
+        text = f"`global_num_gpus` is {describe(count)}, not an integer"
         return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, error)
     layout = Layout(count, rounded(tensor), rounded(pipe))
-    if count is None or ways(layout) is not None or not (config.facts.whole or has_sizes(config)):
+    if count is None or data_parallel_size(layout) is not None or not (config.facts.whole or has_sizes(config)):
         return layout, None
     name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
-    text = f"{count} GPUs are not a whole multiple of {pipe} pipeline stages x {tensor}-way model parallelism"
+    text = f"the number of GPUs ({count}) must be a multiple of `pipe_parallel_size` ({pipe}) x `model_parallel_size` ({tensor})"
     exception = (
         f"AssertionError: [ERROR] NeoXArgs.calculate_derived() (global_num_gpus / pp_size) / mp_size "
         f"[({count} / {pipe}) / {tensor}] must be a whole number"
@@ -105,7 +105,7 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
     return layout, BatchProblem("layout", config.setting(name), text, exception)
 
 
-def ways(layout: Layout) -> float | int | None:
+def data_parallel_size(layout: Layout) -> float | int | None:
     """The data-parallel size as the framework computes it; None when the GPU count is unknown or does not divide."""
     if layout.gpus is None:
         return None
@@ -117,14 +117,15 @@ def ways(layout: Layout) -> float | int | None:
 
 
 def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms) -> tuple[Terms, BatchProblem | None]:
-    """(global, micro, accumulation) after the framework's derivation, and what it would refuse about them."""
+    """(global, micro, accumulation) as the framework computes them, and the exception that it would raise about them."""
     error = next((value for value in written if value is not None and not number(value)), None)
     if error is not None:
-        return written, wrong_type(config, data_parallel, written)
+        return written, invalid_type(config, data_parallel, written)
     total, micro, _ = written
     if total is None and micro is None:
         exception = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
-        return written, BatchProblem("missing", config.setting(TOTAL), "no batch size is given", exception)
+        text = f"`{TOTAL}` or `{MICRO}` is required, but neither is set"
+        return written, BatchProblem("missing", config.setting(TOTAL), text, exception)
     if data_parallel is None:
         return partly(written), None
     try:
@@ -132,7 +133,7 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms
     except (ArithmeticError, ValueError) as failed:
         kept = f"{type(failed).__name__}: {failed}"
         setting = config.setting(MICRO if not micro and micro is not None else ACCUMULATION)
-        return written, BatchProblem("not-positive", setting, f"the batch cannot be derived: {failed}", kept)
+        return written, BatchProblem("not-positive", setting, f"`{setting.name}` is {describe(setting.value)}; it must be positive", kept)
     problem = check(config, float(data_parallel), written, resolved)
     if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
         problem = problem if never_fits(config, data_parallel, written) else None
@@ -159,7 +160,7 @@ def derive(data_parallel: float, total: Any, micro: Any, accumulation: Any) -> T
 
 
 def partly(written: Terms) -> Terms:
-    """What is known without a data-parallel size: what is written, and an accumulation that nothing can change."""
+    """What is known without a data-parallel size: the written values, and an accumulation that does not depend on it."""
     total, micro, accumulation = written
     if accumulation is None and (total is None or micro is None):
         accumulation = 1
@@ -171,14 +172,15 @@ def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Te
     labels = (("Train batch size", TOTAL), ("Micro batch size per gpu", MICRO), ("Gradient accumulation steps", ACCUMULATION))
     for (label, name), value in zip(labels, resolved, strict=True):
         if not value > 0:
-            text = f"{name} comes to {value}; it has to be greater than 0"
+            text = f"`{name}` is {value}; it must be greater than 0"
             return BatchProblem("not-positive", culprit(config, name), text, f"AssertionError: {label}: {value} has to be greater than 0")
     total, micro, accumulation = resolved
     if total == micro * accumulation * data_parallel:
         return None
-    text = f"{total} is not {micro} (micro batch) x {accumulation} (accumulation) x {int(data_parallel)} (data-parallel size)"
+    equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {int(data_parallel)}"
+    text = f"`{TOTAL}` is {total}, but {equation} = {int(micro * accumulation * data_parallel)}"
     if written[2] is not None and ACCUMULATION not in config.values:
-        text += "; an accumulation that is not written is 1, not derived"
+        text += f"; `{ACCUMULATION}` is not set and defaults to 1"
     exception = (
         "AssertionError: Check batch related parameters. train_batch_size is not equal to "
         f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {data_parallel}"
@@ -187,26 +189,26 @@ def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Te
 
 
 def culprit(config: NeoXConfig, name: str) -> Setting:
-    """The setting to point at: the one in question when it is written, else another of the three that is."""
+    """The setting to report: the one in question if it is written, else another of the three that is."""
     for each in (name, TOTAL, MICRO, ACCUMULATION):
         if config.argument(each) is not None and each in config.values:
             return config.setting(each)
     return config.setting(name)
 
 
-def wrong_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> BatchProblem:
-    """The problem of a batch size that is no number, with what the arithmetic raises when it meets it."""
+def invalid_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> BatchProblem:
+    """The problem of a batch size that is not a number, with the exception that the arithmetic raises."""
     terms = [hollow(value) for value in written]
     names = (TOTAL, MICRO, ACCUMULATION)
     name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not number(pair[1]))
 
-    text = f"{name} is {describe(value)}; GPT-NeoX computes with it and converts nothing"
+    text = f"`{name}` is {describe(value)}, not an integer"
     exception = raised(lambda: all(each > 0 for each in derive(float(data_parallel or 1), *terms)))
     return BatchProblem("type", config.setting(name), text, exception or "TypeError")
 
 
 def certain(config: NeoXConfig) -> bool:
-    """Whether what is not written is really absent: another file of the run may still give it."""
+    """Whether unwritten sizes are really absent; another file of the run may still set them."""
     if config.facts.whole:
         return True
     return has_sizes(config) and all(name in config.values for name in (TOTAL, MICRO, ACCUMULATION))
@@ -225,5 +227,5 @@ def never_fits(config: NeoXConfig, data_parallel: Any, written: Terms) -> bool:
 
 
 def rounded(value: Any) -> Any:
-    """A size as an int where it is whole."""
+    """A size as an int, if it has no fractional part."""
     return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value

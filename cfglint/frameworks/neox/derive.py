@@ -1,7 +1,7 @@
-"""What NeoXArgs makes of the values before it checks their types.
+"""The values that NeoXArgs computes before it checks the types.
 
-Each property is one step of calculate_derived, taken as far as the values allow; where the framework would
-die in a step, the property is None and a rule says why.
+Each property is one step of calculate_derived, as far as the values allow; where the framework would
+fail in a step, the property is None and a rule reports why.
 Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 """
 
@@ -24,12 +24,12 @@ COPIES = {
 
 EMPTIED = frozenset(("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"))
 BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"))
-# Fields in which the type check sees something else than the file says.
+# Fields where the type check sees another value than the file has.
 DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
 
 
 class Attention:
-    """The attention of every layer: `kinds` that occur, and how many layers the list comes to."""
+    """The attention of all layers: the `kinds` that occur, and the number of layers of the list."""
 
     __slots__ = ("kinds", "layers")
 
@@ -51,13 +51,13 @@ class Derived:
 
     @property
     def pipe(self) -> int | None:
-        """pipe_parallel_size as it is written, null aside; 0 or less means no pipeline engine."""
+        """pipe_parallel_size as written, None for null; 0 or less means no pipeline engine."""
         value = self.config.argument("pipe_parallel_size")
         return value if number(value) else None
 
     @property
     def tensor(self) -> int | None:
-        """model_parallel_size after values below 1 have become 1; None where it is no whole number."""
+        """model_parallel_size, at least 1; None where it is not a number."""
         value = self.config.argument("model_parallel_size")
         if not number(value):
             return None
@@ -65,7 +65,7 @@ class Derived:
 
     @property
     def enabled_sections(self) -> list[str]:
-        """Which of the `fp16` and `bf16` sections are switched on."""
+        """Which of the `fp16` and `bf16` sections are enabled."""
         return [name for name in ("fp16", "bf16") if switched_on(self.config.argument(name))]
 
     @property
@@ -93,7 +93,7 @@ class Derived:
 
     @property
     def extra(self) -> dict[str, Any]:
-        """deepspeed_extra_args; empty where they are no mapping."""
+        """deepspeed_extra_args; empty where they are not a mapping."""
         value = self.config.argument("deepspeed_extra_args")
         return value if isinstance(value, dict) else {}
 
@@ -108,13 +108,13 @@ class Derived:
 
     @property
     def optimizer(self) -> dict[str, Any]:
-        """The optimizer section, or what stands in for an empty one."""
+        """The optimizer section, or the default for an empty one."""
         value = self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}}
         return value if isinstance(value, dict) else {}
 
     @property
     def optimizer_params(self) -> dict[str, Any]:
-        """The optimizer's parameters; empty where they are no mapping."""
+        """The optimizer's parameters; empty where they are not a mapping."""
         params = self.optimizer.get("params")
         return params if isinstance(params, dict) else {}
 
@@ -125,12 +125,12 @@ class Derived:
 
     @property
     def optimizer_name(self) -> str:
-        """The optimizer's name in lower case, as the code compares it; empty where it is no text."""
+        """The optimizer's name in lower case, as the code compares it; empty where it is not a string."""
         return self.optimizer_type.lower() if isinstance(self.optimizer_type, str) else ""
 
     @property
     def lr(self) -> Any:
-        """The learning rate: the optimizer's own, else 0.001; the top-level `lr` never counts."""
+        """The learning rate: the optimizer's own, else 0.001; the top-level `lr` is never used."""
         return self.optimizer_params.get("lr", 0.001)
 
     @property
@@ -188,12 +188,12 @@ class Derived:
 
 
 def switched_on(section: Any) -> bool:
-    """Whether a precision section counts as enabled: any truthy value, the text "false" included."""
+    """Whether a precision section is enabled: by any truthy value, including the string "false"."""
     return bool(isinstance(section, dict) and section.get("enabled", False))
 
 
 def expand(pattern: Any, layers: Any) -> Attention:
-    """The attention list that a pattern stands for; raises what the framework's own expansion raises.
+    """The expansion of an attention pattern; raises the exception of the framework's own expansion.
 
     Source: gpt-neox 2026-05 megatron/utils.py:329-353.
     """
@@ -215,7 +215,7 @@ def expand(pattern: Any, layers: Any) -> Attention:
 
 
 def distinct(names: Any) -> list[Any]:
-    """The different items of a list or text, in their order; items need not be hashable."""
+    """The distinct items of a list or string, in order; items need not be hashable."""
     found: list[Any] = []
     for name in names:
         if name not in found:

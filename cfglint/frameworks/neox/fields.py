@@ -356,8 +356,8 @@ CHOICES = {
     "kl_impl": "abs mse kl full",
     "checkpoint_scale": "linear log",
 }
-# Fields annotated with Union or Optional: a wrong type is logged and refused, where a plain annotation dies in
-# the check itself (arguments.py:1385 against 1405).
+# Fields annotated with Union or Optional: another type is logged and rejected, while for a plain annotation the check
+# itself raises (arguments.py:1385 and 1405).
 MEMBERS = {
     "fused_kernels_build_path": "str",
     "weight_server_port": "int",
@@ -371,7 +371,7 @@ MEMBERS = {
     "comet_tags": "list",
     "comet_others": "dict",
 }
-# Fields that no line of the code reads.
+# Fields that the code never uses.
 UNUSED = frozenset(
     """
     num_unique_layers param_sharing_style use_bias_in_norms weight_server_port te_fp8_margin moe_lbl_in_fp32

@@ -1,4 +1,4 @@
-"""What kinds of layers a GPT-NeoX model has.
+"""The kinds of layers of a GPT-NeoX model.
 
 Source: gpt-neox 2026-05 megatron/model/transformer.py:893-1010, megatron/model/gpt2_model.py.
 """

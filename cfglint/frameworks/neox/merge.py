@@ -1,9 +1,10 @@
-"""The files of a GPT-NeoX run merged as its loader merges them."""
+"""The files of a GPT-NeoX run, merged as its loader merges them."""
 
 from __future__ import annotations
 
 import os
 
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.fields import FIELDS, default, known
@@ -23,10 +24,10 @@ ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # where a copy of GPT-NeoX ha
 
 
 class MergedFiles(Config):
-    """The flat union of the files' top-level keys, dashes turned into underscores.
+    """The flat union of the files' top-level keys, with dashes converted to underscores.
 
-    A later spelling of a key wins. `spelled` maps a key to its text in the file that wins; `repeats` are the
-    keys that come again, as (document, text of the key, document before, text there).
+    A later spelling of a key overrides an earlier one. `spelled` maps a key to its text in the file that is used; `repeats` are
+    duplicate keys, as (document, text of the key, earlier document, text there).
     Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:236-266.
     """
 
@@ -49,7 +50,7 @@ class MergedFiles(Config):
             self._take(document)
         self.facts = facts
         if self.load_problems:
-            self.facts = facts.but(whole=False)  # what an unreadable file would have given is not missing
+            self.facts = facts.but(whole=False)  # keys of an unreadable file must not be reported as missing
         self.values = self.launched_with(self.values)
 
     def _take(self, document: Document) -> None:
@@ -76,7 +77,7 @@ class MergedFiles(Config):
         return name in self.own_fields if self.own_fields else known(name)
 
     def argument(self, name: str) -> Any:
-        """The value of a field before anything is derived: as written, else its default."""
+        """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
@@ -107,16 +108,16 @@ def own_fields(path: str) -> dict[str, str]:
 
 
 def not_a_mapping(document: Document, value: Any) -> Problem:
-    """Why a file that holds no mapping cannot be taken (arguments.py:245)."""
+    """The problem of a file that does not hold a mapping (arguments.py:245)."""
     kind = type(value).__name__
-    says = "is empty" if value is None else f"holds a {kind}, not a mapping of arguments"
-    return Problem(0, len(document.text), f"the file {says}", "value", f"AttributeError: '{kind}' object has no attribute 'items'")
+    text = "the file is empty" if value is None else "the file does not hold a mapping of arguments"
+    return Problem(0, len(document.text), text, "value", f"AttributeError: '{kind}' object has no attribute 'items'")
 
 
 def not_a_string(document: Document, key: Any) -> Problem:
-    """Why a key that is no string cannot be taken (arguments.py:251)."""
+    """The problem of a key that is not a string (arguments.py:251)."""
     kind = type(key).__name__
     node = next((node for node, _ in document.root.pairs() if node.raw == str(key)), None) if document.root else None
     start, end = (node.start, node.end) if node is not None else (0, 0)
-    text = f"the key {key!r} is a {kind} to the YAML reader; GPT-NeoX takes strings as keys only"
+    text = f"the key {spelled(key)} is not a string to the YAML parser; GPT-NeoX requires string keys"
     return Problem(start, end, text, "value", f"AttributeError: '{kind}' object has no attribute 'replace'")

@@ -1,4 +1,4 @@
-"""The values that GPT-NeoX's optimizers check when they are built.
+"""The parameter checks of GPT-NeoX's optimizers.
 
 Source: gpt-neox 2026-05 megatron/optimizers.py:40-48, 281-288, 447-452; DeeperSpeed 91d1c55
 deepspeed/ops/adam/fused_adam.py:87.
@@ -32,25 +32,26 @@ LION: list[Range] = [("lr", lambda value: value > 0, "Learning rate {} must be p
 
 
 def refused(derived: Derived) -> Iterator[tuple[str, str, str]]:
-    """(parameter, message, exception) for every value that the optimizer's class refuses."""
+    """(parameter, message, exception) for every value that the optimizer's class rejects."""
     name, params = derived.optimizer_name, derived.optimizer_params
     if name == "adam":
         plain = not derived.config.argument("use_mup") and not derived.config.argument("use_bnb_optimizer")
         if plain and params.get("amsgrad"):
-            yield "amsgrad", "the fused Adam has no AMSGrad variant", "RuntimeError: FusedAdam does not support the AMSGrad variant."
+            message = "`optimizer.params.amsgrad` is not supported by FusedAdam"
+            yield "amsgrad", message, "RuntimeError: FusedAdam does not support the AMSGrad variant."
         return
     for key, allowed, text in ranges(derived, name):
         value = params.get(key, 0.5)
         if number(value) and not allowed(value):
-            yield key, f"`{key}` {value} is out of range", f"ValueError: {text.format(value)}"
+            yield key, f"`optimizer.params.{key}` is {value}, out of range: {text.format(value)}", f"ValueError: {text.format(value)}"
         elif not number(value):
             order = "<=" if name == "sm3" else "<"
             exception = f"TypeError: '{order}' not supported between instances of 'float' and '{type(value).__name__}'"
-            yield key, f"`{key}` is {describe(value)}, not a number", exception
+            yield key, f"`optimizer.params.{key}` is {describe(value)}, not a number", exception
 
 
 def ranges(derived: Derived, name: str) -> list[Range]:
-    """The checks of an optimizer's class; none for those that check nothing."""
+    """The checks of an optimizer's class; empty for classes without checks."""
     if name == "sm3":
         return SM3
     if name == "madgrad_wd":

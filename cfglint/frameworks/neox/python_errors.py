@@ -1,4 +1,4 @@
-"""What Python itself raises for an operation on a value of the wrong type."""
+"""The exceptions that Python raises for operations on values of an unsuitable type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def raised(operation: Callable[[], Any]) -> str | None:
-    """`Type: text` of what an operation raises, None when it works."""
+    """The exception that an operation raises, as `Type: text`; None when it succeeds."""
     try:
         operation()
     except Exception as error:
@@ -18,27 +18,28 @@ def raised(operation: Callable[[], Any]) -> str | None:
 
 
 def hollow(value: Any) -> Any:
-    """A value of the same type that costs nothing to multiply; numbers stay as they are."""
+    """An empty value of the same type, cheap to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()
     return value
 
 
 def number(value: Any) -> bool:
-    """Whether a value takes part in arithmetic: int, float or bool."""
+    """Whether a value can be used in arithmetic: int, float or bool."""
     return isinstance(value, (int, float))
 
 
 def whole(value: Any) -> bool:
-    """Whether a value is an int and no bool."""
+    """Whether a value is an int, not a bool."""
     return type(value) is int
 
 
 def describe(value: Any) -> str:
-    """A value as a message shows it: its type and, when short, itself."""
-    if value is None:
-        return "null"
-    shown = repr(value)
-    article = {"str": "text", "bool": "a boolean", "list": "a list", "dict": "a mapping", "float": "a float", "int": "a whole number"}
-    kind = article.get(type(value).__name__, type(value).__name__)
-    return f"{kind} ({shown})" if len(shown) <= 40 else kind
+    """A value as a message shows it: as the file spells it, with the type where the spelling could hide that."""
+    from cfglint.findings.wording import spelled
+
+    if isinstance(value, str):
+        return f"the string {spelled(value)}"
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return spelled(value) if value is None or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Sizes with which the layers of a GPT-NeoX model cannot be built.
+"""Model sizes with which the layers of a GPT-NeoX model cannot be built.
 
 Source: gpt-neox 2026-05 megatron/model/init_functions.py:33-175, transformer.py:106-160, 296-400, 893-900,
 positional_embeddings.py:38-70, gmlp.py:30-61, megatron/tokenizer/tokenizer.py:70-77.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.layers import dense, own_attention, transformer
 from cfglint.frameworks.neox.python_errors import number, raised
 
@@ -26,7 +27,7 @@ RANGE = "RuntimeError: upper bound and lower bound inconsistent with step sign"
 
 
 def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """Every size that stops a worker, with what it raises."""
+    """Every size on which a worker fails, with the exception."""
     yield from _vocabulary(config)
     for name in ("init_method", "output_layer_init_method"):
         yield from _initial_weights(config, name)
@@ -44,90 +45,95 @@ def _vocabulary(config: NeoXConfig) -> Iterator[Unbuildable]:
     multiple, ranks = config.argument("make_vocab_size_divisible_by"), config.derived.tensor
     if multiple is None or (number(multiple) and multiple == 0):
         error = raised(lambda: 1 % (multiple * (ranks or 1)))
-        yield "make_vocab_size_divisible_by", "the vocabulary cannot be padded to a multiple of it", error or ""
+        message = f"`make_vocab_size_divisible_by` is {spelled(multiple)}; it must be a positive integer"
+        yield "make_vocab_size_divisible_by", message, error or ""
 
 
 def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
-    """The standard deviation that an initialisation computes when it is chosen."""
+    """The standard deviation that an initialization method computes when it is selected."""
     method, std = config.argument(name), config.argument("init_method_std")
     layers, hidden = config.argument("num_layers"), config.argument("hidden_size")
     if method in ("scaled_normal", "single_residual_scaled_normal") and number(layers):
-        share = 2 if method == "scaled_normal" else 1
+        factor = 2 if method == "scaled_normal" else 1
         if std is None:
-            yield "init_method_std", "initial weights need it", "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
-        elif error := raised(lambda: 1.0 / math.sqrt(share * layers)):
-            yield "num_layers", f"no initial weights for {layers} layers", error
+            text = "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
+            yield "init_method_std", f"`init_method_std` is null; `{name}` {method} requires a number", text
+        elif error := raised(lambda: 1.0 / math.sqrt(factor * layers)):
+            yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
     error = None
     if method == "small_init" and number(hidden):
         error = raised(lambda: math.sqrt(2 / (5 * hidden)))
     elif method == "wang_init" and number(hidden) and number(layers):
         error = raised(lambda: 2 / layers / math.sqrt(hidden))
     if error:
-        layerless = method == "wang_init" and not layers
-        yield ("num_layers" if layerless else "hidden_size"), f"`{name}` {method} gives no weights for these sizes", error
+        size = "num_layers" if method == "wang_init" and not layers else "hidden_size"
+        yield size, f"`{size}` is {spelled(config.argument(size))}; `{name}` {method} requires a positive integer", error
     normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
     if normal and number(std) and -1e308 < std < 0:
         text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
-        yield "init_method_std", f"a standard deviation cannot be {std}", text
+        yield "init_method_std", f"`init_method_std` is {std}; it must be >= 0", text
 
 
 def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:
     hidden, positions = config.argument("hidden_size"), config.argument("max_position_embeddings")
     if number(hidden) and hidden < 0:
-        yield "hidden_size", f"a hidden size cannot be {hidden}", NEGATIVE.format(hidden)
+        yield "hidden_size", f"`hidden_size` is {hidden}; it must be positive", NEGATIVE.format(hidden)
     if config.argument("pos_emb") == "learned" and number(positions) and positions < 0:
-        yield "max_position_embeddings", f"there cannot be {positions} positions", NEGATIVE.format(positions)
+        yield "max_position_embeddings", f"`max_position_embeddings` is {positions}; it must be positive", NEGATIVE.format(positions)
 
 
 def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """Which layers have experts is computed for every transformer layer, experts or not."""
+    """Which layers have experts is computed for every transformer layer, with or without experts."""
     interval = config.argument("moe_expert_interval")
     if (interval is None or number(interval)) and (error := raised(lambda: 1 % interval)):
-        yield "moe_expert_interval", "layers cannot be counted by it", error
+        yield "moe_expert_interval", f"`moe_expert_interval` is {spelled(interval)}; it must not be 0 or null", error
 
 
 def _attention(config: NeoXConfig) -> Iterator[Unbuildable]:
     heads, hidden = config.argument("num_attention_heads"), config.argument("hidden_size")
     if number(heads) and number(hidden) and heads and heads < 0 < hidden:
-        yield "num_attention_heads", f"there cannot be {heads} attention heads", "ValueError: math domain error"
+        yield "num_attention_heads", f"`num_attention_heads` is {heads}; it must be positive", "ValueError: math domain error"
     if config.argument("pos_emb") == "rotary":
         yield from _rotary(config)
 
 
 def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
-    length, share, base = (config.argument(name) for name in ("seq_length", "rotary_pct", "rotary_emb_base"))
-    if share is None:
-        yield "rotary_pct", "the rotary dimensions need it", "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
-    elif number(share) and share < 0:
-        yield "rotary_pct", f"a share of the dimensions cannot be {share}", RANGE
+    length, fraction, base = (config.argument(name) for name in ("seq_length", "rotary_pct", "rotary_emb_base"))
+    if fraction is None:
+        text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+        yield "rotary_pct", "`rotary_pct` is null; rotary embeddings require a number", text
+    elif number(fraction) and fraction < 0:
+        yield "rotary_pct", f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1", RANGE
     if base is None:
         text = "TypeError: unsupported operand type(s) for ** or pow(): 'NoneType' and 'Tensor'"
-        yield "rotary_emb_base", "rotary embeddings need it", text
+        yield "rotary_emb_base", "`rotary_emb_base` is null; rotary embeddings require a number", text
     yield from _length(config, length, "TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType", RANGE)
 
 
 def _length(config: NeoXConfig, length: Any, null: str, negative: str) -> Iterator[Unbuildable]:
     if length is None and (config.facts.whole or "seq_length" in config.values):
-        yield "seq_length", "`seq_length` is not given, and the layers are built for it", null
+        yield "seq_length", "`seq_length` is missing; the layers require it", null
     elif number(length) and length < 0:
-        yield "seq_length", f"a sequence cannot have {length} tokens", negative
+        yield "seq_length", f"`seq_length` is {length}; it must be positive", negative
 
 
 def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
     multiple = config.argument("mlp_multiple_of")
     if multiple is None:
-        yield "mlp_multiple_of", "the MLP is rounded to it", "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
+        text = "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
+        yield "mlp_multiple_of", "`mlp_multiple_of` is null; it must be a positive integer", text
     elif multiple == 0 and number(multiple):
-        yield "mlp_multiple_of", "the MLP cannot be rounded to it", "ZeroDivisionError: integer division or modulo by zero"
+        text = "ZeroDivisionError: integer division or modulo by zero"
+        yield "mlp_multiple_of", "`mlp_multiple_of` is 0; it must be a positive integer", text
     ranks = config.derived.tensor or 1
     for name, width in widths(config):
         if width < 0 and not (number(ranks) and width % ranks) and name != "hidden_size":
-            yield name, f"an MLP cannot be {width} wide", NEGATIVE.format(width)
+            yield name, f"`{name}` gives an MLP width of {width}; it must be positive", NEGATIVE.format(width)
             return
 
 
 def truncated(product: Callable[[], float]) -> int | None:
-    """A product cut to a whole number; None where it has none that is finite."""
+    """A product truncated to an integer; None where it is not finite."""
     try:
         return int(product())
     except (OverflowError, TypeError, ValueError):
@@ -135,7 +141,7 @@ def truncated(product: Callable[[], float]) -> int | None:
 
 
 def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
-    """The two widths of an MLP, as they are rounded."""
+    """The two widths of an MLP, after rounding."""
     hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
     absolute, factor = config.argument("intermediate_size"), config.argument("expansion_factor")
     if not number(hidden) or type(multiple) is not int or multiple < 1 or (absolute is not None and factor is not None):
@@ -159,7 +165,7 @@ def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
 
 
 def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """gMLP blocks hold a matrix over the positions, and their small attention a size of its own."""
+    """gMLP blocks have a matrix over the positions, and their attention has its own size."""
     attention = config.derived.attention
     if attention is None or not attention.any("gmlp", "amlp"):
         return
@@ -168,4 +174,4 @@ def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:
     size = config.argument("gmlp_attn_dim")
     if attention.any("amlp") and number(size) and size <= 0:
         text = NEGATIVE.format(3 * size) if size else "ZeroDivisionError: 0.0 cannot be raised to a negative power"
-        yield "gmlp_attn_dim", f"the attention of an aMLP block cannot have {size} dimensions", text
+        yield "gmlp_attn_dim", f"`gmlp_attn_dim` is {size}; aMLP layers require a positive integer", text

@@ -1,4 +1,4 @@
-"""The steps of a GPT-NeoX run: how many, how many of them warm up, and how many make an epoch.
+"""The steps of a GPT-NeoX run: total, warm-up and per epoch.
 
 Source: gpt-neox 2026-05 megatron/training.py:180-212, 1117-1126; megatron/data/data_utils.py:29-60.
 """
@@ -28,7 +28,7 @@ def numbers(config: NeoXConfig) -> dict[str, int | None]:
 
 
 def total_steps(config: NeoXConfig) -> int | None:
-    """Optimizer steps: train_iters, or whole accumulations of the micro batches of all epochs together."""
+    """Optimizer steps: train_iters, or the complete accumulations of the micro batches of all epochs together."""
     steps: int | None = config.argument("train_iters")
     if steps is not None:
         return steps if whole(steps) else None
@@ -37,46 +37,46 @@ def total_steps(config: NeoXConfig) -> int | None:
 
 
 def steps_per_epoch(config: NeoXConfig) -> int | None:
-    """Whole optimizer steps in one pass over the data."""
+    """Complete optimizer steps in one pass over the data."""
     return steps_of(config, 1)
 
 
 def steps_of(config: NeoXConfig, epochs: int) -> int | None:
-    """The steps of some passes over the data; None where a size of the batch is no positive number."""
+    """The steps of a number of epochs; None where a batch size is not a positive integer."""
     samples, batch = config.facts.num_examples, config.batch
-    micro, ways, accumulation = (term.value for term in (batch.micro_batch, batch.data_parallel, batch.accumulation))
-    if samples is None or not all(whole(size) and size > 0 for size in (micro, ways, accumulation)):
+    micro, data_parallel, accumulation = (term.value for term in (batch.micro_batch, batch.data_parallel, batch.accumulation))
+    if samples is None or not all(whole(size) and size > 0 for size in (micro, data_parallel, accumulation)):
         return None
-    return neox_train_iters(samples, micro, ways, accumulation, epochs)
+    return neox_train_iters(samples, micro, data_parallel, accumulation, epochs)
 
 
 def decay_steps(config: NeoXConfig) -> int | None:
-    """The steps that the learning rate decays over; 1 where it comes to less."""
-    written, share = config.argument("lr_decay_iters"), config.argument("lr_decay_fraction")
+    """The steps that the learning rate decays over, at least 1."""
+    written, fraction = config.argument("lr_decay_iters"), config.argument("lr_decay_fraction")
     total = total_steps(config)
     if written is not None:
         return neox_decay_iters(0, written) if whole(written) else None
-    if total is None or (share is not None and not number(share)):
+    if total is None or (fraction is not None and not number(fraction)):
         return None
     try:
-        return neox_decay_iters(total, lr_decay_fraction=share)
-    except (OverflowError, ValueError):  # more steps than a float can count, or a share that is no finite number
+        return neox_decay_iters(total, lr_decay_fraction=fraction)
+    except (OverflowError, ValueError):  # more steps than a float can hold, or a fraction that is not finite
         return None
 
 
 def warmup(config: NeoXConfig) -> float | None:
-    """Steps of warm-up, not rounded: `warmup` is a share of the decay; None where that is no finite number."""
-    share, decay = config.argument("warmup"), decay_steps(config)
-    if not number(share) or decay is None:
+    """Steps of warm-up, not rounded: `warmup` is a fraction of the decay; None where that is not finite."""
+    fraction, decay = config.argument("warmup"), decay_steps(config)
+    if not number(fraction) or decay is None:
         return None
     try:
-        steps = neox_warmup_iters(share, decay)
-    except OverflowError:  # a share of more steps than a float can count
+        steps = neox_warmup_iters(fraction, decay)
+    except OverflowError:  # more steps than a float can hold
         return None
     return steps if abs(steps) < inf else None
 
 
 def warmup_steps(config: NeoXConfig) -> int | None:
-    """Steps of warm-up; None where they are no whole number."""
+    """Steps of warm-up; None where they are not an integer."""
     steps = warmup(config)
     return int(steps) if steps is not None and steps % 1 == 0 else None

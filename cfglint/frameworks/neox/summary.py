@@ -1,4 +1,4 @@
-"""What `explain` shows of a GPT-NeoX run: layout, length, learning rate, precision."""
+"""The `explain` lines of a GPT-NeoX run: layout, length, learning rate, precision."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOST_POINTS = 1_000_000  # checkpoints
 
 
 def account(config: NeoXConfig) -> Summary:
-    """The launcher's and the workers' lines."""
-    told = Summary(config.release)
+    """The lines of the launcher and the workers."""
+    summary = Summary(config.release)
     for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
-        told.add(LAUNCH, label, of(config, name))
-    length(config, told)
-    rate(config, told)
-    precision(config, told)
-    told.assumed.append("N GPUs are N processes with one GPU each, on 8xH100 nodes")
-    told.assumed.append("vocabulary, merge and data files are where the config says")
-    return told
+        summary.add(LAUNCH, label, of(config, name))
+    length(config, summary)
+    rate(config, summary)
+    precision(config, summary)
+    summary.assumed.append("N GPUs are N processes with one GPU each, on 8xH100 nodes")
+    summary.assumed.append("vocabulary, merge and data files are where the config says")
+    return summary
 
 
 def of(config: NeoXConfig, name: str) -> Setting:
@@ -37,73 +37,73 @@ def of(config: NeoXConfig, name: str) -> Setting:
     return config.setting(name, value=config.argument(name))
 
 
-def length(config: NeoXConfig, told: Summary) -> None:
+def length(config: NeoXConfig, summary: Summary) -> None:
     """From samples or iterations to steps."""
     total = steps.total_steps(config)
     if config.argument("train_iters") is not None:
-        told.add(LENGTH, "total steps", of(config, "train_iters"))
+        summary.add(LENGTH, "total steps", of(config, "train_iters"))
     else:
-        told.add(LENGTH, "epochs", of(config, "train_epochs"))
-        told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
-        told.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, cut off", needs=needs(config))
+        summary.add(LENGTH, "epochs", of(config, "train_epochs"))
+        summary.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+        summary.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, rounded down", needs=needs(config))
     if config.facts.num_examples is not None:
-        epoch(config, told, config.facts.num_examples)
-    decay, share = steps.decay_steps(config), of(config, "warmup")
-    told.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
+        epoch(config, summary, config.facts.num_examples)
+    decay, fraction = steps.decay_steps(config), of(config, "warmup")
+    summary.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
     warm = steps.warmup(config)
     if warm is not None:
-        told.derive(
+        summary.derive(
             LENGTH,
             "warm-up steps",
             "warmup_steps",
             int(warm) if warm % 1 == 0 else warm,
-            f"warmup {share.value} of the decay ({share.place})",
+            f"warmup {fraction.value} of the decay ({fraction.place})",
         )
-    occasions(config, told, total)
+    occasions(config, summary, total)
 
 
-def epoch(config: NeoXConfig, told: Summary, samples: int) -> None:
+def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
     """One pass over the data: steps and tokens."""
     size, tokens = config.batch.global_batch.value, config.argument("seq_length")
     exact = f" = {samples / size:,.2f}" if whole(size) and size > 0 else ""
-    because = f"{samples:,} samples / global batch{exact}, cut off"
-    told.derive(LENGTH, "steps an epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+    because = f"{samples:,} samples / global batch{exact}, rounded down"
+    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
     if whole(tokens):
-        told.derive(LENGTH, "tokens an epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
+        summary.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
 
 
 def needs(config: NeoXConfig) -> str:
-    """The flags that the length of the run waits for."""
+    """The missing flags that the length of the run depends on."""
     facts = config.facts
     return " and ".join(flag for flag, value in ((GPUS, facts.gpus), (EXAMPLES, facts.num_examples)) if value is None)
 
 
 def decay_because(config: NeoXConfig) -> str:
-    """What gives the steps that the learning rate decays over."""
+    """The source of the number of decay steps."""
     for name in ("lr_decay_iters", "lr_decay_fraction"):
         if config.argument(name) is not None:
             return str(of(config, name))
     return "as long as the run"
 
 
-def occasions(config: NeoXConfig, told: Summary, total: int | None) -> None:
+def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
     """How often it evaluates and saves."""
     every = of(config, "eval_interval")
     if whole(every.value) and every.value > 0 and total is not None:
-        told.mark("evaluations", range(every.value, total + 1, every.value))
-        told.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
+        summary.mark("evaluations", range(every.value, total + 1, every.value))
+        summary.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
     factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
     if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
         extra = config.argument("extra_save_iters")
         listed = filter(whole, extra) if isinstance(extra, list) else ()
         points = arithmetic.neox_save_iterations(total, factor.value, scale, listed)
         because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
-        told.mark("checkpoints", sorted(points))
-        told.derive(LENGTH, "checkpoints", "checkpoints", len(points), because)
+        summary.mark("checkpoints", sorted(points))
+        summary.derive(LENGTH, "checkpoints", "checkpoints", len(points), because)
 
 
 def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
-    """Whether the checkpoints are few enough to be counted one by one, and their factor is a number."""
+    """Whether the checkpoints can be listed one by one: not too many, and a numeric factor."""
     if factor is None:
         return True
     if not number(factor) or total > LONGEST:
@@ -113,25 +113,25 @@ def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
     return factor < inf and total <= MOST_POINTS * max(factor, 1)
 
 
-def rate(config: NeoXConfig, told: Summary) -> None:
+def rate(config: NeoXConfig, summary: Summary) -> None:
     """Optimizer and schedule."""
     derived = config.derived
     for label, path, value in (
         ("optimizer", ("optimizer", "type"), derived.optimizer_type),
         ("learning rate", ("optimizer", "params", "lr"), derived.lr),
     ):
-        told.add(RATE, label, config.setting(*path, value=value))
-    told.add(RATE, "schedule", of(config, "lr_decay_style"))
-    told.add(RATE, "lowest rate", of(config, "min_lr"))
-    told.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
+        summary.add(RATE, label, config.setting(*path, value=value))
+    summary.add(RATE, "schedule", of(config, "lr_decay_style"))
+    summary.add(RATE, "lowest rate", of(config, "min_lr"))
+    summary.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
 
 
-def precision(config: NeoXConfig, told: Summary) -> None:
-    """Data type, ZeRO stage and recomputation."""
+def precision(config: NeoXConfig, summary: Summary) -> None:
+    """Data type, ZeRO stage and gradient checkpointing."""
     derived = config.derived
     written = config.setting("precision")
     sections = ", ".join(config.setting(name).place for name in derived.enabled_sections)
     because = written.place if written.written else sections or "no precision section is enabled"
-    told.derive(PRECISION, "precision", "precision", derived.precision, because)
-    told.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=derived.zero_stage))
-    told.add(PRECISION, "recompute", of(config, "checkpoint_activations"))
+    summary.derive(PRECISION, "precision", "precision", derived.precision, because)
+    summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=derived.zero_stage))
+    summary.add(PRECISION, "gradient checkpointing", of(config, "checkpoint_activations"))

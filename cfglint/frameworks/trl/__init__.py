@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 KIND = "trl"
 PACKAGE = "trl"
+OLDEST = "0.17.0"
 NEWEST = "1.16.0"
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
+TRANSFORMERS_NEEDED = (4, 56, 2)  # by the newest TRL; with an older one it is taken for the oldest modelled release
 OLD_TRANSFORMERS = "4.51.3"  # what an older one is taken to run with where nobody says it
 
 TRAINERS = (
@@ -112,6 +114,7 @@ class Trl(Framework):
     title = "TRL"
     package = PACKAGE
     newest = NEWEST
+    oldest = OLDEST
     base = "huggingface"
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
@@ -135,10 +138,22 @@ class Trl(Framework):
         return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with a release of transformers that an old TRL runs with, where nobody said one."""
+        """The facts with the release of TRL or transformers that suits the other, where only one of them is known."""
+        if PACKAGE not in facts.target and TRANSFORMERS in facts.target:
+            old = facts.version(TRANSFORMERS, "") < TRANSFORMERS_NEEDED
+            return facts.but(target={**facts.target, PACKAGE: OLDEST}) if old else facts
         if TRANSFORMERS in facts.target or facts.version(PACKAGE, NEWEST) >= FIRST_WITH_NEWEST:
             return facts
         return facts.but(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
+
+    def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
+        """The oldest and the newest modelled release, where the target is neither and lies between them."""
+        from cfglint.frameworks.base import parse_version
+
+        version = facts.version(PACKAGE, NEWEST)
+        if facts.tables is not None or not parse_version(OLDEST) < version < parse_version(NEWEST):
+            return None
+        return OLDEST, NEWEST
 
     def syntax(self, path: str) -> str:
         """TRL's parser takes every file as YAML."""
@@ -186,8 +201,8 @@ class Trl(Framework):
         return inputs(config, model)
 
     def account(self, config: TrlConfig) -> Summary:
-        """Length, learning rate, precision, and what the trainer fills in."""
-        from cfglint.frameworks.huggingface.summary import account
+        """The Trainer's lines, and what one generation comes to."""
+        from cfglint.frameworks.trl.summary import account
 
         return account(config)
 

@@ -16,6 +16,7 @@ INLINE_JSON: dict[str, tuple[str, ...]] = {
     "0.17.0": ("model_init_kwargs",),
     "1.16.0": ("model_init_kwargs", "dataset_kwargs", "chat_template_kwargs", "generation_kwargs", "teacher_model_init_kwargs"),
 }
+CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name takes the old one's default
 PRECISION_BY_DEFAULT = "1.16.0"  # bf16 is on there unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
 
 
@@ -33,6 +34,9 @@ class TrlArguments(Arguments):
         if release == PRECISION_BY_DEFAULT and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
             self.defaults = {**self.defaults, "bf16": not self["fp16"]}
             self.given.pop("bf16", None)
+
+        if RENAMED_CHECKPOINTING in self.defaults and CHECKPOINTING not in self.given:
+            self.defaults = {**self.defaults, RENAMED_CHECKPOINTING: self.defaults[CHECKPOINTING]}
 
     def release_defaults(self, version: Version) -> dict[str, Any]:
         """The fields of the trainer's class with their defaults."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.trl import FRAMEWORK, NEWEST, PACKAGE
+from cfglint.frameworks.trl import FRAMEWORK, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
-from cfglint.frameworks.trl.fields import OLDEST, fields, meant, trainers_of
+from cfglint.frameworks.trl.fields import fields, meant, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ class TrlConfig(TrainerConfig):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
-        self.modelled = OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST
+        self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
         self.refused: list[Refused] = []
         self.env: Any = {}
@@ -80,6 +80,12 @@ class TrlConfig(TrainerConfig):
         from cfglint.frameworks.trl.batch import split_rule
 
         return split_rule(self)
+
+    def batches_because(self) -> str:
+        """How prompts become the batches of one process."""
+        from cfglint.frameworks.trl.summary import batches_because
+
+        return batches_because(self)
 
     def loaded(self) -> tuple[int | None, Any]:
         """(samples of an epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""

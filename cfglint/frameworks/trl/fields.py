@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Version
 
-OLDEST = "0.17.0"
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 

@@ -26,10 +26,10 @@ ROWS = (  # the table behind the pictures
     ("micro batch", "micro_batch"),
     ("accumulation", "accumulation"),
     ("global batch", "global_batch"),
-    ("samples a step", "consumed_batch"),
-    ("tokens a sample", "seq_length"),
-    ("tokens a step", "tokens_per_step"),
-    ("steps an epoch", "steps_per_epoch"),
+    ("samples per step", "consumed_batch"),
+    ("tokens per sample", "seq_length"),
+    ("tokens per step", "tokens_per_step"),
+    ("steps per epoch", "steps_per_epoch"),
     ("total steps", "total_steps"),
     ("warm-up steps", "warmup_steps"),
 )
@@ -127,7 +127,7 @@ class Numbers:
         return [each for each in shown if not (each.label in plain and each.value == 1) and not self._repeats(each)]
 
     def _repeats(self, each: Number) -> bool:
-        return each.label == "samples a step" and self.consumed is None
+        return each.label == "samples per step" and self.consumed is None
 
 
 def numbers(outcome: Outcome) -> Numbers:

@@ -50,7 +50,7 @@ def test_unknown_gpus_leave_the_product_open(trainer):
         ("gradient_accumulation_steps: [4]", "BAT003", "for //: 'int' and 'list'", "init"),
         ("gradient_accumulation_steps: 0", "BAT004", "ZeroDivisionError", "init"),
         ("gradient_accumulation_steps: false", "BAT004", "ZeroDivisionError", "init"),
-        ("gradient_accumulation_steps: 4.0", "BAT003", "'float' object cannot be interpreted as an integer", "first-step"),
+        ("gradient_accumulation_steps: 4.0", "TYP200", "'float' object cannot be interpreted as an integer", "first-step"),
     ],
 )
 def test_refused_batches(trainer, line, code, exception, stage):

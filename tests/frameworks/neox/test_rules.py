@@ -94,7 +94,7 @@ def test_unknown_arguments_have_a_name(runs, key, meant):
 
 def test_former_argument_is_taken_out(runs):
     run = runs.files({"a.yml": "{gas: 1, seed: 2}"}, whole=False)
-    assert next(each for each in run.diagnostics if each.code == "KEY300").fix.title == "take `gas` out"
+    assert next(each for each in run.diagnostics if each.code == "KEY300").fix.title == "remove `gas`"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from cfglint.frameworks.neox.rules import model, no_effect, schedule
         MEMBERS,
         model.CASED,
         schedule.DIVISORS,
-        no_effect.FALLS_THROUGH,
+        no_effect.CASE_EFFECTS,
         no_effect.COMPUTED,
         field_rules.HOMES,
         field_rules.ARITHMETIC,
@@ -31,7 +31,7 @@ def test_names_are_arguments(names):
 
 
 def test_former_names_are_none():
-    assert not {*field_rules.RENAMED, *field_rules.GONE} & set(FIELDS)
+    assert not {*field_rules.RENAMED, *field_rules.REMOVED} & set(FIELDS)
 
 
 @pytest.mark.parametrize(

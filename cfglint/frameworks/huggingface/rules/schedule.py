@@ -105,7 +105,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_steps` is not a number that the release accepts.
 
     5.x accepts numbers >= 0; below 1 they are a ratio of the total steps. 4.44 to 4.57 accept integers >= 0; 4.42 and 4.43
-    accept 0 and integers > 1.
+    accept 0 and integers > 1. From 5.0 to 5.14 `warmup_ratio` takes its place, and is checked instead.
 
     Run-time error: `ValueError: Got warmup_steps = -1, Expected value warmup_steps >= 0`, `ValueError: warmup_steps
     must be an integer or a float`, `ValueError: warmup_steps must be of type int and must be 0 or a positive integer.`,
@@ -115,9 +115,12 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1800, 4.57.6 training_args.py:1913, 4.42.4 training_args.py:1783.
     """
-    value, version = config.arguments["warmup_steps"], config.version
+    version = config.version
     if version < NAMED_REFUSAL:
         return
+    ratio = config.arguments["warmup_ratio"]
+    name = "warmup_ratio" if FLOATS_TAKEN <= version < RATIO_GONE and ratio is not None else "warmup_steps"
+    value = config.arguments[name]
     text, required = "", "a number >= 0"
     if version >= FLOATS_TAKEN:
         if number(value) and value < 0:
@@ -129,8 +132,8 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     elif not isinstance(value, int) or value < 0 or value == 1:
         text, required = "warmup_steps must be either 0 or > 1", "0 or an integer > 1"
     if text:
-        message = f"`warmup_steps` is {shown(value)}; it must be {required}"
-        yield Finding(of(config, "warmup_steps"), message, exception=f"ValueError: {text}")
+        message = f"`{name}` is {shown(value)}; it must be {required}"
+        yield Finding(of(config, name), message, exception=f"ValueError: {text}")
 
 
 @rule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory._tables import EFFICIENT_EOS, TEMPLATES
 from cfglint.frameworks.llamafactory.arguments import comma_list
@@ -308,3 +308,36 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
             message = f"`{most}` {config.own(most)} is smaller than `{least}` {config.own(least)}"
             name, other = (most, least) if most in config.values else (least, most)
             yield conflict(config, name, other, message=message, exception=text, needs=(most, least))
+
+
+@rule(
+    "LLF019",
+    "special-tokens-file-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="AttributeError: 'Logger' object has no attribute 'error_rank0'",
+    bad=BASE + "new_special_tokens_config: tokens.yaml\n",
+    good=BASE + 'add_special_tokens: "<think>"\n',
+    example={**KIND, "at": "/new_special_tokens_config"},
+)
+def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    """`new_special_tokens_config` names a file that does not exist.
+
+    The exception hides the reason: LLaMA-Factory fails while it logs that the file cannot be read.
+
+    Run-time error: `AttributeError: 'Logger' object has no attribute 'error_rank0'`.
+
+    Fix: the path of a YAML file, seen from where `llamafactory-cli` is started.
+
+    Source: llamafactory 0.9.5 hparams/model_args.py:217-254, extras/logging.py.
+    """
+    from os.path import dirname, exists, join
+
+    name = config.own("new_special_tokens_config")
+    if not isinstance(name, str) or "$" in name:
+        return
+    folder = dirname(config.documents[0].path)
+    if not exists(name) and not exists(join(folder, name)):
+        severity = ERROR if config.facts.whole else WARNING
+        yield Finding(config.field("new_special_tokens_config"), f"the file `{name}` does not exist", severity=severity)

@@ -1,4 +1,4 @@
-"""What GPT-NeoX refuses, in the order in which it would, and what it takes without doing what the file says."""
+"""The rules of GPT-NeoX configs: what it rejects, in its own order, and what it silently ignores or overrides."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def neox_rule(
     bad: str | dict[str, str] = "",
     good: str | dict[str, str] = "",
     fixed: str | None = None,
+    old_names: tuple[str, ...] = (),
     at: str = "",
     gpus: int = 8,
 ) -> Callable[[Check], Check]:
@@ -45,38 +46,39 @@ def neox_rule(
         bad=bad,
         good=good,
         fixed=fixed,
+        old_names=old_names,
         example=example,
     )
 
 
 def elsewhere(config: NeoXConfig, *names: str) -> bool:
-    """Whether another file of the run may still give one of these arguments, so that nothing is certain."""
+    """Whether another file of the run may still set one of these arguments."""
     return not config.facts.whole and not all(name in config.values for name in names)
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool = True) -> Fix | None:
-    """Another value in the place of a written one."""
+    """The fix that replaces a written value."""
     from cfglint.findings import fix_builders
 
     return fix_builders.replace(setting, value, title, safe)
 
 
 def remove(setting: Setting, title: str, safe: bool = True) -> Fix | None:
-    """Take a key and its value out."""
+    """The fix that removes a key and its value."""
     from cfglint.findings import fix_builders
 
     return fix_builders.remove(setting, title, safe)
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | None:
-    """Give a key another name."""
+    """The fix that renames a key."""
     from cfglint.findings import fix_builders
 
     return fix_builders.rename(setting, key, title, safe)
 
 
 def insert(config: NeoXConfig, path: tuple[str | int, ...], value: Any, title: str, safe: bool = True) -> Fix | None:
-    """Add a key to a mapping that is there."""
+    """The fix that adds a key to an existing mapping."""
     from cfglint.findings import fix_builders
 
     return fix_builders.insert(config, path, value, title, safe)

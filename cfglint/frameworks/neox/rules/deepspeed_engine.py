@@ -1,4 +1,4 @@
-"""What the pinned DeepSpeed refuses of the config that GPT-NeoX hands it."""
+"""Values that the pinned DeepSpeed rejects in the config that GPT-NeoX passes to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
 def engine_value(config: NeoXConfig, name: str) -> Any:
-    """A key of the DeepSpeed config: deepspeed_extra_args come last and win."""
+    """A key of the DeepSpeed config; deepspeed_extra_args override the others."""
     extra = config.derived.extra
     return extra[name] if name in extra else config.argument(name)
 
@@ -36,8 +36,9 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
 
 @neox_rule(
     "NEO090",
-    "deepspeed-section",
+    "invalid-deepspeed-section",
     ERROR,
+    old_names=("deepspeed-section",),
     fails_at="init",
     bad="{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
     good="{zero_optimization: {stage: 1, reduce_bucket_size: 500000000}}\n",
@@ -45,16 +46,16 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     at="/zero_optimization/reduce_buckt_size",
 )
 def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
-    """A key that the pinned DeepSpeed does not know in a section, or a value that it does not take.
+    """A section has a key that the pinned DeepSpeed does not have, or a value that it does not accept.
 
-    The launcher looks at `stage` only; every worker then builds the DeepSpeed config, and dies. Dashes are
-    turned into underscores on the top level only: `reduce-bucket-size` inside a section is an unknown key.
-    `5e8` is text to YAML 1.1; `5.0e+8` or 500000000 are numbers.
+    The launcher checks `stage` only; every worker then fails while building the DeepSpeed config. Dashes are
+    converted to underscores at top level only: `reduce-bucket-size` inside a section is an unknown key.
+    `5e8` is a string in YAML 1.1; `5.0e+8` and 500000000 are numbers.
 
     Run-time error: `pydantic_core._pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig
     reduce_buckt_size Extra inputs are not permitted`.
 
-    Fix: the name that the message offers, or take the key out.
+    Fix: use the name that the message suggests, or remove the key.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57,
     comm/config.py, monitor/config.py.
@@ -70,19 +71,19 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
         for refusal in refusals(name, section):
             setting = engine_setting(config, *(str(step) for step in refusal.path))
             extra = "Extra inputs" in refusal.exception
-            meant = _meant(name, refusal.path, section) if extra else None
+            near = _nearest(name, refusal.path, section) if extra else None
             yield Finding(
                 setting,
-                refusal.message + (f"; did you mean `{meant}`?" if meant else ""),
+                refusal.message + (f"; did you mean `{near}`?" if near else ""),
                 exception=refusal.exception,
-                fix=rename(setting, meant, f"call it `{meant}`") if meant else None,
+                fix=rename(setting, near, f"rename to `{near}`") if near else None,
                 on_key=extra,
                 consumer_only=tuned and isinstance(setting.value, list),
             )
 
 
-def _meant(name: str, path: tuple[str | int, ...], section: dict[str, Any]) -> str | None:
-    """The key of the section that is one slip away, if there is one and it is not there already."""
+def _nearest(name: str, path: tuple[str | int, ...], section: dict[str, Any]) -> str | None:
+    """The only key of the section within one edit, if there is one and it is not set."""
     from cfglint.frameworks.neox.deeperspeed import MODELS, SECTIONS
     from cfglint.frameworks.schema import distance
 
@@ -94,22 +95,23 @@ def _meant(name: str, path: tuple[str | int, ...], section: dict[str, Any]) -> s
 
 @neox_rule(
     "NEO091",
-    "communication-data-type",
+    "invalid-communication-data-type",
     ERROR,
+    old_names=("communication-data-type",),
     fails_at="init",
     bad="{communication_data_type: true}\n",
     good="{deepspeed_extra_args: {communication_data_type: fp32}}\n",
     at="/communication_data_type",
 )
 def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
-    """`communication_data_type`, which no value satisfies.
+    """`communication_data_type` has no valid value at top level.
 
-    GPT-NeoX takes only a boolean, and DeepSpeed only the names fp32, fp16 and bf16.
+    GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
 
     Run-time errors: `AttributeError: 'bool' object has no attribute 'lower'`, `ValueError: Invalid
     communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']`.
 
-    Fix: put it into `deepspeed_extra_args`.
+    Fix: move it into `deepspeed_extra_args`.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026)
     megatron/neox_arguments/deepspeed_args.py.
@@ -120,10 +122,11 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
     setting = engine_setting(config, "communication_data_type")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
-        yield Finding(setting, f"DeepSpeed takes fp32, fp16 or bf16, not {describe(value)}", exception=text)
+        message = f"`communication_data_type` is {describe(value)}; DeepSpeed accepts only fp32, fp16 or bf16"
+        yield Finding(setting, message, exception=text, help="set it in `deepspeed_extra_args`")
     elif value.lower() not in TYPES and "communication_data_type" in config.derived.extra:
         text = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
-        yield Finding(setting, f"DeepSpeed takes fp32, fp16 or bf16, not {value}", exception=text)
+        yield Finding(setting, f"`communication_data_type` is {describe(value)}; it must be fp32, fp16 or bf16", exception=text)
 
 
 @neox_rule(
@@ -138,45 +141,47 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
     at="/elasticity",
 )
 def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
-    """Elastic training, which does not go with the batch that GPT-NeoX always passes.
+    """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes.
 
     Run-time error: `deepspeed.elasticity.config.ElasticityConfigError: One or more batch related parameters
     were found in your ds_config`.
 
-    Fix: `ignore_non_elastic_batch_info: true` in the section, and the batch is then DeepSpeed's choice.
+    Fix: set `ignore_non_elastic_batch_info: true` in the section; DeepSpeed then chooses the batch sizes.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785.
     """
     section = engine_value(config, "elasticity")
     if isinstance(section, dict) and section.get("enabled") and not section.get("ignore_non_elastic_batch_info"):
-        yield Finding(engine_setting(config, "elasticity"), "elastic training refuses the batch sizes that GPT-NeoX passes")
+        message = "`elasticity` is incompatible with the batch sizes that GPT-NeoX passes to DeepSpeed"
+        yield Finding(engine_setting(config, "elasticity"), message, help="set `ignore_non_elastic_batch_info: true`")
 
 
 @neox_rule(
     "NEO093",
-    "extra-args-batch",
+    "extra-args-batch-mismatch",
     ERROR,
+    old_names=("extra-args-batch",),
     fails_at="init",
     bad="{train_micro_batch_size_per_gpu: 4, deepspeed_extra_args: {train_batch_size: 100}}\n",
     good="{train_micro_batch_size_per_gpu: 4}\n",
     at="/deepspeed_extra_args/train_batch_size",
 )
 def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
-    """Batch sizes in `deepspeed_extra_args` that do not fit the batch that the launcher computed.
+    """Batch sizes in `deepspeed_extra_args` contradict those that the launcher computed.
 
-    The launcher does not look at them; the workers take them over the computed ones, and check again.
+    The launcher ignores them; in the workers they override the computed ones, which are then checked again.
 
     Run-time error: `AssertionError: Check batch related parameters. train_batch_size is not equal to
     micro_batch_per_gpu * gradient_acc_step * world_size`, from a worker.
 
-    Fix: give the batch on the top level only.
+    Fix: set the batch sizes at top level only.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879.
     """
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
-    ways = batch.data_parallel.value
-    if not names or batch.problem is not None or ways is None:
+    data_parallel = batch.data_parallel.value
+    if not names or batch.problem is not None or data_parallel is None:
         return
     total, micro, accumulation = (
         extra.get(name, term.value)
@@ -185,18 +190,21 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
     setting = config.setting("deepspeed_extra_args", names[0])
     if not (number(total) and number(micro) and number(accumulation)):
         return
-    if total != micro * accumulation * ways or total <= 0 or micro <= 0:
+    if total != micro * accumulation * data_parallel or total <= 0 or micro <= 0:
         text = (
             "AssertionError: Check batch related parameters. train_batch_size is not equal to "
-            f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {float(ways)}"
+            f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {float(data_parallel)}"
         )
-        yield Finding(setting, f"{total} is not {micro} x {accumulation} x {ways}, which the workers are left with", exception=text)
+        equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {data_parallel}"
+        message = f"`{TOTAL}` is {total} in the workers, but {equation} = {micro * accumulation * data_parallel}"
+        yield Finding(setting, message, exception=text)
 
 
 @neox_rule(
     "NEO094",
-    "loss-scale-power",
+    "invalid-loss-scale-power",
     ERROR,
+    old_names=("loss-scale-power",),
     fails_at="init",
     bad='{fp16: {enabled: true, initial_scale_power: "12"}}\n',
     good="{fp16: {enabled: true, initial_scale_power: 12}}\n",
@@ -204,13 +212,13 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
     at="/fp16/initial_scale_power",
 )
 def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
-    """`fp16.initial_scale_power` is no number.
+    """`fp16.initial_scale_power` is not a number.
 
     DeepSpeed raises 2 to this power.
 
     Run-time error: `TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'`.
 
-    Fix: a number, 16 for a scale of 65536.
+    Fix: use a number, for example 16 for a scale of 65536.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202.
     """
@@ -218,58 +226,58 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     if config.derived.precision == "fp16" and not number(power):
         setting = config.setting("fp16", "initial_scale_power")
         text = f"TypeError: unsupported operand type(s) for ** or pow(): 'int' and '{type(power).__name__}'"
-        meant = int(power) if isinstance(power, str) and power.isdigit() else None
-        fix = replace(setting, meant, f"write {meant}") if meant is not None else None
-        yield Finding(setting, f"2 cannot be raised to {describe(power)}", exception=text, fix=fix)
+        number_ = int(power) if isinstance(power, str) and power.isdigit() else None
+        fix = replace(setting, number_, f"change to {number_}") if number_ is not None else None
+        yield Finding(setting, f"`fp16.initial_scale_power` is {describe(power)}, not a number", exception=text, fix=fix)
 
 
 @neox_rule(
     "NEO095",
-    "deepspeed-value",
+    "invalid-value-for-deepspeed",
     ERROR,
+    old_names=("deepspeed-value",),
     fails_at="init",
     bad="{curriculum_learning: {curriculum_type: seqlen}}\n",
     good="{curriculum_learning: {enabled: true, curriculum_type: seqlen}}\n",
     at="/curriculum_learning",
 )
 def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
-    """A setting that reaches DeepSpeed unchecked, and that DeepSpeed cannot work with.
+    """A value that GPT-NeoX passes to DeepSpeed unchecked is rejected by DeepSpeed.
 
-    The `curriculum_learning` section needs `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
-    boolean; `checkpoint.tag_validation` is Ignore, Warn or Fail, and `checkpoint.parallel_write.pipeline_stage`
-    a boolean; `sparse_attention.mode` is one of five.
+    `curriculum_learning` requires `enabled`, `elasticity` its two sizes, `wall_clock_breakdown` a
+    boolean; `checkpoint.tag_validation` must be Ignore, Warn or Fail, `checkpoint.parallel_write.pipeline_stage`
+    a boolean, and `sparse_attention.mode` one of five values.
 
     Run-time errors: `NotImplementedError: Given sparsity mode, x, has not been implemented yet!`, `KeyError:
     'enabled'`, `ElasticityConfigError: Elasticity config missing
     max_train_batch_size`, `TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'`,
     `DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value`.
 
-    Fix: what the message says.
+    Fix: set the key that the message names.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/data_pipeline/config.py:107-125,
     deepspeed/elasticity/config.py:60-75, deepspeed/runtime/config.py:560-580, 865.
     """
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
-        yield Finding(
-            engine_setting(config, "curriculum_learning"), "`curriculum_learning` has no `enabled`", exception="KeyError: 'enabled'"
-        )
+        message = "`curriculum_learning` has no key `enabled`, which is required"
+        yield Finding(engine_setting(config, "curriculum_learning"), message, exception="KeyError: 'enabled'")
     elastic = engine_value(config, "elasticity")
     if isinstance(elastic, dict) and elastic.get("enabled"):
         for name in ("max_train_batch_size", "micro_batch_sizes"):
             if name not in elastic:
                 text = f"ElasticityConfigError: Elasticity config missing {name}"
-                yield Finding(engine_setting(config, "elasticity"), f"`elasticity` has no `{name}`", exception=text)
+                yield Finding(engine_setting(config, "elasticity"), f"`elasticity` has no key `{name}`, which is required", exception=text)
     if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
         text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
-        yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null", exception=text)
+        yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null, not a boolean", exception=text)
     yield from _checkpoint(config)
     sparse = engine_value(config, "sparse_attention")
     mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
     if mode not in SPARSE_MODES:
         text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
         setting = engine_setting(config, "sparse_attention", "mode")
-        yield Finding(setting, f"there is no sparsity mode {describe(mode)}; there are {', '.join(SPARSE_MODES)}", exception=text)
+        yield Finding(setting, f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}", exception=text)
 
 
 def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
@@ -281,18 +289,19 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     if stage not in (True, False):
         text = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{stage}' is invalid, expecting: true or false"
         setting = engine_setting(config, "checkpoint", "parallel_write", "pipeline_stage")
-        yield Finding(setting, f"`pipeline_stage` is true or false, not {describe(stage)}", exception=text)
+        yield Finding(setting, f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean", exception=text)
     mode = checkpoint.get("tag_validation", "Warn")
     if isinstance(mode, str) and mode.upper() not in ("IGNORE", "WARN", "FAIL"):
         text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {mode.upper()}"
         setting = engine_setting(config, "checkpoint", "tag_validation")
-        yield Finding(setting, f"`tag_validation` is Ignore, Warn or Fail, not {mode}", exception=text)
+        yield Finding(setting, f"`checkpoint.tag_validation` is {describe(mode)}; it must be Ignore, Warn or Fail", exception=text)
 
 
 @neox_rule(
     "PRC306",
-    "two-precisions-for-deepspeed",
+    "extra-args-precision-conflict",
     ERROR,
+    old_names=("two-precisions-for-deepspeed",),
     fails_at="init",
     raises="AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled",
     bad="{precision: fp16, deepspeed_extra_args: {bf16: {enabled: true}}}\n",
@@ -300,13 +309,13 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     at="/deepspeed_extra_args/bf16",
 )
 def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
-    """`deepspeed_extra_args` enables one precision, and `precision` the other.
+    """`deepspeed_extra_args` and `precision` enable different precisions.
 
-    GPT-NeoX passes the section of its own precision to DeepSpeed, beside the extra one.
+    GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
 
     Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
 
-    Fix: take the section out of `deepspeed_extra_args`.
+    Fix: remove the section from `deepspeed_extra_args`.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:835; gpt-neox (May 2026)
     megatron/neox_arguments/arguments.py:982-997.
@@ -315,4 +324,5 @@ def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     for name, other in (("bf16", "fp16"), ("fp16", "bf16")):
         if own == other and other not in extra and switched_on(extra.get(name)):
             setting = config.setting("deepspeed_extra_args", name)
-            yield Finding(setting, f"DeepSpeed gets {name} from here and {other} from `precision`", related=(config.setting("precision"),))
+            message = f"`deepspeed_extra_args` enables {name}, but `precision` enables {other}"
+            yield Finding(setting, message, related=(config.setting("precision"),))

@@ -1,9 +1,10 @@
-"""Arguments that do not exist, or whose value has the wrong type: the dataclass and its own type check."""
+"""Unknown arguments and values of an invalid type: the argument dataclass and its type check."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Path
 
-# Older names of arguments that have another one now.
+# Former names of arguments.
 RENAMED = {
     "save_interval": "checkpoint_factor",
     "checkpoint_interval": "checkpoint_factor",
@@ -30,15 +31,15 @@ RENAMED = {
     "autotuning_config": "autotuning",
     "num_experts": "moe_num_experts",
 }
-# Arguments of earlier versions that are gone, and why nothing is lost with them.
-GONE = {
+# Arguments of earlier versions that were removed, and why they can be dropped.
+REMOVED = {
     "gas": "it always held a copy of `gradient_accumulation_steps`",
     "detect_nvlink_pairs": "the launcher no longer looks for NVLink pairs",
 }
 ARITHMETIC = frozenset(
     ["train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "pipe_parallel_size", "model_parallel_size"]
 )
-# Where the type check finds a value that it takes from a section.
+# Arguments whose value GPT-NeoX copies from a section, with the path there.
 HOMES = {
     "lr": ("optimizer", "params", "lr"),
     "optimizer_type": ("optimizer", "type"),
@@ -60,15 +61,15 @@ REPLACED = frozenset(("config_files", "user_script"))
     at="/save_interval",
 )
 def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
-    """A top-level key is no argument of GPT-NeoX.
+    """A top-level key is not an argument of GPT-NeoX.
 
-    Every key becomes a keyword argument of one dataclass, which knows 318 names and takes no other. There
-    are no deprecated spellings: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
-    forks die the same way as a slip of the pen.
+    Every key becomes a keyword argument of one dataclass, which has 318 fields and rejects others. There
+    are no deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
+    forks fail in the same way as a typo.
 
     Run-time error: `TypeError: NeoXArgs.__init__() got an unexpected keyword argument 'save_interval'`.
 
-    Fix: the name that exists now, or take the key out.
+    Fix: use the current name, or remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in
     neox_args.py and deepspeed_args.py.
@@ -78,7 +79,7 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
             message, fix = _advice(config, name)
             yield Finding(
                 config.setting(name),
-                f"`{name}` is no argument of GPT-NeoX{message}",
+                f"unknown key `{name}` is not an argument of GPT-NeoX{message}",
                 exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
                 fix=fix,
                 on_key=True,
@@ -87,46 +88,48 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
 
 def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
     setting = config.setting(name)
-    if name in GONE:
-        return f" any more: {GONE[name]}", remove(setting, f"take `{name}` out")
+    if name in REMOVED:
+        return f": it was removed, {REMOVED[name]}", remove(setting, f"remove `{name}`")
     if name in RENAMED:
-        meant = RENAMED[name]
-        return f"; it is called `{meant}`", None if meant in config.values else rename(setting, meant, f"call it `{meant}`")
+        current = RENAMED[name]
+        fix = None if current in config.values else rename(setting, current, f"rename to `{current}`")
+        return f"; its current name is `{current}`", fix
     from cfglint.frameworks.schema import load
 
     near = [each for each in load(config.kind).nearest((), name) if len(each.path) == 1]
     if not near:
         return "", None
-    meant = near[0].name
-    if near[0].distance > 1 or meant in config.values:
-        return f"; the nearest one is `{meant}`", None
-    return f"; did you mean `{meant}`?", rename(setting, meant, f"call it `{meant}`")
+    nearest = near[0].name
+    if near[0].distance > 1 or nearest in config.values:
+        return f"; the most similar one is `{nearest}`", None
+    return f"; did you mean `{nearest}`?", rename(setting, nearest, f"rename to `{nearest}`")
 
 
 @neox_rule(
     "TYP300",
-    "wrong-type",
+    "invalid-type",
     ERROR,
+    old_names=("wrong-type",),
     fails_at="config",
     bad="{num_layers: 2, eval_iters: 10.0}\n",
     good="{num_layers: 2, eval_iters: 10}\n",
     fixed="{num_layers: 2, eval_iters: 10}\n",
     at="/eval_iters",
 )
-def wrong_type(config: NeoXConfig) -> Iterator[Finding]:
+def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     """A value does not have exactly the type of its argument.
 
-    The types are compared exactly: 1 is no boolean, true is no number, 10.0 is no whole number, and a
-    number in quotes is text. The one exception is that a whole number passes where a float is expected;
-    null always passes. YAML 1.1 reads `1e-3` and `1.0e3` as text, for it wants a dot and a signed exponent.
-    The check itself breaks on a plain type, so the error names neither the argument nor the value; some
-    arguments are computed with before, and die there.
+    The types are compared exactly: 1 is not a boolean, true is not a number, 10.0 is not an integer, and a
+    number in quotes is a string. The one exception is that an integer is accepted for a float;
+    null is always accepted. YAML 1.1 parses `1e-3` and `1.0e3` as strings: it requires a decimal point and a sign in the exponent.
+    The check itself raises on plain types, so the exception names neither the argument nor the value; some
+    arguments are used in arithmetic earlier and fail there.
 
     Run-time errors: `AttributeError: type object 'int' has no attribute '__origin__'` (likewise 'float',
     'bool', 'str', 'list', 'dict'), `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be
     validated`, `TypeError: can't multiply sequence by non-int of type 'float'`.
 
-    Fix: write the value in the argument's own type.
+    Fix: write a value of the argument's type.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385.
     """
@@ -135,7 +138,7 @@ def wrong_type(config: NeoXConfig) -> Iterator[Finding]:
             setting = config.setting(*path)
             yield Finding(
                 setting,
-                f"`{setting.name}` is {describe(value)}, not {_wanted(name)}",
+                f"`{setting.name}` is {describe(value)}, not {_required(name)}",
                 exception=_earlier(config, name, value) or exception,
                 fix=_converted(name, setting, value),
             )
@@ -143,8 +146,9 @@ def wrong_type(config: NeoXConfig) -> Iterator[Finding]:
 
 @neox_rule(
     "TYP301",
-    "value-not-allowed",
+    "invalid-value",
     ERROR,
+    old_names=("value-not-allowed",),
     fails_at="config",
     raises=fields.CANNOT,
     bad="{num_layers: 2, norm: batchnorm}\n",
@@ -152,15 +156,14 @@ def wrong_type(config: NeoXConfig) -> Iterator[Finding]:
     at="/norm",
 )
 def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
-    """A value is not one of those that its argument takes.
+    """A value is not a valid choice for its argument.
 
-    The comparison does not look at upper and lower case (which is a trap of its own: the code that uses
-    the value does).
+    The check ignores case; the code that uses the value may not (see NEO065 and TYP304).
 
     Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
     line `Not in accepted values`.
 
-    Fix: one of the values that the message lists.
+    Fix: use one of the values in the message.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403.
     """
@@ -171,15 +174,16 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
         error = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
         yield Finding(
             setting,
-            f"`{setting.name}` is {describe(value)}, not one of {', '.join(map(str, fields.choices(name)))}",
+            f"`{setting.name}` is {describe(value)}; it must be one of {', '.join(map(str, fields.choices(name)))}",
             exception=error,
         )
 
 
 @neox_rule(
     "TYP302",
-    "null-in-arithmetic",
+    "null-for-number",
     ERROR,
+    old_names=("null-in-arithmetic",),
     fails_at="config",
     bad="{num_layers: 2, moe_num_experts: null}\n",
     good="{num_layers: 2}\n",
@@ -187,13 +191,13 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
     at="/moe_num_experts",
 )
 def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
-    """An argument with a default is set to null, and the framework computes with it.
+    """An argument is set to null, and GPT-NeoX uses it in a comparison.
 
-    null passes every type check, so nothing stops it before the first comparison.
+    null passes every type check, so it fails only in the first comparison.
 
     Run-time error: `TypeError: '>' not supported between instances of 'NoneType' and 'int'`.
 
-    Fix: leave the argument out to have its default.
+    Fix: remove the argument to use its default.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088, 1268.
     """
@@ -203,12 +207,12 @@ def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
     for name, exception in nulls.items():
         if name in config.values and config.values[name] is None:
             setting = config.setting(name)
-            fix = remove(setting, "leave it out, for its default")
-            yield Finding(setting, f"`{name}` is null, and GPT-NeoX computes with it", exception=exception, fix=fix)
+            fix = remove(setting, f"remove `{name}` to use its default")
+            yield Finding(setting, f"`{name}` is null, not a number", exception=exception, fix=fix)
 
 
 def _refused(config: NeoXConfig) -> list[tuple[str, Path, Any, str]]:
-    """(argument, its path in the files, value, what the type check raises) of what a file has a say in and the check refuses."""
+    """(argument, its path in the files, value, what the type check raises) of the values from the files that the check rejects."""
     if config.refused is None:
         config.refused = list(_found_refused(config))
     return config.refused
@@ -228,23 +232,23 @@ def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
             yield name, path, value, exception
 
 
-def _wanted(name: str) -> str:
-    words = {
-        "int": "a whole number",
+def _required(name: str) -> str:
+    types = {
+        "int": "an integer",
         "float": "a number",
         "bool": "a boolean",
-        "str": "text",
+        "str": "a string",
         "list": "a list",
         "dict": "a mapping",
-        "Any": "null, which is all that passes",
+        "Any": "null, which is the only value accepted",
     }
-    wanted = fields.expected(name)
-    kinds = fields.members(name) if wanted == "union" else [wanted or ""]
-    return " or ".join(words.get(kind, kind) for kind in kinds)
+    expected = fields.expected(name)
+    kinds = fields.members(name) if expected == "union" else [expected or ""]
+    return " or ".join(types.get(kind, kind) for kind in kinds)
 
 
 def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
-    """What the framework raises before it comes to check the type, where it uses the value before."""
+    """The exception that the framework raises where it uses the value before the type check; else None."""
     if name in ("num_layers", "attention_config"):
         return config.derived.attention_refusal
     empty = hollow(value)
@@ -260,23 +264,23 @@ def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
 
 
 def _converted(name: str, setting: Setting, value: Any) -> Fix | None:
-    """The same value in the argument's type, where there is exactly one."""
-    meant = converted(fields.expected(name), value)
-    return replace(setting, meant, f"write {meant}") if meant is not None else None
+    """The fix that writes the same value in the argument's type, where the conversion is lossless."""
+    result = converted(fields.expected(name), value)
+    return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
 
 
-def converted(wanted: str | None, value: Any) -> Any:
-    """A value in another type when nothing is lost by it; None when there is no such value."""
-    if isinstance(value, str) and wanted in ("int", "float"):
+def converted(expected: str | None, value: Any) -> Any:
+    """A value converted losslessly to another type; None where that is not possible."""
+    if isinstance(value, str) and expected in ("int", "float"):
         try:
-            value = float(value) if wanted == "float" else int(value)
+            value = float(value) if expected == "float" else int(value)
         except ValueError:
             return None
         return value if value - value == 0 else None
-    if isinstance(value, float) and wanted == "int" and value.is_integer():
+    if isinstance(value, float) and expected == "int" and value.is_integer():
         return int(value)
-    if type(value) is int and wanted == "bool" and value in (0, 1):
+    if type(value) is int and expected == "bool" and value in (0, 1):
         return bool(value)
-    if isinstance(value, str) and wanted == "bool" and value.lower() in ("true", "false"):
+    if isinstance(value, str) and expected == "bool" and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return None

@@ -18,30 +18,31 @@ if TYPE_CHECKING:
 
 
 def written(document: Document, text: str) -> Setting:
-    """A top-level key of one file, whichever file wins in the end."""
+    """A top-level key of one file, whether or not another file overrides it."""
     key_node, node = document.find((text,))
     return Setting((text,), node.raw if node else None, WRITTEN, document, node, key_node)
 
 
 @neox_rule(
     "NEO001",
-    "argument-in-two-files",
+    "duplicate-argument",
     ERROR,
+    old_names=("argument-in-two-files",),
     fails_at="load",
     bad={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{seed: 2}\n"},
     good={"model.yml": "{num_layers: 2, seed: 1}\n", "data.yml": "{data_path: text}\n"},
     at="/seed",
 )
 def argument_in_two_files(config: NeoXConfig) -> Iterator[Finding]:
-    """An argument stands in two of the files of a run.
+    """An argument is set in two files of a run.
 
-    GPT-NeoX merges its files into one flat mapping and takes no argument twice, not even with the same
-    value. Inside one file the same happens when the dashed spelling comes before the one with underscores.
+    GPT-NeoX merges its files into one flat mapping and rejects duplicate keys, even with equal
+    values. The same happens in a single file when the spelling with dashes comes before the one with underscores.
 
     Run-time error: `ValueError: Conf file data.yml has the following duplicate keys with previously loaded
     file: seed`.
 
-    Fix: keep it in one of the files. Where the values agree, the later one can be taken out safely.
+    Fix: keep it in one of the files. If the values are equal, the later one can be removed safely.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249.
     """
@@ -52,27 +53,28 @@ def argument_in_two_files(config: NeoXConfig) -> Iterator[Finding]:
         same = later.value == earlier.value and later.value is not None
         yield Finding(
             later,
-            f"`{text}` is already given in {earlier.place}, and GPT-NeoX refuses an argument that comes twice",
+            f"duplicate key `{text}`: already set at {earlier.place}",
             related=(earlier,),
             exception=f"ValueError: Conf file {document.path} has the following duplicate keys with previously loaded file: {text}",
-            fix=remove(later, f"take the second `{text}` out") if same else None,
+            fix=remove(later, f"remove the second `{text}`") if same else None,
             on_key=True,
         )
 
 
 @neox_rule(
     "NEO002",
-    "files-of-one-name",
+    "duplicate-file-name",
     ERROR,
+    old_names=("files-of-one-name",),
     fails_at="load",
     raises="AssertionError: At least two config files have the same filename",
     bad={"small/model.yml": "{num_layers: 2}\n", "large/model.yml": "{hidden_size: 64}\n"},
     good={"small/model.yml": "{num_layers: 2}\n", "large/sizes.yml": "{hidden_size: 64}\n"},
 )
 def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
-    """Two files of a run have the same name, be it in different folders.
+    """Two files of a run have the same file name, in different folders.
 
-    Their texts are saved side by side with every checkpoint, in one folder.
+    GPT-NeoX saves all config files to one folder with every checkpoint.
 
     Run-time error: `AssertionError: At least two config files have the same filename. This will result in
     conflicts when saving out configs with the checkpoint in one single directory.`
@@ -87,24 +89,25 @@ def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
         if name in seen:
             yield Finding(
                 Setting((), None, document=document),
-                f"{document.path} and {seen[name].path} have the same file name",
+                f"the file name {name} is used twice: {seen[name].path} and {document.path}",
             )
         seen.setdefault(name, document)
 
 
 @neox_rule(
     "KEY303",
-    "dashed-twin",
+    "overridden-by-dashed-key",
     WARNING,
+    old_names=("dashed-twin",),
     bad='{"seed": 1, "hidden_size": 64, "hidden-size": 128}\n',
     good='{"seed": 1, "hidden-size": 128}\n',
     at="/hidden-size",
 )
 def dashed_twin(config: NeoXConfig) -> Iterator[Finding]:
-    """The dashed spelling of an argument silently replaces the one with underscores.
+    """The spelling of an argument with dashes silently overrides the one with underscores.
 
-    Dashes become underscores only after the check for duplicates, so `hidden-size` in a later file (or later
-    in the same file) is not noticed as a second `hidden_size`; its value wins without a word.
+    Dashes are converted to underscores after the check for duplicates, so `hidden-size` in a later file (or later
+    in the same file) is not detected as a duplicate of `hidden_size`; it silently overrides it.
 
     Fix: keep one of the two.
 
@@ -115,7 +118,7 @@ def dashed_twin(config: NeoXConfig) -> Iterator[Finding]:
             earlier = written(before, text_before)
             yield Finding(
                 written(document, text),
-                f"`{text}` silently replaces `{text_before}` ({earlier.place})",
+                f"`{text}` silently overrides `{text_before}` ({earlier.place})",
                 related=(earlier,),
                 on_key=True,
             )

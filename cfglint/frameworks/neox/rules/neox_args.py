@@ -1,9 +1,10 @@
-"""What the launcher refuses when it builds NeoXArgs: calculate_derived and validate_values."""
+"""Values that the launcher rejects when it builds NeoXArgs: calculate_derived and validate_values."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe, number, raised
@@ -45,14 +46,14 @@ SPLITS = ("train", "valid", "test")
 def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     """`precision` and an enabled `fp16` or `bf16` section contradict each other.
 
-    An enabled section has to agree with `precision`, when that is written, exactly: `fp16` goes with the
-    fp16 section, `bfloat16` (not `bf16`) with the bf16 section. Both sections enabled contradict each other.
-    Any value that is true enables a section, the text "false" included.
+    An enabled section must match `precision` exactly, if that is set: `fp16` matches the fp16 section, `bfloat16`
+    (not `bf16`) the bf16 section. Only one of the two sections can be enabled. Any non-empty value enables a section, even the
+    string "false".
 
     Run-time errors: `AssertionError: DeepSpeed fp16 field was set but precision conflicts`,
     `AssertionError: DeepSpeed bf16 field was set but precision conflicts`.
 
-    Fix: take out the one that is not meant.
+    Fix: remove one of them.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980.
     """
@@ -65,10 +66,10 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
         elif precision != needed:
             enabled = config.setting(section, "enabled")
             if config.argument("precision") is None:
-                where, message = enabled, "`fp16` and `bf16` are both enabled"
+                where, message = enabled, "`bf16` is incompatible with `fp16`; enable only one of them"
             else:
                 where = config.setting("precision")
-                message = f"`precision` is {precision}, and the enabled `{section}` section needs {needed}"
+                message = f"`precision` is {describe(precision)}, but the enabled `{section}` section requires {needed}"
             yield Finding(
                 where,
                 message,
@@ -79,8 +80,9 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
 
 @neox_rule(
     "PRC301",
-    "bfloat16-needs-zero-section",
+    "bfloat16-without-zero-section",
     ERROR,
+    old_names=("bfloat16-needs-zero-section",),
     fails_at="config",
     when_partial=SKIP,
     raises="TypeError: 'NoneType' object is not subscriptable",
@@ -88,25 +90,27 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     good="{precision: bfloat16, zero_optimization: {stage: 0}}\n",
 )
 def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
-    """bfloat16 without a `zero_optimization` section.
+    """bfloat16 requires a `zero_optimization` section.
 
-    The code that warns about bfloat16 with ZeRO looks into the section before the default is filled in.
+    The code that warns about bfloat16 with ZeRO reads the section before its default is set.
 
     Run-time error: `TypeError: 'NoneType' object is not subscriptable`.
 
-    Fix: write `zero_optimization: {stage: 0}`, which is the default.
+    Fix: add `zero_optimization: {stage: 0}`, which is the default.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999.
     """
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
         name = "precision" if "precision" in config.values else "bf16"
-        yield Finding(config.setting(name), "bfloat16 needs a `zero_optimization` section, be it `{stage: 0}`")
+        message = "bfloat16 requires the section `zero_optimization`"
+        yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
 
 
 @neox_rule(
     "PRC302",
-    "half-cross-entropy-needs-fp16",
+    "fp16-cross-entropy-without-fp16",
     ERROR,
+    old_names=("half-cross-entropy-needs-fp16",),
     fails_at="config",
     raises="ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16 mode.",
     bad="{fp16_lm_cross_entropy: true, precision: fp32}\n",
@@ -114,40 +118,41 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
     at="/fp16_lm_cross_entropy",
 )
 def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
-    """`fp16_lm_cross_entropy` in a run that is not fp16.
+    """`fp16_lm_cross_entropy` requires fp16.
 
     Run-time error: `ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16
     mode.`
 
-    Fix: take it out, or train in fp16.
+    Fix: remove it, or train in fp16.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1314.
     """
     if not config.argument("fp16_lm_cross_entropy") or config.derived.precision == "fp16":
         return
     if "precision" in config.values or not elsewhere(config, "fp16"):
-        message = f"`fp16_lm_cross_entropy` works in fp16 only, and the precision is {config.derived.precision}"
+        message = f"`fp16_lm_cross_entropy` requires fp16, but the precision is {config.derived.precision}"
         yield Finding(config.setting("fp16_lm_cross_entropy"), message)
 
 
 @neox_rule(
     "NEO010",
-    "optimizer-section",
+    "incomplete-optimizer-section",
     ERROR,
+    old_names=("optimizer-section",),
     fails_at="config",
     bad="{optimizer: {type: Adam, lr: 0.001}}\n",
     good="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     at="/optimizer",
 )
 def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
-    """The `optimizer` or `scheduler` section lacks its `type` or its `params`.
+    """The `optimizer` or `scheduler` section has no valid `type` or `params`.
 
-    Both need a `type` that is text and `params` that are a mapping, be it an empty one.
+    Both require `type` to be a string and `params` to be a mapping, which may be empty.
 
     Run-time errors: `KeyError: 'params'`, `AttributeError: 'NoneType' object has no attribute 'get'`,
     `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`.
 
-    Fix: `{type: Adam, params: {lr: 0.0006}}`.
+    Fix: write for example `{type: Adam, params: {lr: 0.0006}}`.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462.
     """
@@ -157,18 +162,20 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
             continue
         used_before = name == "optimizer" and section
         if "params" not in section:
-            yield Finding(config.setting(name), f"`{name}` has no `params`", exception="KeyError: 'params'" if used_before else CANNOT)
+            text = "KeyError: 'params'" if used_before else CANNOT
+            yield Finding(config.setting(name), f"`{name}` has no key `params`, which is required", exception=text)
         elif not isinstance(section["params"], dict):
             error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
             yield Finding(config.setting(name, "params"), message, exception=error if used_before else CANNOT)
         if "type" not in section:
-            yield Finding(config.setting(name), f"`{name}` has no `type`", exception=CANNOT)
+            yield Finding(config.setting(name), f"`{name}` has no key `type`, which is required", exception=CANNOT)
         elif name == "scheduler" and not isinstance(section["type"], str):
-            yield Finding(config.setting(name, "type"), f"`scheduler.type` is {describe(section['type'])}, not text", exception=CANNOT)
+            message = f"`scheduler.type` is {describe(section['type'])}, not a string"
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT)
         elif section["type"] is None:
             error = "AttributeError: 'NoneType' object has no attribute 'lower'"
-            yield Finding(config.setting(name, "type"), f"`{name}.type` is null", exception=error)
+            yield Finding(config.setting(name, "type"), f"`{name}.type` is null, not a string", exception=error)
 
 
 @neox_rule(
@@ -182,14 +189,14 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
     at="/fp16",
 )
 def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
-    """A `fp16`, `amp` or `flops_profiler` section does not say whether it is enabled.
+    """A `fp16`, `amp` or `flops_profiler` section has no `enabled`.
 
-    With `precision: fp16` the fp16 section is switched on and the key may be left out.
+    With `precision: fp16` the fp16 section is enabled automatically and the key is optional.
 
     Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
     line `must contain key 'enabled'`.
 
-    Fix: write `enabled` into the section.
+    Fix: add `enabled` to the section.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987.
     """
@@ -199,28 +206,29 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
             continue
         if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
             continue
-        yield Finding(config.setting(name), f"`{name}` has no `enabled`")
+        yield Finding(config.setting(name), f"`{name}` has no key `enabled`, which is required")
 
 
 @neox_rule(
     "NEO012",
-    "zero-stage",
+    "invalid-zero-stage",
     ERROR,
+    old_names=("zero-stage",),
     fails_at="config",
     bad='{zero_optimization: {stage: "1"}}\n',
     good="{zero_optimization: {stage: 1}}\n",
     at="/zero_optimization/stage",
 )
 def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
-    """The `zero_optimization` section has no stage, or one that is not 0, 1, 2 or 3.
+    """`zero_optimization.stage` is missing or not 0, 1, 2 or 3.
 
-    A section without `stage` is not ZeRO 0 but an error; so are a number in quotes and `1e0`, which YAML 1.1
-    reads as text. With an `autotuning` section other values pass here and fail in DeepSpeed.
+    A section without `stage` is an error, not ZeRO stage 0; so are a number in quotes and `1e0`, which YAML 1.1
+    parses as a string. With an `autotuning` section other values pass this check and fail in DeepSpeed.
 
     Run-time errors: `KeyError: 'stage'`, `AssertionError: Zero Stage must be an integer unless you are doing
     autotuning, not 4`.
 
-    Fix: write `stage: 0` to `stage: 3`.
+    Fix: set `stage` to 0, 1, 2 or 3.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048.
     """
@@ -228,24 +236,26 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     if not isinstance(section, dict):
         return
     if "stage" not in section:
-        yield Finding(config.setting("zero_optimization"), "`zero_optimization` has no `stage`", exception="KeyError: 'stage'")
+        message = "`zero_optimization` has no key `stage`, which is required"
+        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'")
         return
     stage = section["stage"]
     if config.derived.zero_stage is None and config.argument("autotuning") is None:
         setting = config.setting("zero_optimization", "stage")
-        meant = int(stage) if isinstance(stage, str) and stage in ("0", "1", "2", "3") else None
+        integer = int(stage) if isinstance(stage, str) and stage in ("0", "1", "2", "3") else None
         yield Finding(
             setting,
-            f"`zero_optimization.stage` is {describe(stage)}, not 0, 1, 2 or 3",
+            f"`zero_optimization.stage` is {describe(stage)}; it must be 0, 1, 2 or 3",
             exception=f"AssertionError: Zero Stage must be an integer unless you are doing autotuning, not {stage}",
-            fix=replace(setting, meant, f"write {meant}") if meant is not None else None,
+            fix=replace(setting, integer, f"change to {integer}") if integer is not None else None,
         )
 
 
 @neox_rule(
     "NEO013",
-    "onebitadam-needs-iterations",
+    "onebitadam-without-train-iters",
     ERROR,
+    old_names=("onebitadam-needs-iterations",),
     fails_at="config",
     when_partial=SKIP,
     raises="AssertionError: OneBitAdam requires train_iters to be specified",
@@ -254,18 +264,18 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     at="/optimizer/type",
 )
 def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
-    """OneBitAdam without `train_iters`.
+    """OneBitAdam requires `train_iters`.
 
-    Its learning-rate schedule is built by DeepSpeed, from `train_iters`.
+    DeepSpeed builds its learning-rate schedule from `train_iters`.
 
     Run-time error: `AssertionError: OneBitAdam requires train_iters to be specified`.
 
-    Fix: `train_iters`, or another optimizer.
+    Fix: set `train_iters`, or use another optimizer.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
     """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
-        yield Finding(config.setting("optimizer", "type"), "OneBitAdam needs `train_iters`")
+        yield Finding(config.setting("optimizer", "type"), "`optimizer.type` OneBitAdam requires `train_iters`")
 
 
 @neox_rule(
@@ -279,11 +289,11 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
     at="/zero_optimization/stage",
 )
 def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
-    """A mixture of experts with ZeRO stage 2 or 3.
+    """Mixture of experts is incompatible with ZeRO stage 2 and 3.
 
     Run-time error: `AssertionError: MoE is not compatible with zero stages 2 and 3`.
 
-    Fix: stage 0 or 1.
+    Fix: use stage 0 or 1.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
     """
@@ -291,36 +301,38 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     stage: Any = config.derived.zero.get("stage")
     if number(experts) and experts > 1 and number(stage) and stage >= 2:
         setting = config.setting("zero_optimization", "stage")
-        yield Finding(setting, f"{experts} experts do not go with ZeRO stage {stage}", related=(config.setting("moe_num_experts"),))
+        message = f"ZeRO stage {stage} is incompatible with mixture of experts (`moe_num_experts` is {experts})"
+        yield Finding(setting, message, related=(config.setting("moe_num_experts"),))
 
 
 @neox_rule(
     "NEO020",
-    "attention-config",
+    "invalid-attention-config",
     ERROR,
+    old_names=("attention-config",),
     fails_at="config",
     bad='{num_layers: 4, attention_config: [[["global"], 3]]}\n',
     good='{num_layers: 4, attention_config: [[["global"], 4]]}\n',
     at="/attention_config",
 )
 def attention_config(config: NeoXConfig) -> Iterator[Finding]:
-    """`attention_config` does not come to one known kind of attention a layer.
+    """`attention_config` must give one known attention type per layer.
 
-    It is a list of names, one a layer, or a list of `[[names], times]`, where `all` repeats the names over
-    all layers and has to divide them. Names are compared with their case.
+    It is a list of types, one per layer, or a list of `[[types], count]`, where `all` repeats the types over
+    all layers; their number must divide the number of layers. Types are case-sensitive.
 
     Run-time errors: `AssertionError: Length of attention config list must equal num_layers`,
     `AssertionError: Attention type bogus not recognized`, `AssertionError: Number of layers (5) is not
     divisible by the length of pattern`, `IndexError: list index out of range`.
 
-    Fix: `[[["flash"], "all"]]` or `[[["global"], 24]]`.
+    Fix: write for example `[[["flash"], "all"]]` or `[[["global"], 24]]`.
 
     Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.
     """
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
         text = "AssertionError: Length of attention config list must equal num_layers"
-        yield Finding(config.setting("num_layers"), f"there cannot be {layers} layers", exception=text)
+        yield Finding(config.setting("num_layers"), f"`num_layers` is {describe(layers)}; it must not be negative", exception=text)
     if not isinstance(written, list):
         return
     setting = config.setting("attention_config")
@@ -332,36 +344,37 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     if layers is not None and attention.layers != layers:
         yield Finding(
             setting,
-            f"`attention_config` comes to {attention.layers} layers, and `num_layers` is {describe(layers)}",
+            f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}",
             related=(config.setting("num_layers"),),
             exception="AssertionError: Length of attention config list must equal num_layers",
         )
     for kind in attention.kinds:
         if kind not in ATTENTION_KINDS:
-            message = f"there is no attention of the kind {kind!r}; there are {', '.join(ATTENTION_KINDS)}"
+            message = f"`attention_config` has the unknown attention type {spelled(kind)} (valid: {', '.join(ATTENTION_KINDS)})"
             yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized")
 
 
 @neox_rule(
     "NEO021",
-    "attention-incompatible",
+    "incompatible-attention",
     ERROR,
+    old_names=("attention-incompatible",),
     fails_at="config",
     bad='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
     good='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 1}\n',
     at="/model_parallel_size",
 )
 def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
-    """A kind of attention that does not go with another setting.
+    """An attention type is incompatible with another setting.
 
-    gMLP and aMLP blocks cannot partition their activations; Mamba and RWKV cannot be trained with ZeRO 3;
-    RWKV knows no model parallelism.
+    gMLP and aMLP do not support partitioned activations; Mamba and RWKV do not support ZeRO stage 3;
+    RWKV does not support model parallelism.
 
     Run-time errors: `AssertionError: GMLP Blocks are not compatible with partition activations`,
     `AssertionError: Zero stage 3 not compatible with Mamba`, `AssertionError: Zero stage 3 not compatible
     with RWKV`, `AssertionError: RWKV not currently compatible with model parallelism`.
 
-    Fix: take one of the two out.
+    Fix: change one of the two settings.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
     """
@@ -371,39 +384,41 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     related = (config.setting("attention_config"),)
     if attention.any("gmlp", "amlp") and config.argument("partition_activations"):
         text = "AssertionError: GMLP Blocks are not compatible with partition activations"
-        yield Finding(config.setting("partition_activations"), "gMLP blocks cannot partition activations", related=related, exception=text)
+        message = "`partition_activations` is incompatible with gMLP and aMLP layers"
+        yield Finding(config.setting("partition_activations"), message, related=related, exception=text)
     if attention.any("rwkv") and config.derived.tensor not in (None, 1):
         text = "AssertionError: RWKV not currently compatible with model parallelism"
-        yield Finding(config.setting("model_parallel_size"), "RWKV knows no model parallelism", related=related, exception=text)
+        message = "`model_parallel_size` must be 1: RWKV does not support model parallelism"
+        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text)
     for kind, name in (("mamba", "Mamba"), ("rwkv", "RWKV")):
         if attention.any(kind) and config.derived.zero_stage == 3:
             text = f"AssertionError: Zero stage 3 not compatible with {name}"
-            yield Finding(
-                config.setting("zero_optimization", "stage"), f"{name} cannot be trained with ZeRO 3", related=related, exception=text
-            )
+            setting = config.setting("zero_optimization", "stage")
+            yield Finding(setting, f"ZeRO stage 3 is incompatible with {name} layers", related=related, exception=text)
 
 
 @neox_rule(
     "NEO022",
-    "grouped-query-attention",
+    "invalid-num-kv-heads",
     ERROR,
+    old_names=("grouped-query-attention",),
     fails_at="config",
     bad="{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
     good="{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2}\n",
     at="/num_kv_heads",
 )
 def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
-    """`num_kv_heads` does not fit the attention heads, the attention kinds or the model parallelism.
+    """`num_kv_heads` is incompatible with the attention heads, the attention types or model parallelism.
 
-    It has to divide `num_attention_heads`; when it is smaller, the layers have to be `global` or `flash`,
-    without a sparsity section, and every model-parallel rank needs the same number of key/value heads.
+    It must divide `num_attention_heads`; if it is smaller, all layers must be `global` or `flash`,
+    without a sparsity section, and `model_parallel_size` must divide it.
 
     Run-time errors: `AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater
     than it`, `AssertionError: Number of KV heads must be at least model_parallel_size for now!`,
     `AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window
     Attention`, `AssertionError: Sparse attention not compatible with GQA or MQA`, `ZeroDivisionError`.
 
-    Fix: a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
+    Fix: use a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
     `flash` layers.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148.
@@ -415,12 +430,13 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
     if not number(shared) or not number(heads):
         if heads is None or number(heads):
             text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
-            yield Finding(setting, f"{describe(heads)} heads cannot be divided by {describe(shared)} key/value heads", exception=text)
+            message = f"`num_kv_heads` is {describe(shared)}, but `num_attention_heads` is {describe(heads)}"
+            yield Finding(setting, message, exception=text)
         return
     error = raised(lambda: heads % shared)
     if error or heads % shared:
         text = error or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
-        message = f"{shared} key/value heads do not divide {heads} attention heads"
+        message = f"`num_kv_heads` ({shared}) must divide `num_attention_heads` ({heads})"
         yield Finding(setting, message, related=(config.setting("num_attention_heads"),), exception=text)
     elif shared < heads:
         yield from _grouped(config, shared)
@@ -430,40 +446,40 @@ def _grouped(config: NeoXConfig, shared: Any) -> Iterator[Finding]:
     setting, attention, tensor = config.setting("num_kv_heads"), config.derived.attention, config.derived.tensor
     if config.argument("sparsity_config"):
         text = "AssertionError: Sparse attention not compatible with GQA or MQA"
-        yield Finding(
-            setting, "fewer key/value heads do not go with `sparsity_config`", related=(config.setting("sparsity_config"),), exception=text
-        )
+        message = "`num_kv_heads` below `num_attention_heads` is incompatible with `sparsity_config`"
+        yield Finding(setting, message, related=(config.setting("sparsity_config"),), exception=text)
     if attention is not None and not set(map(str, attention.kinds)) <= set(PLAIN_ATTENTION):
         text = "AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window Attention"
-        message = "fewer key/value heads need `global` or `flash` attention in every layer"
+        message = "`num_kv_heads` below `num_attention_heads` requires global or flash attention in every layer"
         yield Finding(setting, message, related=(config.setting("attention_config"),), exception=text)
     if tensor and shared % tensor:
         text = "AssertionError: Number of KV heads must be at least model_parallel_size for now!"
-        message = f"{shared} key/value heads do not divide over {tensor} model-parallel ranks"
+        message = f"`num_kv_heads` ({shared}) must be a multiple of `model_parallel_size` ({tensor})"
         yield Finding(setting, message, related=(config.setting("model_parallel_size"),), exception=text)
 
 
 @neox_rule(
     "NEO023",
-    "model-size",
+    "incompatible-model-sizes",
     ERROR,
+    old_names=("model-size",),
     fails_at="config",
     bad="{hidden_size: 100, num_attention_heads: 12}\n",
     good="{hidden_size: 96, num_attention_heads: 12}\n",
     at="/hidden_size",
 )
 def model_size(config: NeoXConfig) -> Iterator[Finding]:
-    """The sizes of the model do not fit each other.
+    """The sizes of the model are incompatible with each other.
 
-    `hidden_size` is a multiple of `num_attention_heads` (except with Mamba layers), `seq_length` is at most
-    `max_position_embeddings`, and `num_unique_layers` divides `num_layers`.
+    `hidden_size` must be a multiple of `num_attention_heads` (except with Mamba layers), `seq_length` must be at most
+    `max_position_embeddings`, and `num_unique_layers` must divide `num_layers`.
 
     Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size must be divisible by
     num_attention_heads`, `ValueError: NeoXArgs.validate_values() max_position_embeddings must be bigger or
     equal seq_length`, `ValueError: NeoXArgs.validate_values() num-unique-layers must be smaller or equal
     num_layers`, `ZeroDivisionError: integer modulo by zero`.
 
-    Fix: sizes that divide; `max_position_embeddings` at least `seq_length`.
+    Fix: use sizes that divide; set `max_position_embeddings` to at least `seq_length`.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311.
     """
@@ -473,14 +489,16 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
         error = raised(lambda: hidden % heads)
         mamba = attention is not None and attention.any("mamba")
         if error or (hidden % heads and not mamba):
-            yield _misfit(
-                config, ("hidden_size", "num_attention_heads"), f"{hidden} is not a multiple of {heads} attention heads",
+            yield _size_conflict(
+                config, ("hidden_size", "num_attention_heads"),
+                f"`hidden_size` ({hidden}) must be a multiple of `num_attention_heads` ({heads})",
                 error or "hidden_size must be divisible by num_attention_heads",
             )  # fmt: skip
     length, positions = config.argument("seq_length"), config.argument("max_position_embeddings")
     if number(length) and number(positions) and not positions >= length:
-        yield _misfit(
-            config, ("seq_length", "max_position_embeddings"), f"sequences of {length} do not fit {positions} position embeddings",
+        yield _size_conflict(
+            config, ("seq_length", "max_position_embeddings"),
+            f"`seq_length` is {length}, but `max_position_embeddings` is only {positions}",
             "max_position_embeddings must be bigger or equal seq_length",
         )  # fmt: skip
     unique, layers = config.argument("num_unique_layers"), config.argument("num_layers")
@@ -488,36 +506,38 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
         return
     names = ("num_unique_layers", "num_layers")
     if not unique <= layers:
-        yield _misfit(config, names, f"{unique} unique layers in {layers}", "num-unique-layers must be smaller or equal num_layers")
+        message = f"`num_unique_layers` ({unique}) must not exceed `num_layers` ({layers})"
+        yield _size_conflict(config, names, message, "num-unique-layers must be smaller or equal num_layers")
     elif (error := raised(lambda: layers % unique)) or layers % unique:
         text = error or "num-layers should be divisible by num-unique-layers"
-        yield _misfit(config, names, f"{unique} unique layers do not divide {layers}", text)
+        yield _size_conflict(config, names, f"`num_unique_layers` ({unique}) must divide `num_layers` ({layers})", text)
 
 
-def _misfit(config: NeoXConfig, names: tuple[str, str], message: str, text: str) -> Finding:
+def _size_conflict(config: NeoXConfig, names: tuple[str, str], message: str, text: str) -> Finding:
     exception = text if text.startswith("ZeroDivisionError") else f"ValueError: NeoXArgs.validate_values() {text}"
     return Finding(config.setting(names[0]), message, related=(config.setting(names[1]),), exception=exception)
 
 
 @neox_rule(
     "NEO024",
-    "missing-size",
+    "missing-model-size",
     ERROR,
+    old_names=("missing-size",),
     fails_at="config",
     when_partial=SKIP,
     bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
     good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
 )
 def missing_size(config: NeoXConfig) -> Iterator[Finding]:
-    """One of the four sizes that every model needs is not given.
+    """One of the four required model sizes is missing.
 
     `num_layers`, `hidden_size`, `num_attention_heads` and `max_position_embeddings` have no defaults. A
-    missing `num_layers` shows earlier than the others, in the expansion of the attention list.
+    missing `num_layers` fails earlier than the others, in the expansion of the attention list.
 
     Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size is None.`, `TypeError: 'NoneType'
     object cannot be interpreted as an integer`.
 
-    Fix: write it. Model sizes and paths often stand in two files that have to be given together.
+    Fix: set it. Model sizes and paths are often in two files that must be passed together.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351.
     """
@@ -526,45 +546,47 @@ def missing_size(config: NeoXConfig) -> Iterator[Finding]:
             text = f"ValueError: NeoXArgs.validate_values() {name} is None."
             if name == "num_layers" and config.derived.attention_refusal:
                 text = config.derived.attention_refusal
-            yield Finding(config.setting(name), f"`{name}` is not given", exception=text)
+            yield Finding(config.setting(name), f"`{name}` is missing; it has no default", exception=text)
 
 
 @neox_rule(
     "NEO025",
-    "learning-rate",
+    "invalid-learning-rate",
     ERROR,
+    old_names=("learning-rate",),
     fails_at="config",
     bad="{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
     good="{optimizer: {type: Adam, params: {lr: 0.001}}, min_lr: 0.0001}\n",
     at="/min_lr",
 )
 def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
-    """`optimizer.params.lr` is null, or `min_lr` is above it.
+    """`optimizer.params.lr` is null, or `min_lr` is greater.
 
-    The learning rate is the optimizer's; without one it is 0.001.
+    The learning rate is `optimizer.params.lr`; its default is 0.001.
 
     Run-time errors: `ValueError: NeoXArgs.validate_values() lr is None`, `ValueError:
     NeoXArgs.validate_values() min_lr must be smaller or equal lr`.
 
-    Fix: write `lr` as a number above `min_lr`; `1e-4` is text to YAML 1.1, `1.0e-4` a number.
+    Fix: set `lr` to a number above `min_lr`; in YAML 1.1 `1e-4` is a string, `1.0e-4` a number.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276.
     """
     rate, least = config.derived.lr, config.argument("min_lr")
     if rate is None:
         text = "ValueError: NeoXArgs.validate_values() lr is None"
-        yield Finding(config.setting("optimizer", "params", "lr"), "`optimizer.params.lr` is null", exception=text)
+        yield Finding(config.setting("optimizer", "params", "lr"), "`optimizer.params.lr` is null, not a number", exception=text)
     elif number(rate) and number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
         text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
         place = config.setting("optimizer", "params", "lr")
-        message = f"`min_lr` {least} is above the learning rate {rate}" + ("" if place.written else ", the default")
+        message = f"`min_lr` ({least}) is greater than the learning rate ({rate}{'' if place.written else ', the default'})"
         yield Finding(config.setting("min_lr"), message, related=(place,), exception=text)
 
 
 @neox_rule(
     "STP060",
-    "save-without-schedule",
+    "save-without-interval",
     ERROR,
+    old_names=("save-without-schedule",),
     fails_at="config",
     when_partial=SKIP,
     raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
@@ -573,24 +595,25 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     at="/save",
 )
 def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
-    """`save` names a folder, and nothing says when to save.
+    """`save` is set without a checkpoint interval.
 
     Run-time error: `ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be
     defined if save is defined`.
 
-    Fix: `checkpoint_factor: 1000` saves every thousand steps; the last step is always saved.
+    Fix: set for example `checkpoint_factor: 1000`, which saves every 1000 steps; the last step is always saved.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291.
     """
     save = config.argument("save")
     if save is not None and config.argument("checkpoint_factor") is None and config.argument("extra_save_iters") is None:
-        yield Finding(config.setting("save"), "`save` needs `checkpoint_factor` or `extra_save_iters`")
+        yield Finding(config.setting("save"), "`save` requires `checkpoint_factor` or `extra_save_iters`")
 
 
 @neox_rule(
     "NEO026",
-    "data-paths",
+    "conflicting-data-paths",
     ERROR,
+    old_names=("data-paths",),
     fails_at="config",
     bad="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
     good="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c]}\n",
@@ -599,8 +622,8 @@ def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
 def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     """The data paths contradict each other.
 
-    Data come either from `data_path`, cut by `split`, or from `train_data_paths`, `valid_data_paths` and
-    `test_data_paths`, all three. Weights, when given, are as many as the paths. Labels need
+    Data is read either from `data_path`, divided by `split`, or from all three of `train_data_paths`,
+    `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
     `train_data_paths`.
 
     Run-time errors: `AssertionError: Please provide *either* data_path or train/valid/test_data_path`,
@@ -608,7 +631,7 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a text for
     weights.
 
-    Fix: one of the two ways, whole.
+    Fix: use either `data_path` or all three lists of paths.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.
     """
@@ -618,17 +641,19 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     if len(given) == len(SPLITS) and alone is not None:
         text = "AssertionError: Please provide *either* `data_path` or `train/valid/test_data_path` in args"
         yield Finding(
-            config.setting("data_path"), "`data_path` beside separate train, valid and test paths", related=(config.setting(names[0]),),
+            config.setting("data_path"), "`data_path` is incompatible with separate train, valid and test paths",
+            related=(config.setting(names[0]),),
             exception=text,
         )  # fmt: skip
     elif given and len(given) < len(SPLITS) and not elsewhere(config, *names):
-        absent = ", ".join(name for name in names if name not in given)
+        absent = " and ".join(f"`{name}`" for name in names if name not in given)
         text = "AssertionError: One or more of train/valid/test data_path are not provided"
-        yield Finding(config.setting(given[0]), f"`{given[0]}` is given, and {absent} not", exception=text)
+        yield Finding(config.setting(given[0]), f"`{given[0]}` also requires {absent}", exception=text)
     labels = config.argument("train_label_data_paths")
     if labels and (alone or (not config.argument("train_data_paths") and not elsewhere(config, "train_data_paths"))):
         text = "AssertionError: Must use `train_label_data_paths` with `train_data_paths`, not `data_path`"
-        yield Finding(config.setting("train_label_data_paths"), "labels need `train_data_paths`, without `data_path`", exception=text)
+        message = "`train_label_data_paths` requires `train_data_paths` and is incompatible with `data_path`"
+        yield Finding(config.setting("train_label_data_paths"), message, exception=text)
     for split in SPLITS:
         yield from _weights(config, split)
 
@@ -642,7 +667,7 @@ def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
             message = f"`{split}_data_paths` is empty"
             yield Finding(config.setting(f"{split}_data_paths"), message, exception="TypeError: object of type 'NoneType' has no len()")
     elif isinstance(weights, list) and len(weights) != len(paths):
-        message = f"{len(weights)} weights for {len(paths)} {split} data paths"
+        message = f"`{split}_data_weights` has {len(weights)} entries, but `{split}_data_paths` has {len(paths)}"
         yield Finding(
             config.setting(f"{split}_data_weights"), message, related=(config.setting(f"{split}_data_paths"),), exception="AssertionError"
         )
@@ -650,8 +675,9 @@ def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
 
 @neox_rule(
     "NEO027",
-    "deepspeed-off",
+    "deepspeed-disabled",
     ERROR,
+    old_names=("deepspeed-off",),
     fails_at="config",
     raises="ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated",
     bad="{deepspeed: false}\n",
@@ -659,24 +685,26 @@ def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
     at="/deepspeed",
 )
 def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
-    """`deepspeed: false`, where nothing works without DeepSpeed.
+    """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed.
 
     Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated`.
 
-    Fix: take it out.
+    Fix: remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1211-1213.
     """
     value = config.argument("deepspeed")
     if value is None or value is False:
         setting = config.setting("deepspeed")
-        yield Finding(setting, "GPT-NeoX runs with DeepSpeed only", fix=remove(setting, "take it out"))
+        message = f"`deepspeed` is {describe(value)}, but GPT-NeoX requires DeepSpeed"
+        yield Finding(setting, message, fix=remove(setting, "remove `deepspeed`"))
 
 
 @neox_rule(
     "NEO028",
-    "hosts-included-and-excluded",
+    "include-with-exclude",
     ERROR,
+    old_names=("hosts-included-and-excluded",),
     fails_at="config",
     raises="ValueError: include_str and exclude_str are mutually exclusive.",
     bad="{hostfile: hosts, include: a, exclude: b}\n",
@@ -684,36 +712,37 @@ def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
     at="/exclude",
 )
 def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
-    """`include` and `exclude` are both given with a hostfile.
+    """`include` and `exclude` are both set, with a hostfile.
 
     Run-time error: `ValueError: include_str and exclude_str are mutually exclusive.`
 
-    Fix: keep one of the two.
+    Fix: remove one of them.
 
     Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
     """
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
-        yield Finding(config.setting("exclude"), "`include` and `exclude` exclude each other", related=(config.setting("include"),))
+        yield Finding(config.setting("exclude"), "`exclude` is incompatible with `include`", related=(config.setting("include"),))
 
 
 @neox_rule(
     "NEO029",
-    "extra-args-key",
+    "invalid-extra-args-key",
     ERROR,
+    old_names=("extra-args-key",),
     fails_at="init",
     bad="{deepspeed_extra_args: {items: 1}}\n",
     good="{deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
     at="/deepspeed_extra_args/items",
 )
 def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
-    """A key of `deepspeed_extra_args` has the name of a method of Python's dictionaries.
+    """A key of `deepspeed_extra_args` has the name of a method of Python dictionaries.
 
-    The check that a key is not given twice asks a dictionary for an attribute, not for a key; so it stops
-    `items`, `get` or `update`, and never a key that is really given twice.
+    The check for duplicate keys asks a dictionary for an attribute instead of a key; so it rejects
+    `items`, `get` or `update`, but never a key that is set twice.
 
     Run-time error: `ValueError: Key items is already specified elsewhere.`
 
-    Fix: take the key out.
+    Fix: remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536.
     """
@@ -721,41 +750,45 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
     for key in extra if isinstance(extra, dict) else ():
         if isinstance(key, str) and hasattr(extra, key):
             text = f"ValueError: Key {key} is already specified elsewhere."
-            yield Finding(config.setting("deepspeed_extra_args", key), f"`{key}` is refused here", exception=text, on_key=True)
+            message = f"`{key}` is not accepted in `deepspeed_extra_args`: it is the name of a dictionary method"
+            yield Finding(config.setting("deepspeed_extra_args", key), message, exception=text, on_key=True)
 
 
 @neox_rule(
     "TYP305",
-    "not-for-json",
+    "not-json-serializable",
     ERROR,
+    old_names=("not-for-json",),
     fails_at="init",
     bad="{zero_optimization: {stage: 1, since: 2024-01-01}}\n",
     good='{zero_optimization: {stage: 1, since: "2024-01-01"}}\n',
     at="/zero_optimization/since",
 )
 def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
-    """A value inside a section cannot be written as JSON: a date, a set, binary data.
+    """A value inside a section cannot be serialized to JSON: a date, a set, binary data.
 
-    The launcher passes its arguments to the workers as JSON. An unquoted date is a date to YAML.
+    The launcher passes its arguments to the workers as JSON. YAML parses an unquoted date as a date.
 
     Run-time error: `TypeError: Object of type date is not JSON serializable`.
 
-    Fix: quote it.
+    Fix: quote the value.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:625, 635.
     """
     for name, value in config.values.items():
         if isinstance(value, (dict, list)):
-            for path, inner in _strangers(value, (name,)):
+            for path, inner in _not_serializable(value, (name,)):
                 text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
-                yield Finding(config.setting(*path), f"a {type(inner).__name__} cannot be passed to the workers", exception=text)
+                setting = config.setting(*path)
+                message = f"`{setting.name}` is a {type(inner).__name__}, which cannot be passed to the workers as JSON"
+                yield Finding(setting, message, exception=text)
 
 
-def _strangers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Values inside mappings and lists that JSON has no form for."""
+def _not_serializable(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Values inside mappings and lists that JSON cannot represent."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:
         if isinstance(inner, (dict, list)):
-            yield from _strangers(inner, (*path, key))
+            yield from _not_serializable(inner, (*path, key))
         elif inner is not None and not isinstance(inner, (str, int, float, bool, tuple)):
             yield (*path, key), inner

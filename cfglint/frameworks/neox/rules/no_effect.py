@@ -1,12 +1,13 @@
-"""What GPT-NeoX takes without doing what the file says: precision, clipping, keys that nobody reads."""
+"""Values that GPT-NeoX silently ignores or overrides: precision, gradient clipping, unused keys."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import UNUSED, choices, default, known
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import number
 from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
 
-# Spellings of a precision that people mean by one of the two that work.
+# Common spellings of a precision, with the one that works.
 PRECISIONS = {
     "bf16": "bfloat16",
     "bfloat": "bfloat16",
@@ -28,18 +29,18 @@ PRECISIONS = {
     "half": "fp16",
     "16": "fp16",
 }
-# What becomes of a name in another case, for the arguments whose users do not complain.
-FALLS_THROUGH = {
+# The consequence of a name in another case, for the arguments where the code that uses them does not raise.
+CASE_EFFECTS = {
     "lr_decay_style": "the learning rate stays constant after the warm-up",
-    "checkpoint_scale": "no checkpoint is saved on the way",
-    "pos_emb": "the model gets no position embedding of that kind",
-    "train_impl": "the loss is not the one that was asked for",
-    "pack_impl": "the data are packed as by default, or not at all",
-    "dataset_impl": "the data are read as gpt2",
-    "data_impl": "the data are not found by their format",
-    "kl_impl": "the divergence is not the one that was asked for",
+    "checkpoint_scale": "no checkpoint is saved before the end",
+    "pos_emb": "this position embedding is not used",
+    "train_impl": "this loss is not used",
+    "pack_impl": "this packing is not used",
+    "dataset_impl": "the data is read as gpt2",
+    "data_impl": "this data format is not used",
+    "kl_impl": "this divergence is not used",
 }
-# Arguments that GPT-NeoX computes, and from what; a written value is lost.
+# Arguments that GPT-NeoX computes, and their sources; a written value is overwritten.
 COMPUTED = {
     "lr": "`optimizer.params.lr`",
     "optimizer_type": "`optimizer.type`",
@@ -70,63 +71,66 @@ NUMBERED = frozenset("0123456789+-.eE")
 
 @neox_rule(
     "PRC303",
-    "precision-becomes-fp32",
+    "precision-falls-back-to-fp32",
     WARNING,
+    old_names=("precision-becomes-fp32",),
     bad="{precision: bf16, zero_optimization: {stage: 1}}\n",
     good="{precision: bfloat16, zero_optimization: {stage: 1}}\n",
     at="/precision",
 )
 def precision_becomes_fp32(config: NeoXConfig) -> Iterator[Finding]:
-    """A precision other than `fp16` and `bfloat16` trains in fp32, whatever it says.
+    """A `precision` other than `fp16` and `bfloat16` silently trains in fp32.
 
-    The two are compared exactly; anything else (`bf16`, `FP16`, `float16`, `BFloat16`) is overwritten by fp32
-    before its value is checked. Memory doubles, and nothing is printed.
+    The two are compared exactly; anything else (`bf16`, `FP16`, `float16`, `BFloat16`) is overwritten with fp32
+    before its value is checked. Memory use doubles, and no warning is printed.
 
-    Fix: `bfloat16` or `fp16`. The fix changes what is trained, so it waits for `--unsafe-fixes`.
+    Fix: use `bfloat16` or `fp16`. The fix changes the training, so it requires `--unsafe-fixes`.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:982-1011.
     """
     value = config.argument("precision")
     if value is None or value == "fp32" or config.derived.precision != "fp32":
         return
-    setting, meant = config.setting("precision"), PRECISIONS.get(str(value).lower())
-    text = f"; did you mean {meant}?" if meant else ""
-    fix = replace(setting, meant, f"write {meant}", safe=False) if meant else None
-    yield Finding(setting, f"`precision` {value} trains in fp32: only fp16 and bfloat16 count{text}", fix=fix)
+    setting, valid = config.setting("precision"), PRECISIONS.get(str(value).lower())
+    text = f"; did you mean {valid}?" if valid else ""
+    fix = replace(setting, valid, f"change to {valid}", safe=False) if valid else None
+    yield Finding(setting, f"`precision` is {spelled(value)}, which trains in fp32: only fp16 and bfloat16 are valid{text}", fix=fix)
 
 
 @neox_rule(
     "PRC304",
-    "section-of-another-precision",
+    "ignored-precision-section",
     WARNING,
+    old_names=("section-of-another-precision",),
     bad="{fp16: {enabled: true, type: bfloat16}}\n",
     good="{precision: bfloat16, zero_optimization: {stage: 1}}\n",
     at="/fp16/type",
 )
 def section_of_another_precision(config: NeoXConfig) -> Iterator[Finding]:
-    """A precision section says one thing and does another.
+    """A precision section is ignored or contradicts `precision`.
 
-    `type` inside the `fp16` section is read by nobody: `fp16: {enabled: true, type: bfloat16}`, as in older
-    files, trains in fp16. And `bf16: {enabled: false}` beside `precision: bfloat16` leaves DeepSpeed without
-    bfloat16, while the model computes in it.
+    `type` inside the `fp16` section is ignored: `fp16: {enabled: true, type: bfloat16}`, as in older
+    files, trains in fp16. And `bf16: {enabled: false}` together with `precision: bfloat16` disables bfloat16 in DeepSpeed,
+    while the model uses it.
 
-    Fix: `precision: bfloat16`, without either section.
+    Fix: set `precision: bfloat16`, and remove both sections.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-997.
     """
-    meant = PRECISIONS.get(str(config.get("fp16", "type")).lower())
-    if meant == "bfloat16" and config.derived.precision == "fp16":
-        yield Finding(config.setting("fp16", "type"), "`type` is read by nobody: this trains in fp16, not in bfloat16")
+    named = PRECISIONS.get(str(config.get("fp16", "type")).lower())
+    if named == "bfloat16" and config.derived.precision == "fp16":
+        yield Finding(config.setting("fp16", "type"), "`fp16.type` is ignored: the run uses fp16, not bfloat16")
     section = config.argument("bf16")
     if isinstance(section, dict) and section and not section.get("enabled") and config.derived.precision == "bfloat16":
-        message = "DeepSpeed is left without bfloat16, which `precision` asks for"
+        message = "`bf16` is disabled for DeepSpeed, but `precision` is bfloat16"
         yield Finding(config.setting("bf16", "enabled"), message, related=(config.setting("precision"),))
 
 
 @neox_rule(
     "PRC305",
-    "clipping-dropped",
+    "disabled-gradient-clipping",
     WARNING,
+    old_names=("clipping-dropped",),
     bad="{gradient_clipping: 1.0}\n",
     good="{gradient_clipping: 1.0, deepspeed_extra_args: {gradient_clipping: 1.0}}\n",
     at="/gradient_clipping",
@@ -134,40 +138,42 @@ def section_of_another_precision(config: NeoXConfig) -> Iterator[Finding]:
 def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
     """`gradient_clipping: 1.0` does not clip.
 
-    1.0 is GPT-NeoX's own default, and what equals a default is left out of the config that DeepSpeed gets.
-    The pinned DeepSpeed's default is 0: no clipping. Any other value works. (DeepSpeed 0.19.8 has 1.0 as its
-    default, so the effect depends on which one is installed; see gpt-neox issue 1432.)
+    1.0 is GPT-NeoX's own default, and GPT-NeoX omits default values from the config that it passes to DeepSpeed.
+    The pinned DeepSpeed's default is 0: no clipping. Any other value works. (DeepSpeed 0.19.8 has the default 1.0,
+    so the effect depends on the installed release; see gpt-neox issue 1432.)
 
-    Fix: `deepspeed_extra_args: {gradient_clipping: 1.0}` reaches DeepSpeed.
+    Fix: `deepspeed_extra_args: {gradient_clipping: 1.0}` is passed to DeepSpeed.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:720-727; DeeperSpeed 91d1c55 (0.16.5)
     deepspeed/runtime/constants.py:215.
     """
     value = config.argument("gradient_clipping")
     if "gradient_clipping" in config.values and number(value) and value == 1 and "gradient_clipping" not in config.derived.extra:
-        setting, title = config.setting("gradient_clipping"), "give it to DeepSpeed too"
+        setting, title = config.setting("gradient_clipping"), "set it in `deepspeed_extra_args` too"
         fix = None
         if "deepspeed_extra_args" not in config.values:
             fix = insert(config, ("deepspeed_extra_args",), {"gradient_clipping": 1.0}, title, safe=False)
-        yield Finding(setting, "1.0 is the default here and is not passed on; the pinned DeepSpeed then does not clip at all", fix=fix)
+        message = "`gradient_clipping` 1.0 disables clipping: GPT-NeoX omits default values, and its DeepSpeed defaults to 0"
+        yield Finding(setting, message, fix=fix)
 
 
 @neox_rule(
     "KEY301",
-    "computed-argument",
+    "overwritten-argument",
     WARNING,
+    old_names=("computed-argument",),
     bad="{lr: 0.0006, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     good="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     fixed="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     at="/lr",
 )
 def computed_argument(config: NeoXConfig) -> Iterator[Finding]:
-    """An argument that GPT-NeoX computes itself; the written value is lost.
+    """An argument is computed by GPT-NeoX, which overwrites the written value.
 
-    `lr` is the optimizer's, `zero_stage` and its like are copies from `zero_optimization`, `clip_grad` is
-    `gradient_clipping`, `batch_size` the micro batch; ranks and sizes come from the launcher.
+    `lr` is copied from the optimizer, `zero_stage` and similar ones from `zero_optimization`, `clip_grad` from
+    `gradient_clipping`, `batch_size` is the micro batch size; ranks and sizes are set by the launcher.
 
-    Fix: write it where it counts, and take this one out.
+    Fix: set the source instead, and remove this key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:948-964, 1013-1058, 1080-1085, 812-816.
     """
@@ -178,13 +184,13 @@ def computed_argument(config: NeoXConfig) -> Iterator[Finding]:
         if value is None or (real is not None and _same(value, real)):
             continue
         setting = config.setting(name)
-        instead = f", {describe(real)}" if real is not None else ""
-        fix = remove(setting, f"take `{name}` out")
-        yield Finding(setting, f"`{name}` is lost: GPT-NeoX takes it from {source}{instead}", fix=fix, on_key=True)
+        instead = f" ({spelled(real)})" if real is not None else ""
+        fix = remove(setting, f"remove `{name}`")
+        yield Finding(setting, f"`{name}` is overwritten by {source}{instead}", fix=fix, on_key=True)
 
 
 def _computed(config: NeoXConfig, name: str) -> Any:
-    """What stands in a computed argument in the end, where the files say it."""
+    """The final value of a computed argument, where the files determine it."""
     derived = config.derived
     if name in COPIES:
         return derived.zero.get(COPIES[name], default(name))
@@ -206,37 +212,36 @@ def _same(one: Any, other: Any) -> bool:
 
 @neox_rule(
     "KEY302",
-    "argument-without-reader",
+    "unused-argument",
     WARNING,
+    old_names=("argument-without-reader",),
     bad="{no_save_optim: true}\n",
     good="{save: checkpoints, checkpoint_factor: 100}\n",
     fixed="{}\n",
     at="/no_save_optim",
 )
-def argument_without_reader(config: NeoXConfig) -> Iterator[Finding]:
-    """An argument that nothing reads: setting it does nothing.
+def unused_argument(config: NeoXConfig) -> Iterator[Finding]:
+    """An argument is unused: setting it has no effect.
 
-    The dataclass still has it, and no code outside the argument classes looks at it. Scaling of the fp16 loss,
-    for one, is set inside the `fp16` section.
+    The dataclass still has it, but no code outside the argument classes uses it. Loss scaling for fp16,
+    for example, is set inside the `fp16` section.
 
-    Fix: take it out.
+    Fix: remove it.
 
-    Source: gpt-neox (May 2026), a search of the whole tree for the names.
+    Source: gpt-neox (May 2026), a search of the entire tree for the names.
     """
     for name in config.values:
-        if name not in UNUSED or name in COMPUTED or has_its_way(config, name):
+        if name not in UNUSED or name in COMPUTED or already_true(config, name):
             continue
         value = config.values[name]
         if value is not None and value != default(name):
             setting = config.setting(name)
-            inside = ": it belongs into the `fp16` section" if name in FP16_KEYS or name == "min_scale" else ""
-            yield Finding(
-                setting, f"`{name}` has no effect, nothing reads it{inside}", fix=remove(setting, f"take `{name}` out"), on_key=True
-            )
+            inside = "; set it in the `fp16` section" if name in FP16_KEYS or name == "min_scale" else ""
+            yield Finding(setting, f"`{name}` is unused{inside}", fix=remove(setting, f"remove `{name}`"), on_key=True)
 
 
-def has_its_way(config: NeoXConfig, name: str) -> bool:
-    """Whether things are as an unread argument says anyway: norms without biases, where the norm has none."""
+def already_true(config: NeoXConfig, name: str) -> bool:
+    """Whether the model already behaves as an unused argument requests: no biases in norms that have none."""
     return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
@@ -249,38 +254,39 @@ def has_its_way(config: NeoXConfig, name: str) -> bool:
     at="/deepspeed_extra_args/steps_per_print",
 )
 def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
-    """A key of `deepspeed_extra_args` silently beats the argument of the same name.
+    """A key of `deepspeed_extra_args` silently overrides the argument of the same name.
 
-    The extra arguments are put over the rest of DeepSpeed's config last; the check that is meant to refuse
-    such a key never fires. GPT-NeoX itself goes on with the other value: with `zero_optimization` the launcher
+    The extra arguments are merged into DeepSpeed's config last; the check that should reject
+    such a key never fires. GPT-NeoX itself keeps using the other value: with `zero_optimization` the launcher
     checks one stage and the workers train with another.
 
-    Fix: keep one of the two.
+    Fix: remove one of them.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-536, 725-727.
     """
     for key, value in config.derived.extra.items():
         if key in config.values and config.values[key] != value and known(str(key)):
             related = (config.setting(key),)
-            message = f"this silently beats `{key}` {related[0].place} in DeepSpeed's config"
+            message = f"`deepspeed_extra_args.{key}` silently overrides `{key}` ({related[0].place}) in DeepSpeed's config"
             yield Finding(config.setting("deepspeed_extra_args", key), message, related=related, on_key=True)
 
 
 @neox_rule(
     "KEY305",
-    "unread-precision-key",
+    "ignored-precision-key",
     WARNING,
+    old_names=("unread-precision-key",),
     bad="{fp16: {enabled: true, loss-scale: 0}}\n",
     good="{fp16: {enabled: true, loss_scale: 0}}\n",
     at="/fp16/loss-scale",
 )
 def unread_precision_key(config: NeoXConfig) -> Iterator[Finding]:
-    """A key of the `fp16` section that the pinned DeepSpeed does not look for.
+    """An unknown key of the `fp16` section is ignored by the pinned DeepSpeed.
 
-    It asks for its keys by name and passes over the rest. Dashes count: they become underscores on the top
+    DeepSpeed reads the keys by name and ignores the rest. Dashes matter: they are converted to underscores at the top
     level of a file only.
 
-    Fix: the name that the message offers.
+    Fix: use the name that the message suggests.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:137-250.
     """
@@ -293,24 +299,25 @@ def unread_precision_key(config: NeoXConfig) -> Iterator[Finding]:
         near = [name for name in sorted(FP16_KEYS) if distance(str(key), name) in (0, 1)]
         setting = config.setting("fp16", key)
         hint = f"; did you mean `{near[0]}`?" if near else ""
-        fix = rename(setting, near[0], f"call it `{near[0]}`", safe=False) if near and near[0] not in section else None
-        yield Finding(setting, f"nothing reads `{key}` in the `fp16` section{hint}", fix=fix, on_key=True)
+        fix = rename(setting, near[0], f"rename to `{near[0]}`", safe=False) if near and near[0] not in section else None
+        yield Finding(setting, f"unknown key `{key}` in `fp16` is ignored{hint}", fix=fix, on_key=True)
 
 
 @neox_rule(
     "KEY306",
-    "soft-prompt-length",
+    "ignored-soft-prompt-length",
     WARNING,
+    old_names=("soft-prompt-length",),
     bad="{soft_prompt_tuning: {enabled: true, num_tokens: 20}}\n",
     good="{soft_prompt_tuning: {enabled: true, n_tokens: 20}}\n",
     at="/soft_prompt_tuning/num_tokens",
 )
 def soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
-    """`soft_prompt_tuning.num_tokens`, which the documentation names and the code does not read.
+    """`soft_prompt_tuning.num_tokens` is documented, but the code uses `n_tokens`.
 
-    The code asks for `n_tokens`, and takes 10 without it.
+    The code reads `n_tokens`, with the default 10.
 
-    Fix: call it `n_tokens`. That changes what is trained.
+    Fix: rename it to `n_tokens`. This changes the training.
 
     Source: gpt-neox (May 2026) megatron/training.py:913, megatron/neox_arguments/neox_args.py:467.
     """
@@ -319,28 +326,29 @@ def soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
         setting = config.setting("soft_prompt_tuning", "num_tokens")
         yield Finding(
             setting,
-            "the code reads `n_tokens`; without it the prompt has 10 tokens",
-            fix=rename(setting, "n_tokens", "call it `n_tokens`", safe=False),
+            "`soft_prompt_tuning.num_tokens` is ignored: the code uses `n_tokens`, which is not set (default 10)",
+            fix=rename(setting, "n_tokens", "rename to `n_tokens`", safe=False),
             on_key=True,
         )
 
 
 @neox_rule(
     "TYP303",
-    "number-read-as-text",
+    "number-parsed-as-string",
     WARNING,
+    old_names=("number-read-as-text",),
     bad="{optimizer: {type: Adam, params: {lr: 0.001, eps: 1e-8}}}\n",
     good="{optimizer: {type: Adam, params: {lr: 0.001, eps: 1.0e-8}}}\n",
     at="/optimizer/params/eps",
 )
-def number_read_as_text(config: NeoXConfig) -> Iterator[Finding]:
-    """A number inside a section that YAML 1.1 reads as text.
+def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
+    """A number inside a section is parsed as a string by YAML 1.1.
 
-    A float needs a dot and a signed exponent: `1e-8`, `1.0e8` and `5e8` are text. On the top level the type
-    check stops them; inside a section they reach the code that uses them, and it fails there: the optimizer
+    A float requires a decimal point and a signed exponent: `1e-8`, `1.0e8` and `5e8` are strings. At top level the type
+    check rejects them; inside a section they are passed to the code that uses them, which fails later: the optimizer
     at its first step.
 
-    Fix: `1.0e-8`.
+    Fix: write `1.0e-8`.
 
     Source: PyYAML 6.0.3 resolver.py:170 (the float pattern); gpt-neox (May 2026)
     megatron/neox_arguments/arguments.py:242.
@@ -349,30 +357,31 @@ def number_read_as_text(config: NeoXConfig) -> Iterator[Finding]:
 
     for name, value in config.values.items():
         if isinstance(value, (dict, list)) and name not in SECTIONS:
-            for path, text in _texts(value, (name,)):
+            for path, text in _strings(value, (name,)):
                 setting = config.setting(*path)
                 if looks_numeric(text) and setting.node is not None and not setting.node.style and not _checked(path):
-                    fix = replace(setting, float(text), "write it as YAML reads a number")
-                    yield Finding(setting, f"YAML 1.1 reads `{text}` as text; a float needs a dot and a signed exponent", fix=fix)
+                    fix = replace(setting, float(text), "write it as a YAML 1.1 number")
+                    message = f"`{setting.name}` is the string {spelled(text)}: YAML 1.1 requires a decimal point and a signed exponent"
+                    yield Finding(setting, message, fix=fix)
 
 
 def _checked(path: tuple[str | int, ...]) -> bool:
-    """Whether the type check looks at this place, and an error says so."""
+    """Whether the type check covers this place, so that an error is already reported."""
     return path in (("optimizer", "params", "lr"), ("optimizer", "type"))
 
 
-def _texts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """(path, text) of every text inside mappings and lists."""
+def _strings(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """(path, string) of every string inside mappings and lists."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:
         if isinstance(inner, str):
             yield (*path, key), inner
         elif isinstance(inner, (dict, list)) and len(path) < 20:
-            yield from _texts(inner, (*path, key))
+            yield from _strings(inner, (*path, key))
 
 
 def looks_numeric(text: str) -> bool:
-    """Whether a text is a number with an exponent to everyone but YAML 1.1."""
+    """Whether a string is a number with an exponent, except in YAML 1.1."""
     if not text or not NUMBERED.issuperset(text) or "e" not in text.lower():
         return False
     try:
@@ -384,31 +393,32 @@ def looks_numeric(text: str) -> bool:
 
 @neox_rule(
     "TYP304",
-    "name-falls-through",
+    "ignored-case-sensitive-name",
     WARNING,
+    old_names=("name-falls-through",),
     bad="{lr_decay_style: Cosine}\n",
     good="{lr_decay_style: cosine}\n",
     at="/lr_decay_style",
 )
 def name_falls_through(config: NeoXConfig) -> Iterator[Finding]:
-    """A name in another case, which passes the check and means nothing to the code.
+    """A name differs from the valid one in case; it passes the check, but has no effect.
 
-    The check of allowed values lowers both sides; the code that uses the value compares exactly, and takes
+    The check of allowed values ignores case; the code that uses the value is case-sensitive and falls back to
     its last branch: `lr_decay_style: Cosine` is a constant learning rate, `checkpoint_scale: LOG` saves
-    nothing on the way, `pos_emb: Rotary` is no rotary embedding.
+    nothing before the end, `pos_emb: Rotary` is not a rotary embedding.
 
-    Fix: write it as the list of values has it. That changes what is trained.
+    Fix: use lower case. This changes the training.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1389-1395,
     megatron/learning_rates.py:73-88, megatron/training.py:1413-1428.
     """
-    for name, effect in FALLS_THROUGH.items():
+    for name, effect in CASE_EFFECTS.items():
         value = config.values.get(name)
         allowed = choices(name) if isinstance(value, str) else []
         if isinstance(value, str) and value not in allowed and value.lower() in allowed:
-            setting, meant = config.setting(name), value.lower()
-            fix = replace(setting, meant, f"write {meant}", safe=False)
-            yield Finding(setting, f"the code knows {meant}, not {value}: {effect}", fix=fix)
+            setting, lowered = config.setting(name), value.lower()
+            fix = replace(setting, lowered, f"change to {lowered}", safe=False)
+            yield Finding(setting, f"`{name}` {value} is not recognized (the valid spelling is {lowered}): {effect}", fix=fix)
 
 
 @neox_rule(
@@ -420,19 +430,19 @@ def name_falls_through(config: NeoXConfig) -> Iterator[Finding]:
     at="/num_gpus",
 )
 def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
-    """`num_gpus` without a hostfile: the launcher obeys it, the batch does not.
+    """`num_gpus` without a hostfile is used by the launcher, but not for the batch size.
 
-    The batch is computed for all GPUs that the launching machine has, while the launcher starts as many
-    processes as `num_gpus` says; the workers then find that the batch does not multiply up.
+    The batch size is computed for all GPUs of the launching machine, while the launcher starts
+    `num_gpus` processes; the batch-size check in the workers then fails.
 
-    Fix: a hostfile, or a machine that shows as many GPUs (CUDA_VISIBLE_DEVICES).
+    Fix: use a hostfile, or limit the visible GPUs (CUDA_VISIBLE_DEVICES).
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:892-909.
     """
     count, gpus = config.argument("num_gpus"), config.facts.gpus
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
     if alone and gpus is not None and number(count) and count > 0 and count != gpus:
-        message = f"without a hostfile the batch is computed for {gpus} GPUs, and {count} are started"
+        message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {gpus} GPUs"
         yield Finding(config.setting("num_gpus"), message)
 
 
@@ -445,14 +455,15 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
     at="/optimizer/type",
 )
 def cpu_torch_adam(config: NeoXConfig) -> Iterator[Finding]:
-    """`cpu_torch_adam` gives DeepSpeed's Adam for the CPU, not PyTorch's.
+    """`cpu_torch_adam` selects DeepSpeed's CPU Adam, not PyTorch's.
 
-    The code compares the whole section, a mapping, with the name, which is never true.
+    The code compares the entire section, a mapping, with the name, which is never equal.
 
-    Fix: `cpu_adam` says what happens.
+    Fix: use `cpu_adam`, which has the same effect.
 
     Source: gpt-neox (May 2026) megatron/training.py:1002-1008.
     """
     if config.derived.optimizer_name == "cpu_torch_adam":
         setting: Setting = config.setting("optimizer", "type")
-        yield Finding(setting, "this gives DeepSpeed's CPU Adam, not PyTorch's", fix=replace(setting, "cpu_adam", "write cpu_adam"))
+        message = "`optimizer.type` cpu_torch_adam selects DeepSpeed's CPU Adam, not PyTorch's"
+        yield Finding(setting, message, fix=replace(setting, "cpu_adam", "change to cpu_adam"))

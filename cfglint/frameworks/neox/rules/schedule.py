@@ -1,4 +1,4 @@
-"""Steps and the learning rate: what GPT-NeoX takes without doing what the file says."""
+"""Steps and the learning rate: values that GPT-NeoX silently ignores or uses differently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.neox.config import NeoXConfig
 
-# What the workers divide by, and when; null and 0 pass the launcher.
+# Arguments that the workers divide by, and when; the launcher accepts null and 0.
 DIVISORS = {
     "eval_interval": "when the data sets are built",
     "checkpoint_num_layers": "when the workers start",
@@ -24,21 +24,22 @@ DIVISORS = {
 
 @neox_rule(
     "STP065",
-    "rate-rises-again",
+    "learning-rate-rises-after-decay",
     WARNING,
+    old_names=("rate-rises-again",),
     bad="{train_iters: 1000, lr_decay_iters: 500, lr_decay_style: cosine}\n",
     good="{train_iters: 1000, lr_decay_iters: 1000, lr_decay_style: cosine}\n",
     at="/lr_decay_iters",
 )
 def rate_rises_again(config: NeoXConfig) -> Iterator[Finding]:
-    """A cosine decay that is shorter than the training: the learning rate rises again.
+    """The cosine decay is shorter than the run, so the learning rate increases again after it.
 
-    Nothing stops the cosine at its end. With `lr_decay_iters` at half of `train_iters` the rate is back at its
-    peak at the last step. (The other styles stay at `min_lr`, or keep falling.)
+    The cosine is not clamped at its end. With `lr_decay_iters` at half of `train_iters` the learning rate is back at its
+    peak at the last step. (The other styles stay at `min_lr`, or keep decreasing.)
 
-    Fix: `lr_decay_iters` equal to `train_iters`, or leave it out.
+    Fix: set `lr_decay_iters` to `train_iters`, or remove it.
 
-    Source: gpt-neox (May 2026) megatron/learning_rates.py:60-95; the clamp went with pull request 1008.
+    Source: gpt-neox (May 2026) megatron/learning_rates.py:60-95; the clamp was removed in pull request 1008.
     """
     decay, total = decay_steps(config), total_steps(config)
     if config.argument("lr_decay_style") != "cosine" or decay is None or total is None or decay >= total:
@@ -47,9 +48,8 @@ def rate_rises_again(config: NeoXConfig) -> Iterator[Finding]:
     setting = config.setting(name)
     related = (config.setting("train_iters"),)
     fix = replace(setting, total, f"decay over all {total} steps", safe=False) if name == "lr_decay_iters" else None
-    yield Finding(
-        setting, f"the cosine ends at step {decay} of {total}, and the learning rate rises again after it", related=related, fix=fix
-    )
+    message = f"`{name}` ends the cosine decay at step {decay} of {total}; the learning rate increases again after it"
+    yield Finding(setting, message, related=related, fix=fix)
 
 
 @neox_rule(
@@ -62,98 +62,100 @@ def rate_rises_again(config: NeoXConfig) -> Iterator[Finding]:
     at="/lr_decay_fraction",
 )
 def decay_fraction_ignored(config: NeoXConfig) -> Iterator[Finding]:
-    """`lr_decay_fraction` beside `lr_decay_iters`, which wins.
+    """`lr_decay_fraction` is overridden by `lr_decay_iters`.
 
-    The documentation of the argument says the contrary.
+    The documentation of the argument states the opposite.
 
-    Fix: take it out.
+    Fix: remove it.
 
     Source: gpt-neox (May 2026) megatron/training.py:1117-1122.
     """
     if config.argument("lr_decay_iters") is not None and config.argument("lr_decay_fraction") is not None:
         setting = config.setting("lr_decay_fraction")
         related = (config.setting("lr_decay_iters"),)
-        yield Finding(setting, "`lr_decay_iters` is given, and wins", related=related, fix=remove(setting, "take it out"))
+        message = "`lr_decay_fraction` is overridden by `lr_decay_iters`"
+        yield Finding(setting, message, related=related, fix=remove(setting, "remove `lr_decay_fraction`"))
 
 
 @neox_rule(
     "STP067",
-    "warmup-is-a-share",
+    "warmup-not-a-fraction",
     WARNING,
+    old_names=("warmup-is-a-share",),
     bad="{train_iters: 100000, warmup: 2000}\n",
     good="{train_iters: 100000, warmup: 0.02}\n",
     at="/warmup",
 )
-def warmup_is_a_share(config: NeoXConfig) -> Iterator[Finding]:
-    """`warmup` is 1 or more: a share of the decay, not a number of steps.
+def warmup_is_a_fraction(config: NeoXConfig) -> Iterator[Finding]:
+    """`warmup` is a fraction of the decay steps, not a number of steps, and it is 1 or more.
 
-    `warmup: 2000` warms up over two thousand times the length of the decay, so the learning rate never leaves
-    the ground; `warmup: 1` reaches its peak at the last step. Nothing refuses it.
+    `warmup: 2000` warms up over 2000 times the length of the decay, so the learning rate stays near zero;
+    with `warmup: 1` it reaches its peak at the last step. GPT-NeoX does not reject such values.
 
-    Fix: steps divided by `lr_decay_iters` (or `train_iters`).
+    Fix: use the number of steps divided by `lr_decay_iters` (or `train_iters`).
 
     Source: gpt-neox (May 2026) megatron/training.py:1126.
     """
-    share, decay = config.argument("warmup"), decay_steps(config)
-    if not number(share) or share < 1:
+    fraction, decay = config.argument("warmup"), decay_steps(config)
+    if not number(fraction) or fraction < 1:
         return
     setting = config.setting("warmup")
-    text = f"the warm-up takes {share} times the decay"
+    text = f"`warmup` is a fraction of the decay, not a number of steps: {fraction} makes the warm-up"
     steps = warmup(config)
-    if steps:
-        text += f", {round(steps):,} steps"
+    text += f" {round(steps):,} steps" if steps else f" {fraction} times the decay"
     fix = None
-    if steps and decay and 1 < share < decay:
-        meant = round(share / decay, 6)
-        fix = replace(setting, meant, f"write {meant}, for {share} steps", safe=False)
-    yield Finding(setting, f"{text}: it is a share, not a number of steps", fix=fix)
+    if steps and decay and 1 < fraction < decay:
+        proposed = round(fraction / decay, 6)
+        fix = replace(setting, proposed, f"change to {proposed}, for {fraction} steps", safe=False)
+    yield Finding(setting, text, fix=fix)
 
 
 @neox_rule(
     "STP068",
-    "scheduler-section-unread",
+    "ignored-scheduler-section",
     WARNING,
+    old_names=("scheduler-section-unread",),
     bad="{scheduler: {type: WarmupLR, params: {warmup_num_steps: 100}}, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     good="{warmup: 0.01, optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     fixed="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     at="/scheduler",
 )
 def scheduler_section_unread(config: NeoXConfig) -> Iterator[Finding]:
-    """A `scheduler` section has no effect.
+    """The `scheduler` section is ignored.
 
-    GPT-NeoX builds its own schedule from `lr_decay_style`, `warmup` and `min_lr` and hands it to DeepSpeed,
-    which then does not look at the section; with OneBitAdam the section is overwritten.
+    GPT-NeoX builds its own schedule from `lr_decay_style`, `warmup` and `min_lr` and passes it to DeepSpeed,
+    which then ignores the section; with OneBitAdam the section is overwritten.
 
-    Fix: take it out, and use the arguments above.
+    Fix: remove it, and use the arguments above.
 
     Source: gpt-neox (May 2026) megatron/training.py:1107-1145, megatron/neox_arguments/arguments.py:1069;
     DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/engine.py:1033-1045.
     """
     if config.argument("scheduler") is not None:
         setting = config.setting("scheduler")
-        yield Finding(
-            setting, "GPT-NeoX brings its own schedule, and this one is not used", fix=remove(setting, "take it out"), on_key=True
-        )
+        message = "`scheduler` is ignored: GPT-NeoX uses its own schedule (`lr_decay_style`, `warmup`, `min_lr`)"
+        yield Finding(setting, message, fix=remove(setting, "remove `scheduler`"), on_key=True)
 
 
 @neox_rule(
     "STP069",
-    "interval-not-positive",
+    "non-positive-interval",
     WARNING,
+    old_names=("interval-not-positive",),
     bad="{train_iters: 1000, eval_interval: 0}\n",
     good="{train_iters: 1000, eval_interval: 100}\n",
     at="/eval_interval",
 )
 def interval_not_positive(config: NeoXConfig) -> Iterator[Finding]:
-    """An interval that the workers divide by is 0 or null.
+    """An interval is 0 or null, and the workers divide by it.
 
-    To evaluate never, set `eval_iters` to 0 instead. The launcher accepts these values; the workers divide by
-    them. (Read in the source and not seen in a run, hence a warning.)
+    To disable evaluation, set `eval_iters` to 0 instead. The launcher accepts these values; the workers divide by
+    them. (This follows from the source and was not confirmed in a run, so it is a warning.)
 
     Run-time errors: `ZeroDivisionError: integer division or modulo by zero`, `TypeError: unsupported operand
     type(s) for //: 'int' and 'NoneType'`.
 
-    Fix: a number of steps above 0.
+    Fix: use a positive number of steps.
 
     Source: gpt-neox (May 2026) megatron/data/data_utils.py:595, megatron/initialize.py:103,
     megatron/training.py:1597.
@@ -161,4 +163,4 @@ def interval_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     for name, moment in DIVISORS.items():
         value = config.values.get(name, 1)
         if value is None or (number(value) and value == 0):
-            yield Finding(config.setting(name), f"the workers divide by `{name}` {moment}, and it is {describe(value)}")
+            yield Finding(config.setting(name), f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}")

@@ -241,7 +241,7 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     given = args["gradient_checkpointing_kwargs"]
     written = isinstance(given, dict) and given.get("use_reentrant") is False
-    if config.modern and written and peft(config) and args["gradient_checkpointing"] and zero_stage(config) == 3:
+    if config.modern and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
         message = "`use_reentrant: false` is overridden: LoRA with ZeRO-3 requires true"
         yield Finding(of(config, "gradient_checkpointing_kwargs"), message, related=(of(config, "use_peft"),))
 

@@ -178,7 +178,7 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
         return
     setting = of(config, "gradient_checkpointing_kwargs")
     head = "ValueError: `gradient_checkpointing_kwargs={'selective': True}`"
-    on = args["gradient_checkpointing"]
+    on = args.checkpointing
     if peft(config) and zero_stage(config) == 3 and on:
         text = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3"
         yield Finding(setting, "`selective` does not support ZeRO-3 with LoRA", related=(of(config, "use_peft"),), exception=text)
@@ -600,7 +600,7 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     when_partial="warn",
 )
 def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
-    """The DPO and KTO scripts of old releases load the model themselves, and the trainer then takes no `model_init_kwargs`.
+    """The DPO, KTO and GRPO scripts of old releases load the model themselves; the trainer then takes no `model_init_kwargs`.
 
     A script of your own that passes a model's name may have them.
 
@@ -609,17 +609,18 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: `torch_dtype`, `attn_implementation` and `model_revision` are keys of their own.
 
-    Source: trl 0.17.0 trainer/dpo_trainer.py:275-279, trainer/kto_trainer.py:345-347, scripts/dpo.py:85-94.
+    Source: trl 0.17.0 trainer/dpo_trainer.py:275-279, trainer/kto_trainer.py:345-347,
+    trainer/grpo_trainer.py:401-406, scripts/dpo.py:85-94.
     """
-    if config.modern or not config.only("dpo", "kto"):
+    if config.modern or not config.only("dpo", "kto", "grpo"):
         return
-    head = "DPOTrainer/DPOConfig, but your" if config.only("dpo") else "KTOTrainer. But your"
+    trainer = config.trainers[0].upper()
     for name, what in (("model_init_kwargs", "model"), ("ref_model_init_kwargs", "ref_model")):
-        if config.arguments[name] is not None:
-            text = (
-                f"ValueError: You passed {name if config.only('dpo') else what + '_kwargs'} to the {head} {what} is already instantiated."
-            )
-            yield Finding(of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text)
+        if config.arguments[name] is None:
+            continue
+        passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
+        text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
+        yield Finding(of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text)
 
 
 @rule(

@@ -1,0 +1,167 @@
+"""axolotl: the YAML file of `axolotl train`, read by pydantic and handed to a Hugging Face Trainer."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.summary import Summary
+    from cfglint.source.document import Document, Path
+    from cfglint.source.loaders import Loader
+
+KIND = "axolotl"
+PACKAGE = "axolotl"
+NEWEST = "0.21.0"
+TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
+DEEPSPEED = "0.19.8"
+
+# Names that only axolotl gives to a top-level key.
+OWN = frozenset(
+    (
+        "sequence_len",
+        "dataset_prepared_path",
+        "sample_packing",
+        "pad_to_sequence_len",
+        "eval_sample_packing",
+        "val_set_size",
+        "num_epochs",
+        "saves_per_epoch",
+        "evals_per_epoch",
+        "lora_target_linear",
+        "lora_fan_in_fan_out",
+        "train_on_inputs",
+        "is_llama_derived_model",
+        "wandb_log_model",
+        "special_tokens",
+        "loss_watchdog_threshold",
+        "pretraining_dataset",
+        "chat_template_jinja",
+        "attn_implementation",
+    )
+)
+# Names that it shares with others.
+SHARED = frozenset(
+    (
+        "micro_batch_size",
+        "datasets",
+        "adapter",
+        "lora_r",
+        "load_in_8bit",
+        "load_in_4bit",
+        "wandb_project",
+        "gradient_accumulation_steps",
+        "learning_rate",
+        "lr_scheduler",
+        "optimizer",
+        "flash_attention",
+        "output_dir",
+        "tokenizer_type",
+        "model_type",
+        "plugins",
+    )
+)
+MODEL = "base_model"
+
+
+class Axolotl(Framework):
+    """Files that `axolotl train` loads."""
+
+    kind = KIND
+    title = "axolotl"
+    package = PACKAGE
+    newest = NEWEST
+    base = "huggingface"
+    # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
+    replaced_rules = frozenset(
+        (
+            "HFT001",
+            "HFT002",
+            "HFT013",
+            "HFT022",
+            "HFT026",
+            "HFT054",
+            "HFT060",
+            "HFT061",
+            "HFT063",
+            "HFT064",
+            "HFT066",
+            "HFT068",
+            "KEY200",
+            "KEY201",
+            "KEY202",
+            "KEY204",
+            "STP005",
+            "STP007",
+            "STP009",
+            "STP012",
+            "TYP200",
+            "TYP201",
+            "TYP202",
+        )
+    )
+
+    def detect(self, document: Document) -> int:
+        """By the names at the top: `base_model` with others of axolotl's."""
+        root = document.root
+        names = {key.raw for key, _ in root.pairs()} if root is not None else set()
+        own, shared = len(names & OWN), len(names & SHARED)
+        if MODEL not in names:
+            return MAYBE if own > 1 and shared > 1 else NO_MATCH
+        return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
+
+    def packages(self) -> dict[str, str]:
+        """axolotl, and the transformers that the release pins."""
+        return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}
+
+    def references(self, document: Document) -> list[tuple[Path, str, str]]:
+        """The DeepSpeed file that a file names."""
+        from cfglint.frameworks.huggingface import names_file
+
+        _, node = document.find(("deepspeed",))
+        if node is not None and names_file(node.resolved()):
+            return [(("deepspeed",), node.resolved().raw, "deepspeed")]
+        return []
+
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+        """The first document as axolotl reads it; the others are files that it names."""
+        from cfglint.frameworks.axolotl.config import AxolotlConfig
+
+        return AxolotlConfig(documents, kinds, facts)
+
+    def batch(self, config: AxolotlConfig) -> Batch:
+        """`micro_batch_size` x `gradient_accumulation_steps` x data-parallel size."""
+        from cfglint.frameworks.axolotl.batch import resolve
+
+        return resolve(config)
+
+    def numbers(self, config: AxolotlConfig) -> dict[str, int | None]:
+        """Total steps and warm-up steps; axolotl turns epochs into steps itself."""
+        from cfglint.frameworks.axolotl.batch import numbers
+
+        return numbers(config)
+
+    def account(self, config: AxolotlConfig) -> Summary:
+        """Length, learning rate, precision, and what the trainer fills in."""
+        from cfglint.frameworks.axolotl.summary import account
+
+        return account(config)
+
+    def load_rules(self) -> None:
+        """Register the rules."""
+        from cfglint.frameworks.axolotl import rules  # noqa: F401
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """PyYAML's safe loader, whatever the file is called."""
+        from cfglint.source.loaders import YAML11
+
+        return YAML11
+
+    def syntax(self, path: str) -> str:
+        """YAML, of which JSON is a part."""
+        return "yaml"
+
+
+FRAMEWORK = Axolotl()

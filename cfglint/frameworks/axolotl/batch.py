@@ -1,0 +1,155 @@
+"""axolotl's batch and its own count of steps (utils/config/__init__.py:270-281, utils/trainer.py:551, core/builders/base.py:285-320)."""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+
+from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch
+from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+
+OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that count their steps themselves
+WARMUP_SHARE = 0.03
+MOST_WARMUP = 100
+
+
+def resolve(config: AxolotlConfig) -> Batch:
+    """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
+    world, model = config.facts.gpus, config.model
+    if model is None or not config.whole:
+        return unresolved(config)
+    tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
+    micro, accumulation = of(config, MICRO, model.micro_batch_size), of(config, ACCUMULATION, model.gradient_accumulation_steps)
+    parallel = None if world is None else max(world // context // tensor, 1)
+    size = model.batch_size
+    if world is None:
+        size = None
+    elif world > 1 and distributed_batch(config):
+        size = size * (world // context // tensor)
+    layout = Layout(world, tensor, context_parallel=context)
+    consumed = None if parallel is None else product(micro.value, accumulation.value, parallel)
+    return Batch(
+        layout,
+        micro,
+        accumulation,
+        Setting(("data_parallel",), parallel, DERIVED, because="processes / context_parallel_size / tensor_parallel_size"),
+        Setting(("batch_size",), size, DERIVED, because="micro_batch_size x gradient_accumulation_steps x data-parallel size"),
+        consumed,
+        problem(config, micro, accumulation),
+    )
+
+
+def unresolved(config: AxolotlConfig) -> Batch:
+    """The batch of a run that is refused before it is computed."""
+    unknown = Setting(("batch_size",), None, DERIVED, because="not computed")
+    return Batch(
+        Layout(config.facts.gpus),
+        Setting((MICRO,), None, DEFAULT),
+        Setting((ACCUMULATION,), None, DEFAULT),
+        Setting(("data_parallel",), None, DERIVED),
+        unknown,
+    )
+
+
+def of(config: AxolotlConfig, key: str, value: Any) -> Setting:
+    """A key with the value that axolotl comes to."""
+    found = config.place((key,))
+    return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
+
+
+def product(*factors: Any) -> int | None:
+    """The product of integers; None when one is missing."""
+    size = 1
+    for factor in factors:
+        if not isinstance(factor, int):
+            return None
+        size *= factor
+    return size
+
+
+def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
+    """Why the data loader would refuse the batch."""
+    if isinstance(micro.value, int) and micro.value < 0:
+        text = f"ValueError: batch_size should be a positive integer value, but got batch_size={micro.value}"
+        return BatchProblem("not-positive", micro, f"`{MICRO}` is {micro.value}", text, "init")
+    if micro.value == 0:
+        text = "ZeroDivisionError: division by zero"
+        return BatchProblem("not-positive", micro, f"`{MICRO}` is 0", text, "init")
+    return None
+
+
+def streams(config: AxolotlConfig) -> bool:
+    """Whether the data has no length."""
+    model = config.model
+    return model is not None and bool(model.streaming or model.pretraining_dataset)
+
+
+def counted(config: AxolotlConfig) -> int | None:
+    """The steps that axolotl counts for the data; None where the files do not tell."""
+    model, examples = config.model, config.facts.num_examples
+    size = config.batch.global_batch.value
+    if model is None or examples is None or not size or streams(config) or model.sample_packing or model.rl in OWN_LENGTH:
+        return None
+    steps = examples * model.num_epochs / size
+    return ceil(steps) if isfinite(steps) else None
+
+
+def total_steps(config: AxolotlConfig) -> int | None:
+    """The steps of the run: a written `max_steps`, else the count, which goes to the trainer as its max_steps."""
+    model = config.model
+    if model is None or not config.whole:
+        return None
+    if model.max_steps:
+        return int(model.max_steps) if model.max_steps > 0 else None
+    total = counted(config)
+    return total if total else None
+
+
+def planned(config: AxolotlConfig) -> int | None:
+    """The smaller of the count and `max_steps`, from which warm-up and logging follow (train.py); None where it is not known."""
+    model = config.model
+    if model is None:
+        return None
+    if streams(config):
+        return int(model.max_steps)
+    total = counted(config)
+    if total is None:
+        return None
+    return min(total, int(model.max_steps)) if model.max_steps else total
+
+
+def warmup_steps(config: AxolotlConfig) -> int | float | None:
+    """What axolotl hands on as warm-up: steps, or a ratio where it knows no total; None where this is not known."""
+    model = config.model
+    if model is None:
+        return None
+    if model.warmup_steps is not None:
+        return 2 if model.warmup_steps == 1 else int(model.warmup_steps)
+    total = planned(config)
+    if total is None and model.rl not in OWN_LENGTH:
+        return None
+    ratio = WARMUP_SHARE if model.warmup_ratio is None else model.warmup_ratio
+    if not total:
+        return float(ratio) if ratio > 0 else 0
+    steps = max(int(ratio * total), 0) if model.warmup_ratio is not None else min(int(ratio * total), MOST_WARMUP)
+    return 2 if steps == 1 else steps
+
+
+def numbers(config: AxolotlConfig) -> dict[str, int | None]:
+    """Total steps, warm-up steps, and the length of packed rows."""
+    model = config.model
+    if model is None or not config.whole:
+        return {"steps_per_epoch": None, "total_steps": None, "warmup_steps": None}
+    total, warmup = total_steps(config), warmup_steps(config)
+    if isinstance(warmup, float):
+        warmup = ceil(warmup * total) if total is not None else None
+    found = {"steps_per_epoch": None, "total_steps": total, "warmup_steps": warmup}
+    if model.sample_packing:
+        found["seq_length"] = int(model.sequence_len)
+    return found

@@ -1,0 +1,421 @@
+"""What pydantic makes of the values of axolotl's models, by the annotations of their fields (pydantic 2.13, lax mode).
+
+An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list", "str")`, `("dict", "str", "Any")`,
+`("tuple", "int", "int")`, `("literal", "a", "b")`, `("enum", NAME, "a", "b")`, `("model", NAME)`, `("pattern", "^a")`,
+`("strict", "str")`, `("bounded", "int", {"minimum": 1})`.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks import pydantic
+from cfglint.frameworks.axolotl._tables import CLOSED, FIELDS, MODELS, NAMES, PLUGINS, REQUIRED
+from cfglint.frameworks.pydantic import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Path = tuple[str | int, ...]
+
+TYPE = "type"
+CHOICE = "choice"
+RANGE = "range"
+MISSING = "missing"
+EXTRA = "extra"
+RULE = "rule"
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "int": pydantic.integer,
+    "float": pydantic.number,
+    "bool": pydantic.boolean,
+    "str": pydantic.text,
+    "dict": pydantic.mapping,
+    "list": pydantic.items,
+    "tuple": pydantic.items,
+    "Any": pydantic.anything,
+}
+LIMITS = {
+    "minimum": "greater than or equal to",
+    "exclusiveMinimum": "greater than",
+    "maximum": "less than or equal to",
+    "exclusiveMaximum": "less than",
+}
+EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
+# Strings that a validator of the model turns into members of torchao's types (utils/schemas/quantization.py:12-30).
+QUANTIZED = ("int4", "int8", "float8_e4m3fn", "fp8", "float8", "nvfp4", "mxfp4", "ternary")
+# The formats of llama.cpp (utils/schemas/export.py:11-20).
+GGUF = (
+    "F32",
+    "F16",
+    "BF16",
+    "Q8_0",
+    "Q6_K",
+    "Q5_K_M",
+    "Q5_K_S",
+    "Q5_0",
+    "Q4_K_M",
+    "Q4_K_S",
+    "Q4_0",
+    "Q4_1",
+    "Q3_K_L",
+    "Q3_K_M",
+    "Q3_K_S",
+    "Q2_K",
+    "Q2_K_S",
+    "IQ4_XS",
+    "IQ4_NL",
+    "IQ3_M",
+    "IQ3_S",
+    "IQ3_XS",
+    "IQ3_XXS",
+    "IQ2_M",
+    "IQ2_S",
+    "IQ2_XS",
+    "IQ2_XXS",
+    "IQ1_M",
+    "IQ1_S",
+    "TQ1_0",
+    "TQ2_0",
+    "MXFP4_MOE",
+)
+
+
+class Fault:
+    """Why a model refuses a value: where, which kind of reason, and pydantic's words."""
+
+    __slots__ = ("kind", "message", "path")
+
+    def __init__(self, path: Path, kind: str, message: str) -> None:
+        self.path = path
+        self.kind = kind
+        self.message = message
+
+
+class Reading:
+    """What a model makes of its values, with the faults that pydantic collects and the keys that it drops."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.dropped: list[Path] = []
+
+    def fields(self, plugins: tuple[str, ...]) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
+        """The fields of the top level, with those that plugins add."""
+        found = dict(FIELDS)
+        for plugin in plugins:
+            found.update(PLUGINS.get(plugin, {}))
+        return found
+
+    def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
+        """The values of the top level: those that are given as pydantic reads them, the defaults of the others."""
+        fields = self.fields(plugins)
+        values: dict[str, Any] = {name: default for name, (_, default, _) in fields.items()}
+        for name in (*REQUIRED[""], *(each for plugin in plugins for each in REQUIRED.get(f"plugin {plugin}", ()))):
+            if name not in data:
+                self.faults.append(Fault((name,), MISSING, "Field required"))
+        for key, value in data.items():
+            field = fields.get(key)
+            if field is None:
+                self.dropped.append((key,))
+            else:
+                values[key] = self.field(field, value, (key,))
+        return values
+
+    def field(self, field: tuple[Any, Any, dict[str, Any]], value: Any, path: Path) -> Any:
+        """One field's value; None with a fault noted."""
+        reads, _, limits = field
+        try:
+            found = self.read(reads, value, path)
+        except Refused as refusal:
+            choice = str(refusal).startswith(("Input should be '", "Input should be 0"))
+            self.faults.append(Fault(path, CHOICE if choice else TYPE, str(refusal)))
+            return None
+        problem = outside(found, limits)
+        if problem:
+            self.faults.append(Fault(path, RANGE, problem))
+        return found
+
+    def read(self, reads: Any, value: Any, path: Path) -> Any:
+        """A value by an annotation; raises Refused."""
+        if isinstance(reads, str):
+            if reads == "None":
+                if value is not None:
+                    raise Refused("Input should be None")
+                return None
+            return READERS[reads](value)
+        form, parts = reads[0], reads[1:]
+        if form == "|":
+            return self.union(parts, value, path)
+        if form in ("literal", "enum"):
+            return one_of(parts if form == "literal" else parts[1:], value, parts[0] if form == "enum" else "")
+        if form == "model":
+            return self.model(parts[0], value, path)
+        if form in ("list", "tuple"):
+            return self.items(form, parts, value, path)
+        if form == "dict":
+            return self.mapping(parts, value, path)
+        return restricted(form, parts, value)
+
+    def union(self, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
+        """A union in smart mode: a member of the value's own type wins, else the first that takes it."""
+        if value is None and "None" in parts:
+            return None
+        members = [part for part in parts if part != "None"]
+        if len(members) == 1:
+            return self.read(members[0], value, path)
+        for part in members:
+            if isinstance(part, str) and type(value) in EXACT.get(part, ()):
+                return value
+        refusals: list[str] = []
+        faults: list[Fault] = []
+        for part in members:
+            trial = Reading()
+            try:
+                found = trial.read(part, value, path)
+            except Refused as refusal:
+                refusals.append(str(refusal))
+                continue
+            if not trial.faults:
+                self.dropped += trial.dropped if not models_among(members, part) else ()
+                return found
+            faults = faults or trial.faults
+        if faults and isinstance(value, (dict, list)):
+            self.faults += faults
+            return None
+        raise Refused(refusals[0] if len(set(refusals)) < 2 else "; ".join(dict.fromkeys(refusals)))
+
+    def items(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> list[Any]:
+        """A list, or a tuple of fixed length."""
+        found = pydantic.items(value)
+        if form == "tuple":
+            if len(found) != len(parts):
+                raise Refused(
+                    "Field required" if len(found) < len(parts) else f"Tuple should have at most {len(parts)} items after validation"
+                )
+            return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(parts, found, strict=True))]
+        return [self.inner(parts[0], item, (*path, index)) for index, item in enumerate(found)]
+
+    def inner(self, reads: Any, value: Any, path: Path) -> Any:
+        """A member of a list or mapping; a refusal is a fault at its own place."""
+        try:
+            return self.read(reads, value, path)
+        except Refused as refusal:
+            self.faults.append(Fault(path, TYPE, str(refusal)))
+            return None
+
+    def mapping(self, parts: tuple[Any, ...], value: Any, path: Path) -> dict[Any, Any]:
+        """A mapping with typed keys and values."""
+        found: dict[Any, Any] = {}
+        for key, item in pydantic.mapping(value).items():
+            found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
+        return found
+
+    def model(self, name: str, value: Any, path: Path) -> Any:
+        """A nested model: its values with defaults."""
+        if not isinstance(value, dict):
+            raise Refused(f"Input should be a valid dictionary or instance of {name}")
+        fields, names = MODELS[name], NAMES.get(name, {})
+        value = BEFORE[name](value) if name in BEFORE else value
+        values: dict[str, Any] = {key: default for key, (_, default, _) in fields.items()}
+        before = len(self.faults)
+        for key, item in value.items():
+            known = names.get(key, key)
+            if known in fields:
+                values[known] = self.field(fields[known], item, (*path, key))
+            elif name in CLOSED:
+                self.faults.append(Fault((*path, key), EXTRA, "Extra inputs are not permitted"))
+            else:
+                self.dropped.append((*path, key))
+        for key in REQUIRED.get(name, ()):
+            if key not in value:
+                self.faults.append(Fault((*path, key), MISSING, "Field required"))
+        if name in AFTER and len(self.faults) == before:
+            problem = AFTER[name](values, value)
+            if problem:
+                self.faults.append(Fault(path, RULE, f"Value error, {problem}"))
+        return values
+
+
+def models_among(members: list[Any], chosen: Any) -> bool:
+    """Whether a union has further models, of which a dropped key may be a field."""
+    return any(part != chosen and isinstance(part, tuple) and part[0] == "model" for part in members)
+
+
+def one_of(choices: tuple[Any, ...], value: Any, enum: str) -> Any:
+    """A member of `Literal[...]` or of an Enum."""
+    if enum == "TorchAOQuantDType":
+        choices = QUANTIZED
+    if any(value == choice and type(value) is type(choice) for choice in choices):
+        return value
+    quoted = [repr(choice) for choice in choices]
+    raise Refused(f"Input should be {', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else f"Input should be {quoted[0]}")
+
+
+def restricted(form: str, parts: tuple[Any, ...], value: Any) -> Any:
+    """A type with a restriction: exact type, a beginning, or limits."""
+    if form == "strict":
+        if type(value) in EXACT[parts[0]]:
+            return value
+        raise Refused(f"Input should be a valid {parts[0]}")
+    if form == "pattern":
+        found = pydantic.text(value)
+        beginning = parts[0].removeprefix("^")
+        if beginning.replace("_", "").isalnum() and not found.startswith(beginning):
+            raise Refused(f"String should match pattern '{parts[0]}'")
+        return found
+    found = READERS[parts[0]](value)
+    problem = outside(found, parts[1])
+    if problem:
+        raise Refused(problem)
+    return found
+
+
+def outside(value: Any, limits: dict[str, Any]) -> str:
+    """What is wrong with the size of a value, in pydantic's words."""
+    if not limits or value is None:
+        return ""
+    if isinstance(value, (list, dict)):
+        least = limits.get("minItems", 0)
+        return f"List should have at least {least} item after validation, not {len(value)}" if len(value) < least else ""
+    if not isinstance(value, (int, float)):
+        return ""
+    for name, words in LIMITS.items():
+        limit = limits.get(name)
+        if limit is not None and not holds(name, value, limit):
+            return f"Input should be {words} {limit}"
+    return ""
+
+
+def holds(name: str, value: float, limit: float) -> bool:
+    """Whether a number keeps a limit."""
+    if name == "minimum":
+        return value >= limit
+    if name == "maximum":
+        return value <= limit
+    return value > limit if name == "exclusiveMinimum" else value < limit
+
+
+# ---- what models do beside reading their fields ---------------------------------------------------------------
+
+
+def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
+    """The defaults that a data set of its own validators gets (utils/schemas/datasets.py:198-228)."""
+    found = dict(value)
+    if found.get("type") == "chat_template" and not found.get("chat_template"):
+        found["chat_template"] = "tokenizer_default"
+    if found.get("chat_template") == "jinja" and not found.get("chat_template_jinja"):
+        raise Refused("Value error, chat_template_jinja is required when chat_template is set to jinja")
+    if found.get("chat_template_jinja") and not found.get("chat_template"):
+        found["chat_template"] = "jinja"
+    mappings = dict(found.get("message_property_mappings") or {})
+    for name in ("role", "content"):
+        old = f"message_field_{name}"
+        if old not in found:
+            mappings.setdefault(name, name)
+            continue
+        if name in mappings and mappings[name] != found[old]:
+            raise Refused(
+                f"Value error, Conflicting message {name} fields: {old}='{found[old]}' conflicts with message_property_mappings.{name}"
+            )
+        mappings[name] = found.pop(old) or name
+    found["message_property_mappings"] = mappings
+    return found
+
+
+def diffusion_lm(value: dict[Any, Any]) -> dict[Any, Any]:
+    """utils/schemas/diffusion.py:182."""
+    return {**value, "generate_samples": bool(value.get("from_causal_lm"))} if value.get("generate_samples") is None else value
+
+
+def fsdp(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """utils/schemas/fsdp.py:75."""
+    alone = values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None
+    return "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP" if alone else ""
+
+
+def mask_ratios(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """utils/schemas/diffusion.py:82."""
+    return "min_mask_ratio must be ≤ max_mask_ratio" if values["min_mask_ratio"] > values["max_mask_ratio"] else ""
+
+
+def unroll(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """utils/schemas/diffusion.py:228."""
+    steps = values["eval_steps"]
+    return "unroll.eval_steps must be between 1 and unroll.k_max" if steps is not None and steps > values["k_max"] else ""
+
+
+def export(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """utils/schemas/export.py:60."""
+    if not values["quantize"]:
+        return ""
+    if values["outtype"] in ("q8_0", "tq1_0", "tq2_0"):
+        return f"llama.cpp cannot requantize from {values['outtype']}"
+    if values["outfile"] and "{ftype}" not in values["outfile"]:
+        return "`export.outfile` needs a `{ftype}` placeholder when `export.quantize` is set"
+    return ""
+
+
+def quantization_formats(value: dict[Any, Any]) -> dict[Any, Any]:
+    """utils/schemas/export.py:45."""
+    given = value.get("quantize")
+    if "quantize" not in value or not given:
+        return {**value, "quantize": []} if "quantize" in value else value
+    formats = [str(each).strip().upper() for each in (given.split(",") if isinstance(given, str) else given)]
+    unknown = sorted(set(formats) - set(GGUF))
+    if unknown:
+        raise Refused(f"Value error, Unknown GGUF quant type(s): {unknown}")
+    return {**value, "quantize": formats}
+
+
+def context_parallel(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """integrations/context_parallel/args.py:42-72."""
+    size, ulysses, ring = values["size"], values["ulysses_size"], values["ring_size"]
+    for name, degree in (("ulysses_size", ulysses), ("ring_size", ring)):
+        if degree is not None and size % degree:
+            return f"{name} ({degree}) must divide context_parallel.size ({size})"
+    if values["backend"] == "ulysses" and (ring not in (None, 1) or ulysses not in (None, size)):
+        return "backend=ulysses requires ring_size=1 and ulysses_size=size"
+    if values["backend"] == "ring" and (ulysses not in (None, 1) or ring not in (None, size)):
+        return "backend=ring requires ulysses_size=1 and ring_size=size"
+    if ulysses and ring and ulysses * ring != size:
+        return f"ulysses_size({ulysses}) * ring_size({ring}) != context_parallel.size({size})"
+    return ""
+
+
+def synthetic(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """utils/schemas/datasets.py:365-382."""
+    if values["min_turns"] > 1 and values["max_turns"] <= values["min_turns"]:
+        return "max_turns must exceed min_turns for multi-turn data"
+    fraction = values["input_fraction"]
+    if values["max_turns"] > 1 and "input_fraction" not in given:
+        fraction = 0.25
+    tokens = max(values["min_turn_length"], 2 if fraction > 0 else 1)
+    length = values["sequence_length"]
+    if length is not None and (values["max_turns"] > 1 or fraction > 0) and length < tokens * values["min_turns"]:
+        return f"sequence_length must be at least {tokens} * min_turns"
+    return ""
+
+
+def saved_modules(values: dict[str, Any], given: dict[Any, Any]) -> str:
+    """utils/schemas/training.py:98."""
+    entries = values["save_modules"]
+    if entries is not None and any(not entry.strip() for entry in entries):
+        return "selective_checkpointing.save_modules entries must be non-empty strings"
+    return ""
+
+
+BEFORE: dict[str, Callable[[dict[Any, Any]], dict[Any, Any]]] = {
+    "SFTDataset": dataset,
+    "DiffusionLMConfig": diffusion_lm,
+    "ExportConfig": quantization_formats,
+}
+AFTER: dict[str, Callable[[dict[str, Any], dict[Any, Any]], str]] = {
+    "FSDPConfig": fsdp,
+    "DiffusionConfig": mask_ratios,
+    "DiffusionLMConfig": mask_ratios,
+    "DiffusionUnrollConfig": unroll,
+    "ExportConfig": export,
+    "ContextParallelConfig": context_parallel,
+    "SyntheticDataset": synthetic,
+    "SelectiveCheckpointingConfig": saved_modules,
+}

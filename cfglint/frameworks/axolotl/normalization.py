@@ -1,0 +1,87 @@
+"""What axolotl computes once its file is validated: batch, precision, intervals (utils/config/__init__.py:270-350)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import BATCH, Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.axolotl.refusals import Model
+
+MICRO = "micro_batch_size"
+ACCUMULATION = "gradient_accumulation_steps"
+
+
+def normalize(config: AxolotlConfig) -> Refusal | None:
+    """Complete the model's values; why axolotl cannot."""
+    model = config.model
+    assert model is not None
+    refusal = None if model.use_ray else batch(model)
+    if refusal is not None:
+        return refusal
+    precision(model)
+    intervals(model)
+    return None
+
+
+def batch(model: Model) -> Refusal | None:
+    """:253-260: the accumulation is divided only where it is null or 0; the default of 1 is filled in before."""
+    micro, accumulation, size = model.micro_batch_size, model.gradient_accumulation_steps, model.batch_size
+    try:
+        model.gradient_accumulation_steps = accumulation or (size // micro)
+        model.batch_size = size or micro * model.gradient_accumulation_steps
+    except (TypeError, ZeroDivisionError) as error:
+        key = MICRO if not micro and accumulation else ACCUMULATION
+        message = f"`{key}` is {'null' if getattr(model, key) is None else getattr(model, key)}, and " + (
+            "`micro_batch_size` is not a divisor" if isinstance(error, ZeroDivisionError) else "nothing else gives the batch size"
+        )
+        return Refusal(BATCH, (key, "batch_size"), message, str(error), type(error).__name__)
+    return None
+
+
+def precision(model: Model) -> None:
+    """:190-220: on a GPU with bf16, auto is true; bf16 switches fp16 off."""
+    if not model.fp16 and model.bf16 == "auto":
+        model.bf16 = True
+    if model.fp16 and model.bf16 == "auto":
+        model.bf16 = False
+    if model.bf16:
+        model.fp16 = False
+    if model.tf32 == "auto":
+        model.tf32 = True
+
+
+def intervals(model: Model) -> None:
+    """:283-303: a number per epoch becomes a fraction of the run, below 1 only."""
+    for per_epoch, steps, on in (
+        ("saves_per_epoch", "save_steps", True),
+        ("evals_per_epoch", "eval_steps", evaluates(model)),
+    ):
+        count = getattr(model, per_epoch)
+        if count and on and model.num_epochs:
+            fraction = 1.0 / (count * model.num_epochs)
+            if fraction < 1.0:
+                setattr(model, steps, fraction)
+
+
+def evaluates(model: Model) -> bool:
+    """Whether there is an evaluation set."""
+    return bool(model.val_set_size or model.test_datasets)
+
+
+def world_size(config: AxolotlConfig) -> int | None:
+    """Processes of the launch."""
+    return config.facts.gpus
+
+
+def distributed_batch(config: AxolotlConfig) -> bool:
+    """Whether the batch is multiplied by the processes (:275-281): `ddp: false` leaves the factor out."""
+    model = config.model
+    assert model is not None
+    return bool(model.fsdp_config) or (model.ddp if model.ddp is not None else True)
+
+
+def shared_by(model: Model) -> int:
+    """Processes that take the same samples."""
+    return int(model.context_parallel_size or 1) * int(model.tensor_parallel_size or 1)

@@ -1,0 +1,524 @@
+"""The plugins bundled with axolotl 0.21.0: their names, and what their arguments are checked for.
+
+`plugins:` lists classes as `module.Class` or `module:Class`; a module may leave out `axolotl.integrations.`
+(integrations/base.py:374-414). Two are always loaded. A plugin of somebody else is not known here, nor what it adds.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import FSDP, LOSS, PARALLEL, PLUGIN, PRECISION, Data, Model, Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+PREFIX = "axolotl.integrations."
+BUILT_IN = ("context_parallel", "expert_parallel")
+# Folder -> (class, the modules inside the folder that hold it; empty for the folder itself).
+CLASSES = {
+    "context_parallel": ("ContextParallelPlugin", ("", "plugin")),
+    "coreweave": ("CoreWeavePlugin", ("", "plugin")),
+    "cut_cross_entropy": ("CutCrossEntropyPlugin", ("",)),
+    "densemixer": ("DenseMixerPlugin", ("", "plugin")),
+    "diffusion": ("DiffusionPlugin", ("", "plugin")),
+    "diffusion_decision": ("DiffusionDecisionPlugin", ("", "plugin")),
+    "expert_parallel": ("ExpertParallelPlugin", ("", "plugin")),
+    "fla_sm120_shim": ("FlaSm120ShimPlugin", ("",)),
+    "grokfast": ("GrokfastPlugin", ("",)),
+    "hatchery": ("HatcheryPlugin", ("", "plugin")),
+    "kd": ("KDPlugin", ("",)),
+    "kernels": ("KernelsPlugin", ("", "plugin")),
+    "liger": ("LigerPlugin", ("", "plugin")),
+    "llm_compressor": ("LLMCompressorPlugin", ("", "plugin")),
+    "lm_eval": ("LMEvalPlugin", ("",)),
+    "mixlora": ("MixLoraPlugin", ("", "plugin")),
+    "mora": ("MoraPlugin", ("", "plugin")),
+    "nebius": ("NebiusCompletionPlugin", ("completion",)),
+    "nemo_gym": ("NemoGymPlugin", ("", "plugin")),
+    "spectrum": ("SpectrumPlugin", ("",)),
+    "swanlab": ("SwanLabPlugin", ("", "plugins")),
+}
+EXPERTS = {
+    "deep_ep_scattermoe": "use_scattermoe",
+    "deep_ep_sonicmoe": "use_sonicmoe",
+    "torch_ep_scattermoe": "use_scattermoe",
+    "torch_ep_sonicmoe": "use_sonicmoe",
+}
+BACKENDS = ("scattermoe", "sonicmoe", "eager", "builtin")
+GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
+NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
+
+
+class Named:
+    """A plugin as a file names it: `folder` of a bundled one, empty for any other; `problem` is the exception that ends the run."""
+
+    __slots__ = ("folder", "index", "problem")
+
+    def __init__(self, index: int, folder: str, problem: str = "") -> None:
+        self.index = index
+        self.folder = folder
+        self.problem = problem
+
+
+def named(value: Any) -> list[Named]:
+    """The plugins of the key `plugins`, in their order."""
+    return [resolve(index, name) for index, name in enumerate(value)] if isinstance(value, list) else []
+
+
+def resolve(index: int, name: Any) -> Named:
+    """One plugin by its name."""
+    if not isinstance(name, str):
+        return Named(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
+    module, colon, class_name = name.partition(":")
+    if not colon:
+        module, dot, class_name = name.rpartition(".")
+        if not dot:
+            return Named(index, "", "ValueError: not enough values to unpack (expected 2, got 1)")
+    ours = module.startswith(PREFIX)
+    folder, _, inner = module.removeprefix(PREFIX).partition(".")
+    known = CLASSES.get(folder)
+    if known is not None and inner in known[1]:
+        if class_name == known[0]:
+            return Named(index, folder)
+        return Named(index, "", f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'") if ours else Named(index, "")
+    if ours and known is None:
+        return Named(index, "", f"ModuleNotFoundError: No module named '{PREFIX}{folder}'")
+    return Named(index, "")
+
+
+# ---- before the fields are read ------------------------------------------------------------------------------------
+
+
+def context_parallel_size(data: Data) -> None:
+    """integrations/context_parallel/args.py:84, completes."""
+    block = data.get("context_parallel") or {}
+    if not isinstance(block, dict):
+        return
+    size, flat = block.get("size"), data.get("context_parallel_size")
+    key = "context_parallel_size"
+    if flat is None:
+        flat, key = data.get("sequence_parallel_degree"), "sequence_parallel_degree"
+    if size is not None and flat is not None and flat != size:
+        raise Refusal(
+            PARALLEL,
+            (key, "context_parallel.size"),
+            f"`{key}` ({flat}) differs from `context_parallel.size` ({size}): set only one of them",
+            f"context_parallel.size ({size}) conflicts with context_parallel_size ({flat}); set only one",
+        )
+    size = size if size is not None else flat
+    if size is not None:
+        data["context_parallel_size"] = size
+        data["context_parallel"] = {**block, "size": size}
+
+
+def cut_cross_entropy_precision(data: Data) -> None:
+    """integrations/cut_cross_entropy/args.py:52."""
+    if data.get("cut_cross_entropy") and not (data.get("bf16") or data.get("fp16")):
+        raise Refusal(
+            PRECISION,
+            ("cut_cross_entropy",),
+            "`cut_cross_entropy` requires `bf16` or `fp16`",
+            "Cut Cross Entropy requires fp16/bf16 training for backward pass. Please set `bf16` or `fp16` to `True`.",
+        )
+
+
+def cut_and_chunked(data: Data) -> None:
+    """integrations/cut_cross_entropy/args.py:62."""
+    if data.get("chunked_cross_entropy"):
+        raise Refusal(
+            LOSS,
+            ("chunked_cross_entropy", "plugins"),
+            "`chunked_cross_entropy` is incompatible with the CutCrossEntropyPlugin",
+            "Cut Cross Entropy does not support chunked cross entropy. Please set `chunked_cross_entropy` to `False` or disable Cut "
+            "Cross Entropy.",
+        )
+
+
+def former_swiglu(data: Data) -> None:
+    """integrations/liger/args.py:78."""
+    if data.get("liger_swiglu") is None:
+        return
+    if data.get("liger_glu_activation") is not None:
+        raise Refusal(
+            PLUGIN,
+            ("liger_swiglu", "liger_glu_activation"),
+            "`liger_swiglu` is the old name of `liger_glu_activation`, and both are set: remove it",
+            "You cannot have both `liger_swiglu` and `liger_glu_activation` set.",
+        )
+    data["liger_glu_activation"] = data.pop("liger_swiglu")
+
+
+def tiled_mlp(data: Data) -> None:
+    """integrations/liger/args.py:94."""
+    if data.get("liger_glu_activation") is True and data.get("tiled_mlp") is True and not data.get("tiled_mlp_use_original_mlp"):
+        raise Refusal(
+            PLUGIN,
+            ("liger_glu_activation", "tiled_mlp"),
+            "`liger_glu_activation` with `tiled_mlp` requires `tiled_mlp_use_original_mlp: true`",
+            "You cannot have both `liger_glu_activation` and `tiled_mlp` set without `tiled_mlp_use_original_mlp: true`.",
+        )
+
+
+def liger_norm(data: Data) -> None:
+    """integrations/liger/args.py:107."""
+    if data.get("liger_rms_norm") and data.get("tensor_parallel_size", 1) > 1:
+        raise Refusal(
+            PARALLEL,
+            ("liger_rms_norm", "tensor_parallel_size"),
+            "`liger_rms_norm` is incompatible with `tensor_parallel_size` above 1",
+            "`liger_rms_norm` is incompatible with tensor parallelism, see https://github.com/linkedin/Liger-Kernel/issues/826",
+        )
+
+
+def token_scaling(data: Data) -> None:
+    """integrations/liger/args.py:117."""
+    if data.get("liger_use_token_scaling") and not data.get("liger_fused_linear_cross_entropy"):
+        raise Refusal(
+            PLUGIN,
+            ("liger_use_token_scaling",),
+            "`liger_use_token_scaling` requires `liger_fused_linear_cross_entropy: true`",
+            "`liger_use_token_scaling: true` requires `liger_fused_linear_cross_entropy` enabled.",
+        )
+
+
+def expert_backend(data: Data) -> None:
+    """integrations/kernels/args.py:215-252, completes."""
+    flags = ("use_scattermoe", "use_sonicmoe")
+    flag = EXPERTS.get(data.get("experts_implementation") or "")
+    if flag and data.get("expert_backend") is None and not any(data.get(each) for each in flags):
+        data[flag] = True
+    chosen = data.get("expert_backend")
+    if chosen is None:
+        return
+    chosen = str(chosen).lower()
+    if chosen not in BACKENDS:
+        raise Refusal(
+            PLUGIN,
+            ("expert_backend",),
+            f"`expert_backend` {chosen} is not one of {', '.join(sorted(BACKENDS))}",
+            f"expert_backend must be one of {sorted(BACKENDS)}, got {chosen!r}",
+        )
+    for each in flags:
+        if data.get(each) is True and each != f"use_{chosen}":
+            raise Refusal(
+                PLUGIN,
+                ("expert_backend", each),
+                f"`expert_backend: {chosen}` is incompatible with `{each}: true`",
+                f"expert_backend={chosen!r} conflicts with {each}=true; set only one.",
+            )
+    if chosen in ("scattermoe", "sonicmoe"):
+        data[f"use_{chosen}"] = True
+
+
+def expert_implementation(data: Data) -> None:
+    """integrations/kernels/args.py:351, completes."""
+    expert_backend(data)
+    chosen = data.get("experts_implementation")
+    if chosen is None:
+        data["experts_implementation"] = "scattermoe" if data.get("use_scattermoe") else "sonicmoe" if data.get("use_sonicmoe") else "eager"
+    elif chosen == "deepgemm":
+        raise Refusal(
+            PLUGIN,
+            ("experts_implementation",),
+            "`experts_implementation: deepgemm` has no backward pass: experts would not train",
+            f"`experts_implementation={chosen!r}` has no backward pass in transformers (expert weights would silently not train). Use "
+            "grouped_mm, batched_mm, eager, use_scattermoe or use_sonicmoe.",
+        )
+
+
+def attention_adapters(data: Data) -> None:
+    """integrations/kernels/args.py:318."""
+    key = "lora_target_modules" if data.get("lora_target_modules") else "lora_target_linear"
+    if data.get("use_dsv4_kernels") and data.get(key) and not data.get("lora_exclude_modules"):
+        raise Refusal(
+            PLUGIN,
+            (key, "use_dsv4_kernels"),
+            f"`{key}` is incompatible with `use_dsv4_kernels` without `lora_exclude_modules`; use `lora_target_parameters`",
+            "attention/module-level LoRA is not supported with use_dsv4_kernels (this includes lora_target_modules and "
+            "lora_target_linear: true, which expands to all linear layers incl. attention q/k/v/o)",
+        )
+
+
+def use_kernels(data: Data) -> None:
+    """integrations/kernels/args.py:306, completes."""
+    if data.get("use_kernels") is None:
+        data["use_kernels"] = True
+
+
+def two_expert_kernels(data: Data) -> None:
+    """integrations/kernels/args.py:296."""
+    expert_backend(data)
+    if data.get("use_scattermoe") and data.get("use_sonicmoe"):
+        raise Refusal(
+            PLUGIN,
+            ("use_sonicmoe", "use_scattermoe"),
+            "`use_sonicmoe` is incompatible with `use_scattermoe`",
+            "Cannot use both ScatterMoE and SonicMoE simultaneously. Please set only one of `use_scattermoe` or `use_sonicmoe` to true.",
+        )
+
+
+def kernel_choices(data: Data) -> None:
+    """integrations/kernels/args.py:256-293."""
+    for key, known, words in (
+        ("nonexpert_quantization", NON_EXPERT, "nonexpert_quantization must be one of"),
+        ("moe_grouped_backend", GROUPED, "moe_grouped_backend must be one of"),
+    ):
+        value = data.get(key)
+        if value is None:
+            continue
+        if key == "moe_grouped_backend" and str(value).lower() == "dequant":
+            says = "moe_grouped_backend='dequant' is not implemented for training (the chunked-dequant fallback has no autograd path)."
+            raise Refusal(PLUGIN, (key,), f"`{key}: dequant` is not implemented for training", says)
+        if str(value).lower() not in known:
+            raise Refusal(PLUGIN, (key,), f"`{key}` {value} is not one of {', '.join(known)}", f"{words} {sorted(known)}, got {value!r}")
+
+
+def chunk_size(data: Data) -> None:
+    """integrations/kernels/args.py:192."""
+    value = data.get("moe_dequant_chunk_size")
+    if value is None:
+        return
+    try:
+        positive = not isinstance(value, bool) and int(value) > 0 and not (isinstance(value, float) and not value.is_integer())
+    except (TypeError, ValueError):
+        positive = False
+    if not positive:
+        raise Refusal(
+            PLUGIN,
+            ("moe_dequant_chunk_size",),
+            "`moe_dequant_chunk_size` must be a positive integer",
+            f"moe_dequant_chunk_size must be a positive integer, got {value!r}",
+        )
+
+
+def dsv4_modes(data: Data) -> None:
+    """integrations/kernels/args.py:165-190."""
+    mode = data.get("dsv4_fp8_nonexpert_mode")
+    if mode is not None and str(mode).lower() not in ("float8tensor", "bf16"):
+        raise Refusal(
+            PLUGIN,
+            ("dsv4_fp8_nonexpert_mode",),
+            f"`dsv4_fp8_nonexpert_mode` {mode} is not one of float8tensor, bf16",
+            f"dsv4_fp8_nonexpert_mode must be 'float8tensor' or 'bf16', got {mode!r}",
+        )
+    mode = data.get("dsv4_fp4_grouped_mode")
+    if mode is not None and str(mode).lower() != "nvfp4":
+        raise Refusal(
+            PLUGIN,
+            ("dsv4_fp4_grouped_mode",),
+            f"`dsv4_fp4_grouped_mode` {mode} is not supported: only nvfp4 is",
+            f"dsv4_fp4_grouped_mode must be 'nvfp4', got {mode!r}",
+        )
+
+
+def merge_aware(data: Data) -> None:
+    """integrations/kernels/args.py:112."""
+    expert_backend(data)
+    start = data.get("nvfp4_merge_aware_start_step")
+    if data.get("nvfp4_merge_aware") is False and start is not None:
+        data["nvfp4_merge_aware_start_step"] = None
+        return
+    if data.get("use_sonicmoe") and data.get("quantize_moe_experts"):
+        raise Refusal(
+            PLUGIN,
+            ("use_sonicmoe", "quantize_moe_experts"),
+            "`use_sonicmoe` is incompatible with `quantize_moe_experts`; use `use_scattermoe`",
+            "use_sonicmoe has no bitsandbytes expert path: quantize_moe_experts (NF4/int8 experts) needs the ScatterMoE backend "
+            "(use_scattermoe: true).",
+        )
+    if data.get("nvfp4_merge_aware") and data.get("use_scattermoe"):
+        raise Refusal(
+            PLUGIN,
+            ("nvfp4_merge_aware", "use_scattermoe"),
+            "`nvfp4_merge_aware` requires `use_sonicmoe`",
+            "nvfp4_merge_aware requires the SonicMoE expert backend (use_sonicmoe: true)",
+        )
+    if data.get("nvfp4_merge_aware") and data.get("adapter") not in ("lora", "multilora"):
+        data["nvfp4_merge_aware"], data["nvfp4_merge_aware_start_step"] = False, None
+        return
+    wrong = isinstance(start, bool) or (isinstance(start, float) and not 0 < start < 1) or (isinstance(start, int) and start < 0)
+    if start is not None and wrong:
+        raise Refusal(
+            PLUGIN,
+            ("nvfp4_merge_aware_start_step",),
+            "`nvfp4_merge_aware_start_step` must be an integer of 0 or more, or a fraction between 0 and 1",
+            f"nvfp4_merge_aware_start_step must be an int >= 0 (absolute step) or a float in (0, 1) (fraction of max steps), got {start!r}",
+        )
+
+
+def moe_kernels(data: Data) -> None:
+    """integrations/kernels/args.py:422, completes."""
+    expert_backend(data)
+    if data.get("use_scattermoe") is True or data.get("use_sonicmoe") is True:
+        if data.get("lora_mlp_kernel") is True and data.get("use_dsv4_kernels") is True:
+            data["lora_mlp_kernel"] = False
+        data["mlp_kernel"] = False
+
+
+def nemo_gym(data: Data) -> None:
+    """integrations/nemo_gym/args.py:130."""
+    if not data.get("nemo_gym_enabled"):
+        return
+    if not data.get("nemo_gym_config_paths") and data.get("nemo_gym_auto_start", True):
+        raise Refusal(
+            PLUGIN,
+            ("nemo_gym_enabled",),
+            "`nemo_gym_enabled` requires `nemo_gym_config_paths`, or `nemo_gym_auto_start: false`",
+            "nemo_gym_config_paths is required when nemo_gym_enabled=True and nemo_gym_auto_start is not False.",
+        )
+    if not data.get("nemo_gym_datasets"):
+        raise Refusal(
+            PLUGIN,
+            ("nemo_gym_enabled",),
+            "`nemo_gym_enabled` requires `nemo_gym_datasets`",
+            "nemo_gym_datasets is required when nemo_gym_enabled=True. Provide at least one dataset with 'path' and 'server_name'.",
+        )
+
+
+def legacy_diffusion(data: Data) -> None:
+    """integrations/diffusion/plugin.py:33, when the plugin is registered: completes."""
+    if data.get("diffusion") is None and data.get("diffusion_lm") is not None:
+        return
+    if data.get("save_strategy") == "best" and data.get("metric_for_best_model") is None:
+        data["metric_for_best_model"] = "eval_loss"
+    steps, ratio = data.get("warmup_steps"), data.get("warmup_ratio")
+    if isinstance(steps, float) and 0 < steps < 1:
+        if ratio is not None and ratio != steps:
+            raise Refusal(
+                PLUGIN,
+                ("warmup_steps", "warmup_ratio"),
+                "a fractional `warmup_steps` of the diffusion plugin differs from `warmup_ratio`",
+                "Legacy diffusion fractional warmup_steps conflicts with an explicit warmup_ratio. Use only warmup_ratio.",
+                "ValueError",
+            )
+        data["warmup_ratio"], data["warmup_steps"] = steps, None
+
+
+def hatchery(data: Data) -> None:
+    """integrations/hatchery/plugin.py:38, completes."""
+    if data.get("remove_unused_columns") is None:
+        data["remove_unused_columns"] = False
+
+
+# When a plugin is registered, which is before anything is checked.
+REGISTERED: dict[str, Callable[[Data], None]] = {"diffusion": legacy_diffusion, "hatchery": hatchery}
+BEFORE: dict[str, tuple[Callable[[Data], None], ...]] = {
+    "liger": (token_scaling, liger_norm, tiled_mlp, former_swiglu),
+    "cut_cross_entropy": (cut_and_chunked, cut_cross_entropy_precision),
+    "kernels": (
+        moe_kernels,
+        expert_implementation,
+        attention_adapters,
+        use_kernels,
+        two_expert_kernels,
+        kernel_choices,
+        expert_backend,
+        chunk_size,
+        dsv4_modes,
+        merge_aware,
+    ),
+    "nemo_gym": (nemo_gym,),
+    "context_parallel": (context_parallel_size,),
+}
+
+
+# ---- after the fields are read ----------------------------------------------------------------------------------------
+
+
+def liger_tensor_parallel(model: Model) -> None:
+    """integrations/liger/args.py:129."""
+    if model.tensor_parallel_size > 1 and model.liger_fused_linear_cross_entropy:
+        raise Refusal(
+            PARALLEL,
+            ("liger_fused_linear_cross_entropy", "tensor_parallel_size"),
+            "`liger_fused_linear_cross_entropy` is incompatible with `tensor_parallel_size` above 1",
+            "Tensor parallelism is not compatible with liger losses.",
+        )
+
+
+def gradient_chunk(model: Model) -> None:
+    """integrations/cut_cross_entropy/args.py:71."""
+    chunk, key = model.cut_cross_entropy_c_grad_chunk_size, "cut_cross_entropy_c_grad_chunk_size"
+    if chunk is None or chunk == 0:
+        return
+    if chunk != "auto" and (chunk < 0 or chunk % 128):
+        raise Refusal(
+            LOSS, (key,), f"`{key}` must be auto or a positive multiple of 128", f"`{key}` must be 'auto' or a positive multiple of 128."
+        )
+    if not model.cut_cross_entropy_accum_c_fp32:
+        raise Refusal(
+            LOSS,
+            (key,),
+            f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`",
+            f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`.",
+        )
+
+
+def swanlab(model: Model) -> None:
+    """integrations/swanlab/args.py:93-138."""
+    if model.swanlab_mode is not None and model.swanlab_mode not in ("cloud", "local", "offline", "disabled"):
+        raise Refusal(
+            PLUGIN,
+            ("swanlab_mode",),
+            "`swanlab_mode` is not one of cloud, local, offline, disabled",
+            f"Invalid swanlab_mode: '{model.swanlab_mode}'.",
+        )
+    if model.swanlab_project is not None and not model.swanlab_project.strip():
+        raise Refusal(PLUGIN, ("swanlab_project",), "`swanlab_project` is empty", "swanlab_project cannot be an empty string.")
+    if model.use_swanlab is True and not model.swanlab_project:
+        raise Refusal(
+            PLUGIN,
+            ("swanlab_project",),
+            "the SwanLab plugin requires `swanlab_project`, or `use_swanlab: false`",
+            "SwanLab enabled (use_swanlab: true) but 'swanlab_project' is not set.",
+        )
+
+
+def expert_sizes(model: Model) -> None:
+    """integrations/expert_parallel/args.py:60."""
+    for key in ("expert_parallel_size", "expert_parallel_token_capacity"):
+        value = getattr(model, key)
+        if value is not None and value < 1:
+            raise Refusal(PARALLEL, (key,), f"`{key}` must be 1 or more", f"{key} must be >= 1 (got {value!r}).")
+
+
+def expert_topology(model: Model) -> None:
+    """integrations/expert_parallel/args.py:91-134."""
+    size = model.expert_parallel_size or 1
+    if size <= 1:
+        return
+    key, given = "expert_parallel_size", model.fsdp_config
+    version = model.fsdp_version or (given or {}).get("fsdp_version")
+    if not given or version != 2:
+        raise Refusal(
+            PARALLEL,
+            (key, "fsdp_config"),
+            f"`{key}` above 1 requires FSDP2: set `fsdp_version: 2` and `fsdp_config`",
+            f"expert_parallel_size ({size}) > 1 requires FSDP2: set fsdp_version: 2 and an fsdp_config block.",
+        )
+    for name in ("state_dict_type", "final_state_dict_type"):
+        value = given.get(name)
+        if value != "FULL_STATE_DICT" and (value is not None or name == "state_dict_type"):
+            raise Refusal(
+                FSDP,
+                (f"fsdp_config.{name}", key),
+                f"`{key}` above 1 requires `fsdp_config.{name}: FULL_STATE_DICT`",
+                f"expert_parallel_size ({size}) > 1 requires fsdp_config.{name}: FULL_STATE_DICT"
+                + (f", got {value!r}." if value is not None else ". accelerate defaults FSDP2 to SHARDED_STATE_DICT"),
+            )
+    if model.optimizer in ("adamw_torch_4bit", "ao_adamw_4bit", "ao_adamw_fp8"):
+        raise Refusal(
+            PARALLEL,
+            ("optimizer", key),
+            f"`{key}` above 1 does not support the optimizer {model.optimizer}",
+            f"expert_parallel_size ({size}) > 1 does not support optimizer: {model.optimizer}.",
+        )
+
+
+AFTER: dict[str, tuple[Callable[[Model], None], ...]] = {
+    "liger": (liger_tensor_parallel,),
+    "cut_cross_entropy": (gradient_chunk,),
+    "swanlab": (swanlab,),
+    "expert_parallel": (expert_sizes, expert_topology),
+}

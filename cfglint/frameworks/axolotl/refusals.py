@@ -1,0 +1,99 @@
+"""How a check of axolotl ends a run: a refusal with its topic, its keys, our words and axolotl's."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl._tables import PLUGINS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MODEL = "AxolotlConfigWCapabilities"
+VALIDATION = "ValidationError"
+
+# Topics: each has a rule of its own.
+DATA = "data"
+STREAMING = "streaming"
+BATCH = "batch"
+SCHEDULE = "schedule"
+EVALUATION = "evaluation"
+ATTENTION = "attention"
+ADAPTER = "adapter"
+QUANTIZATION = "quantization"
+FSDP = "fsdp"
+PARALLEL = "parallel"
+RL = "rl"
+OPTIMIZER = "optimizer"
+LOSS = "loss"
+CHECKPOINTING = "checkpointing"
+REMOVED = "removed"
+PLUGIN = "plugin"
+MODEL_TYPE = "model-type"
+PRECISION = "precision"
+COMPILE = "compile"
+TOKENIZER = "tokenizer"
+TYPE = "type"
+
+
+class Refusal(Exception):
+    """Why axolotl would refuse: the first key is the place, further ones are related.
+
+    `raises` is the class that reaches the user; pydantic wraps a ValueError into its ValidationError.
+    """
+
+    def __init__(
+        self, topic: str, keys: tuple[str, ...], message: str, says: str, raises: str = VALIDATION, fails_at: str = "config"
+    ) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.paths = [tuple(key.split(".")) for key in keys]
+        self.message = message
+        self.says = says
+        self.raises = raises
+        self.fails_at = fails_at
+
+    @property
+    def exception(self) -> str:
+        """The exception as the user reads it."""
+        if self.raises == VALIDATION:
+            return f"ValidationError: 1 validation error for {MODEL}: Value error, {self.says}"
+        return f"{self.raises}: {self.says}"
+
+
+class Data(dict):  # type: ignore[type-arg]
+    """The file's values as the checks see them.
+
+    `asked` is the key that was looked up last, for exceptions of Python's own. `plugins` are the folders of bundled plugins that the
+    file lists, `foreign_plugins` whether it lists others. `additions` are what a check writes into the DeepSpeed file.
+    """
+
+    def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool) -> None:
+        super().__init__(values)
+        self.asked: Any = ""
+        self.plugins = plugins
+        self.foreign_plugins = foreign_plugins
+        self.additions: dict[str, Any] = {}
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key."""
+        self.asked = key
+        return super().get(key, default)
+
+
+class Model:
+    """The values of the validated model, as attributes; a field of a plugin that is not loaded is None.
+
+    `foreign_plugins` is whether the file lists plugins that are not axolotl's own.
+    """
+
+    def __init__(self, values: dict[str, Any], foreign_plugins: bool) -> None:
+        self.__dict__.update(values)
+        self.foreign_plugins = foreign_plugins
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if any(name in fields for fields in PLUGINS.values()):
+            return None
+        raise RuntimeError(f"axolotl has no field {name}")

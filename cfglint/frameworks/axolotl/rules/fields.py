@@ -1,0 +1,214 @@
+"""What pydantic says of the fields, and the keys that it drops."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl._tables import FIELDS, MODELS, PLUGINS
+from cfglint.frameworks.axolotl.fields import MISSING
+from cfglint.frameworks.axolotl.plugins import CLASSES
+from cfglint.frameworks.axolotl.refusals import MODEL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+
+KINDS = (KIND,)
+BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
+# Names that other releases or people have used, and what they are called.
+OTHERS = {
+    "type_of_model": "model_type",
+    "revision_of_model": "model_revision",
+    "max_seq_length": "sequence_len",
+    "num_train_epochs": "num_epochs",
+    "per_device_train_batch_size": "micro_batch_size",
+    "per_device_eval_batch_size": "eval_batch_size",
+    "lr_scheduler_type": "lr_scheduler",
+    "optim": "optimizer",
+    "lora_rank": "lora_r",
+    "train_on_split": "split",
+    "run_name": "wandb_name",
+    "report_to": "use_wandb",
+}
+# Keys that axolotl's checks look at although no model has them.
+READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
+
+
+@rule(
+    "AXL001",
+    "axolotl-not-a-mapping",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad="- base_model\n- learning_rate\n",
+    good=BASE,
+    example={"kind": KIND},
+)
+def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
+    """The file holds no mapping of keys to values.
+
+    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
+
+    Fix: write `key: value` lines.
+
+    Source: axolotl 0.21.0 cli/config.py:240.
+    """
+    if config.readable and not isinstance(config.root, dict | None):
+        yield Finding(
+            config.place(()),
+            "the file is not a mapping of keys to values",
+            exception="ValueError: not enough values to unpack (expected 2, got 1)",
+        )
+
+
+@rule(
+    "AXL002",
+    "axolotl-field-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "warmup_steps: 0.1\n",
+    good=BASE + "warmup_ratio: 0.1\n",
+    example={"kind": KIND, "at": "/warmup_steps"},
+)
+def field_value(config: AxolotlConfig) -> Iterator[Finding]:
+    """pydantic cannot read the value as the type of its field.
+
+    Strings are converted (`"4"`, `1e-5`), fractions are not integers, an unquoted `no` is a boolean and not the string that
+    `save_strategy` and `eval_strategy` need, and fields with choices take these only.
+
+    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: warmup_steps: Input should be a valid
+    integer, got a number with a fractional part`.
+
+    Fix: write a value of the type that the message names.
+
+    Source: axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13.
+    """
+    for fault in config.validation.faults:
+        if fault.kind == MISSING:
+            continue
+        setting = config.place(fault.path)
+        words = fault.message.removeprefix("Value error, ").removeprefix("Input ")
+        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in words else None
+        yield Finding(
+            setting,
+            f"`{setting.name}` {words[0].lower()}{words[1:]}",
+            exception=f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}",
+            help=help_text,
+        )
+
+
+@rule(
+    "AXL003",
+    "axolotl-missing-key",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    when_partial=WARN,
+    bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
+    good=BASE,
+    example={"kind": KIND, "at": "/lr_groups/0/lr"},
+)
+def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
+    """A key that has no default is not given.
+
+    `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
+    warning: the launch line may give it.
+
+    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: learning_rate: Field required`.
+
+    Fix: write the key.
+
+    Source: axolotl 0.21.0 utils/schemas/training.py:167, model.py:17.
+    """
+    for fault in config.validation.faults:
+        if fault.kind == MISSING:
+            name = ".".join(map(str, fault.path))
+            yield Finding(
+                config.place(fault.path),
+                f"`{name}` is required",
+                exception=f"ValidationError: 1 validation error for {MODEL}: {name}: Field required",
+            )
+
+
+@rule(
+    "AXL004",
+    "axolotl-plugin-not-found",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=BASE + "plugins:\n  - axolotl.integrations.lyger.LigerPlugin\n",
+    good=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n",
+    example={"kind": KIND, "at": "/plugins/0"},
+)
+def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
+    """A plugin that this release does not have.
+
+    A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are not known here,
+    and nothing is said of them.
+
+    Run-time error: `ModuleNotFoundError: No module named 'axolotl.integrations.lyger'`.
+
+    Fix: use a plugin of the release, or install the release that has it.
+
+    Source: axolotl 0.21.0 integrations/base.py:374-414, 460-496.
+    """
+    for plugin in config.validation.plugins:
+        if plugin.problem:
+            setting = config.place(("plugins", plugin.index))
+            yield Finding(setting, f"`plugins`: axolotl {config.axolotl_text} has no {setting.value}", exception=plugin.problem)
+
+
+@rule(
+    "AXL005",
+    "axolotl-unknown-key",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "gradient_accumulation_step: 4\n",
+    good=BASE + "gradient_accumulation_steps: 4\n",
+    example={"kind": KIND, "at": "/gradient_accumulation_step"},
+)
+def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
+    """A key that no model of axolotl has: it is dropped silently.
+
+    pydantic ignores unknown keys, at the top and in nested mappings; `strict: true` does not change that. A plugin that is not
+    bundled with axolotl may read it: then nothing is said.
+
+    Fix: correct the name, add the plugin that the key belongs to, or remove the key.
+
+    Source: axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore).
+    """
+    refused = [path for refusal in config.validation.refusals for path in refusal.paths]
+    for path in config.validation.dropped:
+        key = path[-1]
+        if tuple(map(str, path)) in refused:
+            continue
+        if not isinstance(key, str) or (len(path) == 1 and (config.validation.foreign or key in READ_ELSEWHERE)):
+            continue
+        setting = config.place(path)
+        if not setting.written or setting.value is None:
+            continue
+        plugin = next((name for name, fields in PLUGINS.items() if key in fields), "") if len(path) == 1 else ""
+        near = OTHERS.get(key) or closest(config, path)
+        where = f" in `{'.'.join(map(str, path[:-1]))}`" if len(path) > 1 else ""
+        help_text = f"did you mean `{near}`?" if near else None
+        if plugin:
+            help_text = f"add the plugin axolotl.integrations.{plugin}.{CLASSES[plugin][0]} to `plugins`"
+        yield Finding(setting, f"unknown key `{key}`{where} is ignored by axolotl", on_key=True, help=help_text)
+
+
+def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
+    """The known key that a dropped one looks like a typo of."""
+    from difflib import get_close_matches
+
+    from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
+    from cfglint.frameworks.axolotl.validation import GONE
+
+    key = str(path[-1])
+    fields = FIELDS if len(path) == 1 else {name for model in MODELS.values() for name in model}
+    known = [name for name in sorted(fields) if name != key and name not in GONE and name not in RENAMED]
+    found = get_close_matches(key, known, 1, 0.85)
+    return found[0] if found and found[0] not in (config.values if len(path) == 1 else ()) else ""

@@ -1,0 +1,185 @@
+"""What axolotl starts with and does not do as the file says."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl.normalization import evaluates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+
+KINDS = (KIND,)
+BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
+RENAMED = {
+    "evaluation_strategy": "eval_strategy",
+    "noisy_embedding_alpha": "neftune_noise_alpha",
+    "dpo_beta": "rl_beta",
+    "eval_table_size": "generate_samples",
+    "eval_max_new_tokens": "generation_max_new_tokens",
+    "sequence_parallel_degree": "context_parallel_size",
+    "dataset_processes": "dataset_num_proc",
+    "gc_steps": "torch_empty_cache_steps",
+    "pretrain_multipack_buffer_size": "streaming_multipack_buffer_size",
+}
+
+
+@rule(
+    "AXL060",
+    "axolotl-batch-size-not-divided",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "micro_batch_size: 2\nbatch_size: 10\n",
+    good=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
+    example={"kind": KIND, "at": "/batch_size", "gpus": 1},
+)
+def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
+    """`batch_size` gives the number of steps, and not the batch that is trained with.
+
+    `gradient_accumulation_steps` has the default 1, which is filled in before `batch_size` is divided: the Trainer takes
+    `micro_batch_size` samples per GPU and step, while the number of steps is computed with `batch_size`. The run stops after a part
+    of the data.
+
+    Fix: remove `batch_size`, and write `gradient_accumulation_steps`.
+
+    Source: axolotl 0.21.0 utils/config/__init__.py:253-260, utils/schemas/training.py:120.
+    """
+    model = config.model
+    if not config.whole or model is None or not model.batch_size or config.get("batch_size") is None:
+        return
+    micro, accumulation = model.micro_batch_size, model.gradient_accumulation_steps
+    real = micro * accumulation
+    if model.batch_size != real:
+        yield Finding(
+            config.place(("batch_size",)),
+            f"`batch_size` is {model.batch_size}, but a GPU takes {micro} x {accumulation} = {real} samples per step: the steps are "
+            "computed for another batch",
+            help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 else None,
+        )
+
+
+@rule(
+    "AXL061",
+    "axolotl-steps-without-processes",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "ddp: false\n",
+    good=BASE + "ddp: true\n",
+    example={"kind": KIND, "at": "/ddp", "gpus": 8},
+)
+def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
+    """`ddp: false` leaves the processes out of the count of steps, and not out of the run.
+
+    The Trainer runs data-parallel all the same and takes as many times more samples, so the run goes over the data that many times.
+
+    Fix: remove the key.
+
+    Source: axolotl 0.21.0 utils/config/__init__.py:273-281.
+    """
+    model, world = config.model, config.facts.gpus
+    if config.whole and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
+        yield Finding(
+            config.place(("ddp",)), f"`ddp: false` computes the steps for 1 of {world} processes: the run takes {world} times the samples"
+        )
+
+
+@rule(
+    "AXL062",
+    "axolotl-never-evaluates",
+    WARNING,
+    kinds=KINDS,
+    bad=(BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n", BASE + "evals_per_epoch: 4\n"),
+    good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
+    example={"kind": KIND, "at": "/evals_per_epoch"},
+)
+def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
+    """Evaluations are asked for, and none takes place.
+
+    `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
+    Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either.
+
+    Fix: write `eval_strategy: epoch` in the place of one evaluation per epoch; or set `val_set_size`.
+
+    Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
+    """
+    model = config.model
+    if not config.whole or model is None or model.rl or model.eval_strategy == "no":
+        return
+    count = model.evals_per_epoch
+    if count and not evaluates(model):
+        yield Finding(
+            config.place(("evals_per_epoch",)),
+            "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
+        )
+    elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:
+        yield Finding(
+            config.place(("evals_per_epoch",)),
+            f"`evals_per_epoch: {count}` with {shown(model.num_epochs)} epoch never evaluates: axolotl drops a fraction of 1 or more",
+            help="write `eval_strategy: epoch` instead",
+        )
+
+
+def shown(number: float) -> str:
+    """A number without a needless fraction."""
+    return str(int(number)) if float(number).is_integer() else str(number)
+
+
+@rule(
+    "AXL063",
+    "axolotl-deprecated-key",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "evaluation_strategy: epoch\nval_set_size: 0.1\n",
+    good=BASE + "eval_strategy: epoch\nval_set_size: 0.1\n",
+    example={"kind": KIND, "at": "/evaluation_strategy"},
+)
+def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
+    """The old name of a key.
+
+    axolotl carries the value over to the new name and warns; a later release drops it.
+
+    Fix: write the new name.
+
+    Source: axolotl 0.21.0 utils/schemas/deprecated.py, validation.py:603-630, 2276.
+    """
+    if not config.validation.accepted:
+        return
+    for old, new in RENAMED.items():
+        if config.get(old) is not None:
+            yield Finding(config.place((old,)), f"deprecated key `{old}`; use `{new}`", on_key=True)
+
+
+@rule(
+    "AXL064",
+    "axolotl-max-steps-beyond-data",
+    WARNING,
+    kinds=KINDS,
+    bad=BASE + "num_epochs: 2\nmax_steps: 5000\nmicro_batch_size: 8\n",
+    good=BASE + "num_epochs: 2\nmax_steps: 100\nmicro_batch_size: 8\n",
+    example={"kind": KIND, "at": "/max_steps", "gpus": 1, "num_examples": 1000},
+)
+def max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
+    """`max_steps` is more than the epochs hold, and it wins.
+
+    The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
+
+    Fix: remove `max_steps`, or raise `num_epochs`.
+
+    Source: axolotl 0.21.0 core/builders/base.py:757.
+    """
+    from cfglint.frameworks.axolotl.batch import counted
+
+    model = config.model
+    if not config.whole or model is None or not model.max_steps or config.get("num_epochs") is None:
+        return
+    total = counted(config)
+    if total is not None and model.max_steps > total:
+        yield Finding(
+            config.place(("max_steps",)),
+            f"`max_steps` ({model.max_steps}) overrides `num_epochs`: {shown(model.num_epochs)} epochs are {total} steps",
+            related=(config.place(("num_epochs",)),),
+        )

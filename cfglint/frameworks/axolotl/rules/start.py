@@ -1,0 +1,149 @@
+"""What ends a run once its file is validated: the batch, the parallel sizes, DeepSpeed's file, the optimizer."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.frameworks.axolotl import KIND
+from cfglint.frameworks.axolotl.parallel import problem
+from cfglint.frameworks.axolotl.trainer_arguments import UNHANDLED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+
+KINDS = (KIND,)
+BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
+
+
+@rule(
+    "AXL040",
+    "axolotl-batch-not-computed",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=BASE + "gradient_accumulation_steps: null\n",
+    good=BASE + "gradient_accumulation_steps: 4\n",
+    example={"kind": KIND, "at": "/gradient_accumulation_steps"},
+)
+def batch_not_computed(config: AxolotlConfig) -> Iterator[Finding]:
+    """An accumulation or micro batch of null or 0 leaves nothing to compute the batch from.
+
+    With an accumulation of null or 0 axolotl divides `batch_size` by `micro_batch_size`; without `batch_size` there is nothing to
+    divide. A key that is left out has the default 1 instead.
+
+    Run-time error: `TypeError: unsupported operand type(s) for //: 'NoneType' and 'int'`.
+
+    Fix: write numbers, or leave the key out.
+
+    Source: axolotl 0.21.0 utils/config/__init__.py:253-260.
+    """
+    if config.refusal is not None:
+        first, *others = [config.place(path) for path in config.refusal.paths]
+        yield Finding(first, config.refusal.message, related=[each for each in others if each.written], exception=config.refusal.exception)
+
+
+@rule(
+    "AXL041",
+    "axolotl-parallel-sizes",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE + "context_parallel_size: 2\n",
+    good=BASE + "context_parallel_size: 2\ndp_shard_size: 4\nfsdp_config: {fsdp_version: 2}\n",
+    example={"kind": KIND, "at": "/context_parallel_size", "gpus": 8},
+)
+def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
+    """The parallel sizes do not multiply up to the processes.
+
+    axolotl hands only the sizes that the file gives to accelerate, so `context_parallel_size: 2` alone is refused on 8 GPUs:
+    `dp_replicate_size` x `dp_shard_size` x tensor x context parallel size has to be the number of processes.
+
+    Run-time error: `ValueError: ParallelismConfig total_size (2) does not match num_processes (8). Please adjust ...`.
+
+    Fix: write `dp_shard_size` (with `fsdp_config`) for the rest of the processes.
+
+    Source: axolotl 0.21.0 utils/distributed.py:345-446, utils/trainer.py:672; accelerate 1.15.0 parallelism_config.py:336-380.
+    """
+    if config.model is None or not config.whole:
+        return
+    found = problem(config.model, config.facts.gpus)
+    if found is not None:
+        first, *others = [config.place((key,)) for key in found.keys]
+        written = [each for each in others if each.written]
+        yield Finding(first, found.message, related=written, exception=f"ValueError: {found.says}", fails_at=found.fails_at)
+
+
+@rule(
+    "AXL042",
+    "axolotl-deepspeed-file",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    when_partial=WARN,
+    bad=BASE + "deepspeed: configs/no_such_file.json\n",
+    good=BASE + "deepspeed: {zero_optimization: {stage: 2}}\n",
+    example={"kind": KIND, "at": "/deepspeed"},
+)
+def deepspeed_file(config: AxolotlConfig) -> Iterator[Finding]:
+    """`deepspeed` names a file that does not exist.
+
+    The path is relative to the working directory of the launch. `axolotl fetch deepspeed_configs` writes the packaged ones.
+
+    Run-time error: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string.
+    Received: configs/no_such_file.json`.
+
+    Fix: correct the path, or write the configuration as a mapping.
+
+    Source: axolotl 0.21.0 utils/trainer.py:736-752; transformers 5.20.1 integrations/deepspeed.py:50-70.
+    """
+    model = config.model
+    if model is None or not model.deepspeed or not config.whole:
+        return
+    if isinstance(model.deepspeed, str) and not named_in_run(config, model.deepspeed):
+        yield Finding(
+            config.place(("deepspeed",)),
+            f"`deepspeed` names {model.deepspeed}, which does not exist",
+            exception="ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. "
+            f"Received: {model.deepspeed}",
+        )
+
+
+def named_in_run(config: AxolotlConfig, name: str) -> bool:
+    """Whether the run has the file of this name; inline JSON is decoded by transformers."""
+    from os.path import join, normpath
+
+    document = config.files.get("deepspeed")
+    if document is None:
+        return name.startswith("{")
+    return normpath(document.path).endswith(normpath(join("/", name))) or normpath(document.path) == normpath(name)
+
+
+@rule(
+    "AXL043",
+    "axolotl-optimizer-unhandled",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE + "optimizer: ao_adamw_8bit\n",
+    good=BASE + "optimizer: adamw_torch_8bit\n",
+    example={"kind": KIND, "at": "/optimizer"},
+)
+def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
+    """An optimizer that is in axolotl's list, and that its builder does not build.
+
+    Run-time error: `ValueError: Unhandled optimizer: ao_adamw_8bit. Please raise an Issue.`
+
+    Fix: `adamw_torch_8bit` and `adamw_torch_4bit` are torchao's under their name in transformers.
+
+    Source: axolotl 0.21.0 core/builders/base.py:345-525.
+    """
+    if config.whole and config.model is not None and config.model.optimizer in UNHANDLED:
+        name = config.model.optimizer
+        yield Finding(
+            config.place(("optimizer",)),
+            f"`optimizer: {name}` is not built by axolotl",
+            exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
+        )

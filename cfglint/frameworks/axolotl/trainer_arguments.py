@@ -1,0 +1,192 @@
+"""The `TrainingArguments` that axolotl builds from its model (core/builders/base.py:640-788, core/builders/causal.py:178-345)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.batch import planned, total_steps, warmup_steps
+from cfglint.frameworks.axolotl.normalization import evaluates
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.axolotl.refusals import Model
+
+# Fields of the same name that are handed on where they are not null.
+SAME = (
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "optim_target_modules",
+    "max_grad_norm",
+    "logging_nan_inf_filter",
+    "dataloader_num_workers",
+    "dataloader_pin_memory",
+    "dataloader_prefetch_factor",
+    "dataloader_drop_last",
+    "gradient_accumulation_steps",
+    "learning_rate",
+    "output_dir",
+    "save_only_model",
+    "weight_decay",
+    "seed",
+    "full_determinism",
+    "torch_empty_cache_steps",
+    "auto_find_batch_size",
+    "neftune_noise_alpha",
+    "ddp_timeout",
+    "ddp_bucket_cap_mb",
+    "ddp_broadcast_buffers",
+    "remove_unused_columns",
+    "metric_for_best_model",
+    "greater_is_better",
+    "hub_model_id",
+    "hub_strategy",
+    "hub_revision",
+    "deepspeed",
+    "lr_scheduler_kwargs",
+    "torch_compile",
+    "torch_compile_backend",
+    "torch_compile_mode",
+)
+# The Trainer's field -> axolotl's key.
+RENAMED = {
+    "per_device_train_batch_size": "micro_batch_size",
+    "per_device_eval_batch_size": "eval_batch_size",
+    "optim": "optimizer",
+    "lr_scheduler_type": "lr_scheduler",
+    "num_train_epochs": "num_epochs",
+}
+# Optimizers of axolotl's own, which the Trainer's field does not get (utils/schemas/enums.py:90-112).
+OWN_OPTIMIZERS = (
+    "optimi_adamw",
+    "ao_adamw_4bit",
+    "ao_adamw_8bit",
+    "ao_adamw_fp8",
+    "adopt_adamw",
+    "adamc",
+    "came_pytorch",
+    "muon",
+    "muon_8bit",
+    "dion",
+    "sinkgd",
+    "polora",
+    "flash_adamw",
+    "flash_adam",
+    "flash_sgd",
+    "flash_sgdw",
+    "flash_lion",
+    "scao",
+    "q_galore_adamw8bit",
+)
+UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the builder (core/builders/base.py:522)
+OPTIMIZER = "optimizer"  # the one key that has to be a name: null gets to the Trainer
+OWN_SCHEDULES = ("one_cycle", "rex")
+
+
+def handed(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+    """(fields that the file gives, fields that axolotl fills in, the Trainer's field -> axolotl's key)."""
+    model = config.model
+    assert model is not None
+    fields: dict[str, tuple[Any, str]] = {name: (getattr(model, name), name) for name in SAME if getattr(model, name) is not None}
+    for name, key in RENAMED.items():
+        fields[name] = (getattr(model, key), key)
+    if fields["per_device_eval_batch_size"][0] is None:
+        fields["per_device_eval_batch_size"] = (model.micro_batch_size, "micro_batch_size")
+    optimizer(model, fields)
+    schedule(config, model, fields)
+    saving(model, fields)
+    evaluation(model, fields)
+    precision(model, fields)
+    checkpointing(model, fields)
+    sharding(config, model, fields)
+    given = {name: value for name, (value, key) in fields.items() if config.get(key) is not None or (key == OPTIMIZER and config.has(key))}
+    filled = {name: value for name, (value, key) in fields.items() if name not in given}
+    source = {name: key for name, (_, key) in fields.items() if key != name}
+    return given, {**filled, "average_tokens_across_devices": False, "report_to": "none"}, source
+
+
+def optimizer(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """The Trainer builds its default where axolotl brings the optimizer itself."""
+    if model.optimizer in OWN_OPTIMIZERS:
+        fields["optim"] = ("adamw_torch_fused", "optimizer")
+    if model.optim_args:
+        given = model.optim_args
+        text = ",".join(f"{key}={value}" for key, value in given.items()) if isinstance(given, dict) else given
+        if model.optimizer not in OWN_OPTIMIZERS:
+            fields["optim_args"] = (text, "optim_args")
+
+
+def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """Steps, warm-up, logging and the shape of the learning rate."""
+    name = model.lr_scheduler or "cosine"
+    fields["lr_scheduler_type"] = ("cosine" if name in OWN_SCHEDULES else name, "lr_scheduler")
+    total = total_steps(config)
+    written = model.max_steps if model.max_steps else None
+    fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")
+    warmup = warmup_steps(config)
+    fields["warmup_steps"] = (0 if warmup is None else warmup, "warmup_steps" if model.warmup_steps is not None else "warmup_ratio")
+    steps = model.logging_steps
+    if steps is None:
+        known = planned(config)
+        steps = 500 if not known else max(min(int(0.005 * known), 10), 1)
+    fields["logging_steps"] = (steps, "logging_steps")
+
+
+def saving(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """When to save (core/builders/base.py:536)."""
+    if model.save_steps:
+        fields["save_strategy"] = ("steps", "save_strategy")
+        fields["save_steps"] = (model.save_steps, "saves_per_epoch" if model.saves_per_epoch else "save_steps")
+    else:
+        fields["save_strategy"] = (model.save_strategy or "epoch", "save_strategy")
+    fields["save_total_limit"] = (model.save_total_limit or 4, "save_total_limit")
+
+
+def evaluation(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """When to evaluate (core/builders/base.py:553), and whether the best model is loaded (core/builders/causal.py:255)."""
+    none = not evaluates(model) and model.val_set_size == 0
+    if none or model.eval_strategy == "no":
+        fields["eval_strategy"] = ("no", "eval_strategy")
+    elif model.eval_steps:
+        fields["eval_strategy"] = ("steps", "eval_strategy")
+        fields["eval_steps"] = (model.eval_steps, "evals_per_epoch" if model.evals_per_epoch else "eval_steps")
+    elif model.eval_strategy:
+        fields["eval_strategy"] = (model.eval_strategy, "eval_strategy")
+    fields["load_best_model_at_end"] = (loads_best(model), "load_best_model_at_end")
+
+
+def loads_best(model: Model) -> bool:
+    """Whether axolotl has the best model loaded at the end: by itself, where checkpoints and evaluations meet."""
+    wanted = model.load_best_model_at_end is not False or model.early_stopping_patience
+    one_set = (not model.test_datasets and (model.val_set_size or 0) > 0) or (model.test_datasets and model.val_set_size == 0)
+    return bool(wanted and one_set and model.save_steps and model.eval_steps and model.save_steps % model.eval_steps == 0)
+
+
+def precision(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """Half precision (core/builders/base.py:322)."""
+    fields["fp16"] = (bool(model.fp16 and not model.bf16), "fp16")
+    fields["bf16"] = (bool(model.bf16 or model.bfloat16), "bf16" if model.bf16 or not model.bfloat16 else "bfloat16")
+    fields["tf32"] = (model.tf32 is True, "tf32")
+
+
+def checkpointing(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """Recomputation of activations (core/builders/base.py:609); axolotl gives `use_reentrant` itself."""
+    on = model.gradient_checkpointing
+    if model.activation_offloading and model.activation_offloading != "hidden_states":
+        on = False
+    fields["gradient_checkpointing"] = (bool(on), "gradient_checkpointing")
+    fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
+
+
+def sharding(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+    """FSDP, and accelerate's options of the data loader."""
+    if model.fsdp_config:
+        fields["fsdp"] = (True, "fsdp_config")
+        fields["fsdp_config"] = ({key: value for key, value in model.fsdp_config.items() if value is not None}, "fsdp_config")
+    loader = dict(model.accelerator_config or {})
+    loader.setdefault("non_blocking", model.dataloader_pin_memory is not False)
+    fields["accelerator_config"] = (loader, "accelerator_config")
+    if not model.sample_packing or model.eval_sample_packing is not False or model.dataloader_drop_last is not None:
+        return
+    fields["dataloader_drop_last"] = (True, "dataloader_drop_last")

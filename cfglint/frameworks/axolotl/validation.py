@@ -1,0 +1,296 @@
+"""`validate_config`: the file's values through axolotl's checks and pydantic, in their order (utils/config/__init__.py:543-605)."""
+
+from __future__ import annotations
+
+import copy
+
+from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
+from cfglint.frameworks.axolotl.fields import Fault, Reading
+from cfglint.frameworks.axolotl.refusals import DATA, REMOVED, TYPE, Data, Model, Refusal
+from cfglint.frameworks.pydantic import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+
+PREFERENCE = ("dpo", "ipo", "simpo")
+ATTENTIONS = (
+    "eager", "fp8", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "sage",
+    "sdpa", "varlen", "xformers",
+)  # fmt: skip
+SHORT_ATTENTIONS = {"flash": "flash_attention_2", "flex": "flex_attention", "sdp": "sdpa"}
+INDUCTOR = (
+    "coordinate_descent_tuning", "coordinate_descent_check_all_directions", "shape_padding", "epilogue_fusion", "max_autotune_gemm",
+    "fx_graph_cache", "assume_aligned_inputs", "comprehensive_padding", "decompose_mem_bound_mm", "triton.cudagraphs",
+)  # fmt: skip
+# Keys that are gone: what axolotl says (utils/schemas/deprecated.py). Those of GIVEN are refused for any value, the others for a true one.
+GONE = {
+    "max_packed_sequence_len": "`max_packed_sequence_len` is no longer supported",
+    "rope_scaling": "`rope_scaling` is no longer supported, it should now be a key under `model_config`",
+    "dpo_use_logits_to_keep": "`dpo_use_logits_to_keep` is no longer supported, it has been removed in TRL >= 0.29.0",
+    "dpo_generate_during_eval": "`dpo_generate_during_eval` is no longer supported, it has been removed in TRL >= 0.29.0",
+    "dpo_norm_loss": "`dpo_norm_loss` is no longer supported, due to breaking changes in TRL >= 0.29.0",
+    "rpo_alpha": "`rpo_alpha` has been deprecated in TRL >= 0.29.0, and now requires passing multiple loss types, which is not yet "
+    "supported by Axolotl.",
+    "s2_attention": "`s2_attention` (shifted-sparse attention) is no longer supported.",
+    "flash_attn_rms_norm": "`flash_attn_rms_norm` is no longer supported.",
+}
+GIVEN = ("dpo_use_logits_to_keep", "dpo_generate_during_eval", "dpo_norm_loss", "rpo_alpha")
+INSTEAD = {"max_packed_sequence_len": "sequence_len", "rope_scaling": "model_config"}
+
+
+class Validation:
+    """What becomes of a file's values until axolotl goes on with them.
+
+    `refusals` are what checks raise, `faults` what pydantic says of fields, `dropped` the keys that no model has. `model` has the
+    values where nothing is refused.
+    """
+
+    def __init__(self, config: AxolotlConfig) -> None:
+        self.config = config
+        self.refusals: list[Refusal] = []
+        self.faults: list[Fault] = []
+        self.dropped: list[tuple[str | int, ...]] = []
+        self.model: Model | None = None
+        self.plugins: list[plugins.Named] = []
+        self.foreign = False
+        self.additions: dict[str, Any] = {}
+        values = {} if config.root is None else config.values
+        if config.load_problems or not isinstance(config.root, dict | None):
+            return
+        self._run(values)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether axolotl goes on."""
+        return self.model is not None
+
+    def _run(self, values: dict[Any, Any]) -> None:
+        self.plugins = plugins.named(values.get("plugins"))
+        folders = [each.folder for each in self.plugins if each.folder]
+        self.foreign = any(not each.folder for each in self.plugins)
+        data = Data(copy.deepcopy(values), folders, self.foreign)
+        gpus = self.config.facts.gpus
+        data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"}
+        if any(each.problem for each in self.plugins):
+            return
+        for folder in folders:
+            if folder in plugins.REGISTERED:
+                self._attempt(plugins.REGISTERED[folder], data)
+        self._datasets(data)
+        added = [*plugins.BUILT_IN, *(folder for folder in folders if folder not in plugins.BUILT_IN)]
+        for check in self._before(added):
+            self._attempt(check, data)
+        data.pop("capabilities")
+        self.additions = data.additions
+        model = self._fields(data, tuple(added))
+        if not self.refusals and not self.faults and model is not None:
+            for after in self._after(added):
+                self._attempt(after, model)
+            if not self.refusals:
+                self.model = model
+
+    @staticmethod
+    def _before(added: list[str]) -> list[Callable[[Data], None]]:
+        of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
+        return [*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST]
+
+    @staticmethod
+    def _after(added: list[str]) -> list[Callable[[Model], None]]:
+        ordered = [*added[len(plugins.BUILT_IN) :], *added[: len(plugins.BUILT_IN)]]
+        of_plugins = [check for folder in ordered for check in plugins.AFTER.get(folder, ())]
+        return [*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST]
+
+    def _attempt(self, check: Callable[[Any], None], subject: Any) -> None:
+        try:
+            check(subject)
+        except Refusal as refusal:
+            self.refusals.append(refusal)
+        except (TypeError, AttributeError, ValueError, KeyError, ZeroDivisionError, OverflowError) as error:
+            raises = type(error).__name__
+            key = subject.asked if isinstance(subject, Data) else ""
+            if any(refusal.topic == TYPE for refusal in self.refusals):
+                return
+            self.refusals.append(
+                Refusal(TYPE, (str(key),) if key else (), f"`{key}` has a value that axolotl cannot work with", str(error), raises)
+            )
+
+    def _datasets(self, data: Data) -> None:
+        """Each data set becomes a model of its own first (utils/config/__init__.py:556-576)."""
+        given = data.get("datasets")
+        if not given:
+            return
+        kind = data.get("rl")
+        try:
+            if any(isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt") for item in given):
+                self.refusals.append(sharegpt(given))
+            for index, item in enumerate(given):
+                self._dataset(kind, item, ("datasets", index))
+        except (TypeError, ValueError, AttributeError) as error:
+            self.refusals.append(Refusal(DATA, ("datasets",), "`datasets` is not a list of mappings", str(error), type(error).__name__))
+
+    def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
+        if not isinstance(item, dict):
+            dict(item)  # raises what axolotl's own conversion raises
+            return
+        name = "DPODataset" if rl in PREFERENCE else "KTODataset" if rl == "kto" else "SFTDataset"
+        if name == "SFTDataset" and item.get("type") == "_synthetic":
+            name = "SyntheticDataset"
+        if not all(isinstance(key, str) for key in item):
+            raise TypeError("keywords must be strings")
+        reading = Reading()
+        try:
+            reading.model(name, item, path)
+        except Refused as refused:
+            reading.faults.append(Fault(path, "rule", str(refused)))
+        self.faults += reading.faults
+        self.dropped += reading.dropped
+
+    def _fields(self, data: Data, added: tuple[str, ...]) -> Model | None:
+        if not all(isinstance(key, str) for key in data):
+            key = next(key for key in data if not isinstance(key, str))
+            self.refusals.append(Refusal(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", "TypeError"))
+            return None
+        for check in FIELDS_BEFORE:
+            self._attempt(check, data)
+        reading = Reading()
+        converted = isinstance(data.get("datasets"), list) and bool(data["datasets"])
+        given = {key: value for key, value in data.items() if key != "datasets" or not converted}
+        values = reading.top(given, added)
+        self.faults += reading.faults
+        self.dropped += [path for path in reading.dropped if path[0] in self.config.values or len(path) > 1]
+        values["datasets"] = data.get("datasets") if converted else values["datasets"]
+        model = Model(values, self.foreign)
+        if not reading.faults:
+            for after in FIELDS_AFTER:
+                self._attempt(after, model)
+        return model
+
+
+def sharegpt(given: Any) -> Refusal:
+    """utils/schemas/validation.py:246."""
+    index = next(i for i, item in enumerate(given) if isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt"))
+    return Refusal(
+        DATA,
+        (f"datasets.{index}.type",),
+        "data set `type: sharegpt` was removed; use `chat_template`",
+        "`type: sharegpt.*` is deprecated. Please use `type: chat_template` instead.",
+    )
+
+
+def attention_name(data: Data) -> None:
+    """config.py:1697."""
+    value, key = data.get("attn_implementation"), "attn_implementation"
+    if value is None:
+        return
+    if not isinstance(value, str):
+        says = f"attn_implementation must be a string, got {type(value).__name__}"
+        raise Refusal("attention", (key,), f"`{key}` must be a string", says, "TypeError")
+    if value in ATTENTIONS or "/" in value:
+        return
+    if value in SHORT_ATTENTIONS:
+        name = SHORT_ATTENTIONS[value]
+        says = f"attn_implementation={value!r} is not accepted. Use the canonical name {name!r} instead."
+        raise Refusal("attention", (key,), f"`{key}: {value}` is not accepted; use {name}", says)
+    raise Refusal(
+        "attention",
+        (key,),
+        f"`{key}` {value} is not one of {', '.join(sorted(ATTENTIONS))}, nor a kernel's path with a `/`",
+        f"attn_implementation={value!r} is not a recognized backend. Expected one of: {sorted(ATTENTIONS)}, or a hub-kernel path "
+        "containing '/'.",
+    )
+
+
+def large_heads(data: Data) -> None:
+    """config.py:1682."""
+    value = data.get("large_head_attention")
+    valid = ("auto", "sdpa", "triton_flash")
+    if value is not None and str(value).lower() not in valid:
+        raise Refusal(
+            "attention",
+            ("large_head_attention",),
+            f"`large_head_attention` is not one of {', '.join(valid)}",
+            f"large_head_attention must be one of {sorted(valid)}, got {value!r}",
+        )
+
+
+def image_resizing(data: Data) -> None:
+    """multimodal.py:92."""
+    value = data.get("image_resize_algorithm")
+    if isinstance(value, str):
+        data["image_resize_algorithm"] = value.lower()
+        if value.lower() not in ("bilinear", "bicubic", "lanczos"):
+            raise Refusal(
+                "model-type",
+                ("image_resize_algorithm",),
+                f"`image_resize_algorithm` {value} is not one of bilinear, bicubic, lanczos",
+                f"Invalid image resize algorithm: {value.lower()}",
+            )
+
+
+def gone(model: Model) -> None:
+    """deprecated.py."""
+    for key, says in GONE.items():
+        value = getattr(model, key)
+        if (value is not None) if key in GIVEN else value:
+            instead = INSTEAD.get(key)
+            help_text = f"; use `{instead}`" if instead else ""
+            raise Refusal(REMOVED, (key,), f"`{key}` was removed from axolotl{help_text}", says, "DeprecationWarning")
+
+
+def learning_rate(model: Model) -> None:
+    """training.py:316: a string is made a number here, and an empty one stays."""
+    value = model.learning_rate
+    if value and isinstance(value, str):
+        try:
+            model.learning_rate = float(value)
+        except ValueError as error:
+            raise Refusal("schedule", ("learning_rate",), f"`learning_rate` {value} is not a number", str(error)) from None
+
+
+def noise(model: Model) -> None:
+    """validation.py:2192."""
+    if model.neftune_noise_alpha is not None and model.neftune_noise_alpha <= 0.0:
+        raise Refusal("schedule", ("neftune_noise_alpha",), "`neftune_noise_alpha` must be above 0", "neftune_noise_alpha must be > 0.0")
+
+
+def safetensors(model: Model) -> None:
+    """model.py:166."""
+    if model.save_safetensors is False:
+        raise Refusal(
+            REMOVED,
+            ("save_safetensors",),
+            "`save_safetensors: false` is not supported: transformers 5 always writes safetensors",
+            "save_safetensors=False is not supported in Transformers V5. ",
+        )
+
+
+def processor_names(model: Model) -> None:
+    """model.py:122."""
+    found = sorted({"revision", "trust_remote_code"} & set(model.processor_kwargs or ()))
+    if found:
+        raise Refusal(
+            "tokenizer",
+            (f"processor_kwargs.{found[0]}",),
+            f"`processor_kwargs` must not hold `{found[0]}`; use the key at the top level",
+            f"Do not set reserved keys {found} inside `processor_kwargs`",
+        )
+
+
+def inductor_options(model: Model) -> None:
+    """config.py:1727."""
+    bad = sorted(set(model.torch_compile_options or ()) - set(INDUCTOR))
+    if bad:
+        raise Refusal(
+            "compile",
+            (f"torch_compile_options.{bad[0]}" if "." not in bad[0] else "torch_compile_options",),
+            f"`torch_compile_options` does not allow {bad[0]}",
+            f"torch_compile_options contains disallowed inductor flags: {bad}.",
+        )
+
+
+FIELDS_BEFORE: tuple[Callable[[Data], None], ...] = (image_resizing, large_heads, attention_name)
+FIELDS_AFTER: tuple[Callable[[Model], None], ...] = (gone, learning_rate, noise, safetensors, processor_names, inductor_options)

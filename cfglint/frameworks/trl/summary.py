@@ -1,0 +1,48 @@
+"""What `explain` shows of a TRL run beyond the Trainer's own lines: the trainer, and what one generation comes to."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.summary import account as of_trainer
+from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generating, generation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.trl.config import TrlConfig
+
+
+def account(config: TrlConfig) -> Summary:
+    """The Trainer's lines, and those of TRL."""
+    told = of_trainer(config)
+    if not config.whole:
+        return told
+    if config.packs:
+        told.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
+    if generating(config):
+        made = generation(config)
+        told.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
+        told.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
+        told.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
+        told.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
+    told.assumed.append(f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER)
+    return told
+
+
+def prompts(config: TrlConfig) -> int | None:
+    """The prompts of one generation."""
+    made = generation(config)
+    return made.size // made.per_prompt if made.size and made.per_prompt else None
+
+
+def batches_because(config: TrlConfig) -> str:
+    """How prompts become the batches of one process, where the trainer generates what it trains on."""
+    if not generating(config):
+        return ""
+    made = generation(config)
+    passes = f" x {made.passes} passes" if made.passes != 1 else ""
+    return f"{config.facts.num_examples:,} prompts / {prompts(config)} per generation, rounded down, x {made.steps} micro batches{passes}"
+
+
+FEW = 3
+UNKNOWN_TRAINER = "which trainer the script builds is not known (--trainer)"

@@ -1,0 +1,130 @@
+"""What one example of a rule does not show: its other findings, and what it must not say."""
+
+from __future__ import annotations
+
+import pytest
+
+ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
+ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}'
+
+
+@pytest.mark.parametrize(
+    ("keys", "found"),
+    [
+        ({"dataset": "null", "val_size": "0.1", "do_train": "false"}, ("LLF010", "ValueError", "config")),
+        ({"mix_strategy": "interleave_over", "interleave_probs": "0.5,0.5"}, ("LLF011", "ValueError", "config")),
+        ({"dataset": "[a, b]", "mix_strategy": "interleave_over", "interleave_probs": "0.5"}, ("LLF070", "TypeError", "config")),
+        ({"streaming": "true", "max_steps": "5", "max_samples": "9"}, ("LLF012", "ValueError", "config")),
+        ({"streaming": "true"}, ("LLF012", "ValueError", "config")),
+        ({"do_eval": "true"}, ("LLF017", "ValueError", "config")),
+        ({"predict_with_generate": "true"}, ("LLF017", "ValueError", "config")),
+        ({"video_max_pixels": "100"}, ("LLF018", "ValueError", "config")),
+        ({"use_badam": "true"}, ("LLF024", "ValueError", "config")),
+        (
+            {"finetuning_type": "full", "use_galore": "true", "use_apollo": "true", "optim": "adamw_torch"},
+            ("LLF024", "ValueError", "config"),
+        ),
+        ({"finetuning_type": "full", "use_apollo": "true", "optim": "adafactor"}, ("LLF025", "NotImplementedError", "init")),
+        ({"quantization_bit": "4", "resize_vocab": "true"}, ("LLF028", "ValueError", "config")),
+        ({"quantization_bit": "4", "adapter_name_or_path": "a,b"}, ("LLF028", "ValueError", "config")),
+        ({"quantization_bit": "8", "fp8": "true"}, ("LLF028", "ValueError", "config")),
+        ({"stage": "dpo", "train_on_prompt": "true"}, ("LLF044", "ValueError", "config")),
+        ({"stage": "ppo", "reward_model": "r", "do_train": "false"}, ("LLF047", "ValueError", "config")),
+        ({"stage": "ppo", "reward_model": "r", "report_to": "mlflow"}, ("LLF047", "ValueError", "config")),
+        ({"stage": "ppo", "reward_model": "r", "use_unsloth": "true"}, ("LLF047", "ValueError", "config")),
+        ({"quantization_device_map": "auto", "quantization_bit": "4"}, ("LLF064", "ValueError", "config")),
+        ({"val_size": '"0.1"'}, ("LLF070", "TypeError", "init")),
+        ({"val_size": '"0.1"', "eval_strategy": "epoch"}, ("LLF070", "TypeError", "config")),
+        ({"use_galore": '"true"', "finetuning_type": "full", "optim": "adamw_torch"}, ("LLF070", "ValueError", "config")),
+        ({"packing": "true", "cutoff_len": '"1024"'}, ("LLF070", "TypeError", "config")),
+        ({"evaluation_strategy": "epoch"}, ("LLF001", "ValueError", "config")),
+        ({"learning_rate": '"1e-5"'}, ("TYP200", "TypeError", "init")),
+        ({"eval_strategy": "no"}, ("HFT003", "ValueError", "config")),
+        ({"warmup_ratio": "-0.1"}, ("STP001", "ValueError", "config")),
+    ],
+)
+def test_refused(factory, errors, keys, found):
+    assert errors(factory(1, **keys))[:1] == [found]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "deepspeed", "keys", "accepted"),
+    [
+        (8, None, {"use_badam": "true", "finetuning_type": "full"}, False),
+        (8, ZERO2, {"use_badam": "true", "finetuning_type": "full"}, False),
+        (8, ZERO3, {"use_badam": "true", "finetuning_type": "full"}, True),
+        (8, ZERO3, {"use_badam": "true", "badam_mode": "ratio", "finetuning_type": "full"}, False),
+        (1, None, {"use_badam": "true", "finetuning_type": "full"}, True),
+        (1, ZERO2, {"use_badam": "true", "finetuning_type": "full"}, False),
+        (8, ZERO3, {"pissa_init": "true"}, False),
+        (8, ZERO2, {"pissa_init": "true"}, True),
+        (1, None, {"fsdp": "full_shard auto_wrap"}, True),
+    ],
+)
+def test_processes_and_zero_stage(factory, gpus, deepspeed, keys, accepted):
+    assert factory(gpus, deepspeed=deepspeed, **keys).verdict == ("accept" if accepted else "reject")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"stage": "sft", "dpo_label_smoothing": "0.1", "pref_loss": "ipo"},
+        {"finetuning_type": "full", "reward_model_type": "lora"},
+        {"quantization_bit": "4", "create_new_adapter": "true"},
+        {"stage": "dpo", "pissa_init": "true", "pref_loss": "simpo"},
+        {"dataset": "[a, b]"},
+        {"learning_rate": "1e-5"},
+        {"warmup_steps": "null", "warmup_ratio": "0.1"},
+        {"lr_scheduler_type": "warmup_stable_decay"},
+        {"remove_unused_columns": "true", "label_names": "labels"},
+        {"finetuning_type": "full", "use_galore": "true", "optim": "adafactor"},
+        {"run_name": "${output_dir}"},
+        {"overwrite_output_dir": "true", "ddp_static_graph": "true"},
+    ],
+)
+def test_accepted(factory, keys):
+    run = factory(1, **keys)
+    assert run.verdict == "accept", [each.message for each in run.diagnostics if each.severity == "error"]
+
+
+def test_without_training_nothing_of_training_is_claimed(factory, errors):
+    keys = {"do_train": "false", "do_eval": "true", "eval_dataset": "other"}
+    assert errors(factory(1, learning_rate='"1e-5"', per_device_train_batch_size="0", **keys)) == []
+    assert [code for code, _, _ in errors(factory(1, report_to="wanddb", **keys))] == ["HFT044"]
+
+
+def test_a_file_on_its_own_may_get_more_on_the_command_line(factory):
+    run = factory(1, whole=False, model_name_or_path=None, dataset=None, eval_strategy="epoch")
+    assert run.verdict == "accept"
+    assert {"LLF016", "LLF017"} <= {each.code for each in run.diagnostics if each.severity == "warning"}
+
+
+def test_its_own_parser_is_the_only_one(factory):
+    """Without a declared kind a trainer's file may have another parser; this one has not."""
+    assert factory(1, whole=False, learning_rate='"1e-5"').verdict == "reject"
+
+
+def test_megatron_keys_depend_on_the_environment(factory):
+    run = factory(1, tensor_model_parallel_size="2", pipeline_model_parallel_size="1", some_other_key="1")
+    assert run.verdict == "accept"
+    assert [each.code for each in run.diagnostics].count("LLF001") == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ({"fp8": "false", "fp8_enable_fsdp_float8_all_gather": "true"}, "LLF083"),
+        ({"use_mca": "true"}, "LLF084"),
+        ({"galore_rank": "64"}, "LLF086"),
+        ({"pref_beta": "0.2"}, "LLF086"),
+        ({"finetuning_type": "oft", "lora_alpha": "32"}, "LLF086"),
+    ],
+)
+def test_without_effect(factory, keys, code):
+    run = factory(1, **keys)
+    assert [each.code for each in run.diagnostics if each.severity == "warning"] == [code]
+
+
+@pytest.mark.parametrize("keys", [{"galore_rank": "16"}, {"lora_rank": "64"}, {"quantization_bit": "4", "quantization_type": "fp4"}])
+def test_with_effect_or_a_default(factory, keys):
+    assert factory(1, **keys).diagnostics == []

@@ -1,0 +1,442 @@
+"""The fields of axolotl's configuration models from an unpacked wheel.
+
+The top level is `AxolotlInputConfig` (utils/schemas/config.py), whose fields come from its base classes; each bundled
+plugin adds the fields of its own `args.py`. A field's annotation is kept twice: as JSON Schema keywords for editors, and
+as `x-reads`, the annotation itself in lists, from which `check` knows what pydantic makes of a value.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+from schema_source import Module, SourceError, Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Raw = dict[str, Any]
+
+MODULE = "utils/schemas/config.py"
+CLASS = "AxolotlInputConfig"
+PLUGINS = "integrations"
+SIMPLE = ("int", "float", "bool", "str", "dict", "list", "tuple", "None", "Any")
+STRICT = {"StrictStr": "str", "StrictBool": "bool", "StrictInt": "int"}
+BOUNDED = {
+    "PositiveInt": ("int", {"exclusiveMinimum": 0}),
+    "NonNegativeInt": ("int", {"minimum": 0}),
+    "PositiveFloat": ("float", {"exclusiveMinimum": 0}),
+}
+JSON_TYPES = {
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "str": "string",
+    "dict": "object",
+    "list": "array",
+    "tuple": "array",
+    "None": "null",
+}
+OUTSIDE = ("Resampling",)  # classes of other packages, which a validator of axolotl makes out of strings
+LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
+LENGTHS = {"min_length": "minItems", "max_length": "maxItems"}
+IGNORED = {
+    "default",
+    "default_factory",
+    "description",
+    "json_schema_extra",
+    "alias",
+    "validation_alias",
+    "allow_inf_nan",
+    "strict",
+    "title",
+    "deprecated",
+}
+# Defaults that the source computes.
+COMPUTED = {
+    "mixlora_num_experts": 8,
+    "mixlora_top_k": 2,
+    "mixlora_router_aux_loss_coef": 0.01,
+    "mixlora_router_init_range": 0.02,
+    "mixlora_jitter_noise": 0.0,
+}
+REQUIRED = object()
+
+
+def find(path: Path) -> Tree:
+    """The package, from site-packages or the folder itself."""
+    for folder in (path / "axolotl", path / "src" / "axolotl", path):
+        if (folder / MODULE).exists():
+            return Tree(folder)
+    raise SourceError(f"{path}: no axolotl source ({MODULE})")
+
+
+def version(tree: Tree) -> str | None:
+    """The release of the wheel, from the folder of its metadata beside the package."""
+    names = sorted(path.name for path in tree.root.parent.glob("axolotl-*.dist-info"))
+    return names[-1].removeprefix("axolotl-").removesuffix(".dist-info") if names else None
+
+
+def facts(tree: Tree) -> dict[str, Raw]:
+    """Field -> what the source says of it: the top level in the order of the classes, then what plugins add."""
+    return _read(tree)[0]
+
+
+def definitions(tree: Tree) -> dict[str, Raw]:
+    """Model -> its JSON Schema, for the models that fields refer to."""
+    found: dict[str, Raw] = {}
+    for name, fields in _read(tree)[1].items():
+        policy = fields.pop("*", {"x-section-policy": "ignore"})
+        found[name] = {"type": "object", **policy, "properties": fields}
+    return found
+
+
+def _read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
+    reading = Reading(tree)
+    module = tree.file(MODULE)
+    found = reading.fields(module, reading.model(module, CLASS))
+    for plugin, (owner, arguments) in plugins(tree).items():
+        for name, raw in reading.fields(owner, arguments).items():
+            found.setdefault(name, {**raw, "x-plugin": plugin})
+    return found, reading.models
+
+
+def plugins(tree: Tree) -> dict[str, tuple[Module, ast.ClassDef]]:
+    """Plugin folder -> the class that it adds to the configuration, as its `get_input_args` names it."""
+    found: dict[str, tuple[Module, ast.ClassDef]] = {}
+    for folder in sorted((tree.root / PLUGINS).iterdir()):
+        for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
+            named = input_class(path)
+            arguments = tree.module(f"{tree.package}.{PLUGINS}.{folder.name}.args")
+            definition = arguments.definitions.get(named) if named and arguments else None
+            if arguments is not None and isinstance(definition, ast.ClassDef):
+                found[folder.name] = (arguments, definition)
+    return found
+
+
+def input_class(path: Path) -> str:
+    """The class that the plugin of a file gives as its input arguments; empty without one."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.name == "get_input_args":
+            last = node.body[-1]
+            if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and isinstance(last.value.value, str):
+                return last.value.value.rsplit(".", 1)[-1]
+    return ""
+
+
+class Reading:
+    """Reads models; `models` are those that fields refer to, each once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.models: dict[str, dict[str, Raw]] = {}
+
+    def model(self, module: Module, name: str) -> ast.ClassDef:
+        """A class of a module; SourceError when it is missing."""
+        definition = module.definitions.get(name)
+        if not isinstance(definition, ast.ClassDef):
+            raise SourceError(f"{module.path}: class {name} is missing")
+        return definition
+
+    def fields(self, module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
+        """The fields of a model with those that it inherits; a class overrides its bases, an earlier base the later ones."""
+        found: dict[str, Raw] = {}
+        for base in reversed(definition.bases):
+            if isinstance(base, ast.Name):
+                owner = module.definition_of(base)
+                if owner is not None and isinstance(owner[1], ast.ClassDef):
+                    found.update(self.fields(*owner))
+        for statement in definition.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                annotation = ast.unparse(statement.annotation)
+                if not annotation.startswith("ClassVar") and statement.target.id != "model_config":
+                    name, raw = self.field(module, statement, statement.target.id)
+                    found[name] = raw
+        return found
+
+    def field(self, module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
+        """(the key in a file, what the source says of it)."""
+        limits: Raw = {}
+        reads = self.reads(module, statement.annotation, limits)
+        options = self.options(module, statement.value, limits)
+        default = COMPUTED.get(name, options.pop("default"))
+        within = limits.pop("default", default)
+        default = within if default is REQUIRED else default
+        raw = {**shown(reads, self), **limits, "x-reads": reads}
+        if default is not REQUIRED:
+            raw["default"] = default
+        else:
+            raw["x-required"] = True
+        names = options.get("names", [name])
+        if names != [name]:
+            raw["x-names"] = names
+        raw["description"] = f"{spelled(reads)}; " + ("required" if default is REQUIRED else f"default {json.dumps(default)}") + "."
+        return names[0], raw
+
+    def options(self, module: Module, value: ast.expr | None, limits: Raw) -> Raw:
+        """`default`, and `names` where the file uses others, of the right side of a field; limits go into `limits`."""
+        if value is None:
+            return {"default": REQUIRED}
+        if not (isinstance(value, ast.Call) and ast.unparse(value.func) == "Field"):
+            return {"default": self.constant(module, value)}
+        found: Raw = {"default": REQUIRED}
+        if value.args and not (isinstance(value.args[0], ast.Constant) and value.args[0].value is ...):
+            found["default"] = self.constant(module, value.args[0])
+        for keyword in value.keywords:
+            if keyword.arg == "default":
+                found["default"] = self.constant(module, keyword.value)
+            elif keyword.arg == "default_factory":
+                found["default"] = self.made(module, keyword.value)
+            elif keyword.arg == "alias":
+                found["names"] = [module.constant(keyword.value)]
+            elif keyword.arg == "validation_alias" and isinstance(keyword.value, ast.Call):
+                found["names"] = [module.constant(each) for each in keyword.value.args]
+            elif keyword.arg in LIMITS:
+                limits[LIMITS[keyword.arg]] = module.constant(keyword.value)
+            elif keyword.arg in LENGTHS:
+                limits[LENGTHS[keyword.arg]] = module.constant(keyword.value)
+            elif keyword.arg not in IGNORED:
+                raise module.refuse(value, f"Field option without a rule ({keyword.arg})")
+        return found
+
+    def constant(self, module: Module, node: ast.expr) -> Any:
+        """A default; one that the source computes stands in COMPUTED, so any value will do here."""
+        try:
+            if isinstance(node, ast.Attribute):  # a member of an Enum, of this package or not
+                return node.attr
+            return module.constant(node)
+        except SourceError:
+            if isinstance(node, (ast.Name, ast.Call)):
+                return None
+            raise
+
+    def made(self, module: Module, factory: ast.expr) -> Any:
+        """What a default factory makes."""
+        if isinstance(factory, ast.Name):
+            return [] if factory.id == "list" else {}
+        if isinstance(factory, ast.Lambda) and isinstance(factory.body, ast.Call):
+            return {}  # a model with its own defaults
+        if isinstance(factory, ast.Lambda):
+            return self.constant(module, factory.body)
+        raise module.refuse(factory, "a default factory without a rule")
+
+    def reads(self, module: Module, node: ast.expr, limits: Raw) -> Any:
+        """An annotation as nested lists: `["|", "int", "None"]`, `["list", "str"]`, `["literal", "a", "b"]`, `["model", NAME]`."""
+        if isinstance(node, ast.Constant):
+            return "None" if node.value is None else self.reads(module, ast.parse(str(node.value), mode="eval").body, limits)
+        if isinstance(node, ast.BinOp):
+            return union([self.reads(module, node.left, limits), self.reads(module, node.right, limits)])
+        if isinstance(node, ast.Name):
+            return self.named(module, node, limits)
+        if isinstance(node, ast.Subscript):
+            return self.subscript(module, node, limits)
+        raise module.refuse(node, "an annotation without a rule")
+
+    def named(self, module: Module, node: ast.Name, limits: Raw) -> Any:
+        """A type by its name: a plain one, an Enum, a model, or an alias."""
+        if node.id in SIMPLE:
+            return node.id
+        if node.id in STRICT:
+            return ["strict", STRICT[node.id]]
+        if node.id in BOUNDED:
+            return ["bounded", *BOUNDED[node.id]]
+        if node.id in OUTSIDE:
+            return "Any"
+        found = module.find(node.id)
+        if found is None:
+            raise module.refuse(node, "a type without a rule")
+        owner, definition = found
+        if isinstance(definition, ast.ClassDef):
+            if "Enum" in owner.bases(definition):
+                return ["enum", node.id, *owner.enum_values(definition)]
+            if node.id not in self.models:
+                self.models[node.id] = {}
+                self.models[node.id] = self.fields(owner, definition)
+                if any("forbid" in ast.unparse(each) for each in definition.body if isinstance(each, ast.Assign)):
+                    self.models[node.id]["*"] = {"x-section-policy": "reject"}
+            return ["model", node.id]
+        if isinstance(definition, ast.expr):
+            return self.reads(owner, definition, limits)
+        raise module.refuse(node, "a type without a rule")
+
+    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> Any:
+        """A type with parameters."""
+        name = ast.unparse(node.value).rsplit(".", 1)[-1].lower()
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if name == "literal":
+            return ["literal", *module.literal_values(node)]
+        if name == "optional":
+            return union([self.reads(module, parts[0], limits), "None"])
+        if name == "union":
+            return union([self.reads(module, part, limits) for part in parts])
+        if name == "annotated":
+            return self.annotated(module, parts, limits)
+        if name in ("list", "dict", "tuple"):
+            return [name, *(self.reads(module, part, {}) for part in parts)]
+        raise module.refuse(node, "an annotation without a rule")
+
+    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> Any:
+        """`Annotated[T, MinLen(1)]`, `Annotated[str, StringConstraints(pattern=...)]`."""
+        reads = self.reads(module, parts[0], limits)
+        for part in parts[1:]:
+            called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+            if isinstance(part, ast.Call) and called == "MinLen":
+                limits["minItems"] = module.constant(part.args[0])
+            elif isinstance(part, ast.Call) and called == "StringConstraints":
+                pattern = [module.constant(each.value) for each in part.keywords if each.arg == "pattern"]
+                reads = ["pattern", *pattern] if pattern else reads
+            elif isinstance(part, ast.Call) and called == "Field":
+                within: Raw = {}
+                given = self.options(module, part, within)["default"]
+                if given is not REQUIRED:
+                    within["default"] = given
+                if "default" in within:
+                    limits["default"] = within.pop("default")
+                if within and isinstance(reads, str):
+                    reads = ["bounded", reads, within]
+        return reads
+
+
+def union(parts: list[Any]) -> Any:
+    """A union without nesting and repeats."""
+    flat: list[Any] = ["|"]
+    for part in parts:
+        for each in part[1:] if isinstance(part, list) and part and part[0] == "|" else [part]:
+            if each not in flat:
+                flat.append(each)
+    return flat if len(flat) > 2 else flat[1]
+
+
+def spelled(reads: Any) -> str:
+    """An annotation as people write it: `int | None`."""
+    if isinstance(reads, str):
+        return {"None": "null", "Any": "anything"}.get(reads, JSON_TYPES.get(reads, reads))
+    if reads[0] == "|":
+        return " or ".join(spelled(part) for part in reads[1:])
+    if reads[0] in ("literal", "enum"):
+        return " or ".join(json.dumps(value) for value in reads[1 if reads[0] == "literal" else 2 :])
+    if reads[0] in ("strict", "bounded"):
+        return spelled(reads[1])
+    if reads[0] == "pattern":
+        return f"string matching {reads[1]}"
+    if reads[0] == "list":
+        return f"list of {spelled(reads[1])}"
+    return "mapping" if reads[0] in ("dict", "model") else "list"
+
+
+def shown(reads: Any, reading: Reading) -> Raw:
+    """JSON Schema keywords for editors; what pydantic would also convert is not offered."""
+    members = reads[1:] if isinstance(reads, list) and reads[0] == "|" else [reads]
+    types: list[str] = []
+    values: list[Any] = []
+    parts: list[Raw] = []
+    for member in members:
+        if member == "Any":
+            return {"x-any": True}
+        if isinstance(member, str):
+            types.append(JSON_TYPES[member])
+        elif member[0] in ("literal", "enum"):
+            values += member[1:] if member[0] == "literal" else member[2:]
+        elif member[0] in ("strict", "bounded"):
+            types.append(JSON_TYPES[member[1]])
+        elif member[0] == "pattern":
+            parts.append({"type": "string", "pattern": member[1]})
+        else:
+            parts.append(nested(member, reading))
+    if "number" in types and "integer" in types:
+        types.remove("integer")
+    if "number" in types and "string" in types and not parts and not values and set(types) <= {"number", "string", "null"}:
+        pass  # a number may be written as a string
+    if values and types == ["null"] and not parts:
+        return {"enum": [*values, None]}
+    if values:
+        parts.append({"enum": values})
+    if types:
+        parts.insert(0, {"type": types[0] if len(types) == 1 else types})
+    return parts[0] if len(parts) == 1 else {"anyOf": parts}
+
+
+def nested(member: list[Any], reading: Reading) -> Raw:
+    """A list, mapping, tuple or model in JSON Schema."""
+    if member[0] == "list":
+        return {"type": "array", "items": shown(member[1], reading)}
+    if member[0] == "tuple":
+        return {"type": "array"}
+    if member[0] == "dict":
+        return {"type": "object", "additionalProperties": shown(member[2], reading)}
+    return {"$ref": f"#/$defs/{member[1]}"}
+
+
+# ---- tables for the product, from the schema -----------------------------------------------------------------
+
+HEAD = '''"""Generated from schemas/axolotl.json by tools/rebuild_schema.py; do not edit.
+
+A field is (how pydantic reads it, its default, its limits); see `fields.py` for the forms of the first.
+"""
+
+# ruff: noqa
+# fmt: off
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Fields = dict[str, tuple[Any, Any, dict[str, Any]]]
+
+'''
+
+
+def tables(schema: Raw) -> str:
+    """The text of `_tables.py`."""
+    own: dict[str, Raw] = {}
+    added: dict[str, dict[str, Raw]] = {}
+    for name, raw in schema["properties"].items():
+        if "x-reads" in raw:
+            (added.setdefault(raw["x-plugin"], {}) if "x-plugin" in raw else own)[name] = raw
+    models = {name: raw["properties"] for name, raw in schema["$defs"].items()}
+    closed = tuple(sorted(name for name, raw in schema["$defs"].items() if raw.get("x-section-policy") == "reject"))
+    owners = {"": own, **models, **{f"plugin {name}": fields for name, fields in added.items()}}
+    required = {owner: missing(fields) for owner, fields in owners.items() if missing(fields)}
+    names = {
+        owner: {other: name for name, raw in fields.items() for other in raw.get("x-names", [])[1:]} for owner, fields in models.items()
+    }
+    parts = [
+        f"RELEASE = {schema['x-framework']['version']!r}\n",
+        f"# The fields of the top level.\nFIELDS: Fields = {table(own)}\n",
+        "# What plugins add to the top level, by the folder of the plugin.\nPLUGINS: dict[str, Fields] = {\n"
+        + "".join(f"    {name!r}: {table(fields, 4)},\n" for name, fields in added.items())
+        + "}\n",
+        "# The models that fields hold.\nMODELS: dict[str, Fields] = {\n"
+        + "".join(f"    {name!r}: {table(fields, 4)},\n" for name, fields in models.items())
+        + "}\n",
+        "# Fields that have to be given, by model; the top level is the empty name, what a plugin adds `plugin NAME`.\n"
+        f"REQUIRED: dict[str, tuple[str, ...]] = {required!r}\n",
+        f"# Further names of fields, by model.\nNAMES: dict[str, dict[str, str]] = { ({k: v for k, v in names.items() if v})!r}\n",
+        f"# Models that refuse keys which they do not have.\nCLOSED = {closed!r}\n",
+    ]
+    return HEAD + "\n".join(parts)
+
+
+def missing(fields: dict[str, Raw]) -> tuple[str, ...]:
+    """The fields without a default."""
+    return tuple(name for name, raw in fields.items() if raw.get("x-required"))
+
+
+def table(fields: dict[str, Raw], margin: int = 0) -> str:
+    """Fields as a Python dict display, one a line."""
+    pad = " " * margin
+    lines = [f"{pad}    {name!r}: ({tupled(raw['x-reads'])!r}, {raw.get('default')!r}, {limits(raw)!r}),\n" for name, raw in fields.items()]
+    return "{\n" + "".join(lines) + pad + "}"
+
+
+def tupled(reads: Any) -> Any:
+    """Nested lists as tuples."""
+    return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads
+
+
+def limits(raw: Raw) -> Raw:
+    """The limits of a field's value."""
+    return {name: raw[name] for name in (*LIMITS.values(), *LENGTHS.values()) if name in raw}
