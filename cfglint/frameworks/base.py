@@ -299,6 +299,11 @@ class Config:
         """Whether what a rule finds is about a release or fork that is not modelled, and so no error."""
         return self.package in self.facts.outside or self.is_for_fork
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether what is missing may come from elsewhere: another file, the launch line, or an object passed in code."""
+        return not self.facts.whole
+
     def blamed(self, setting: Setting) -> Setting:
         """The setting that is the cause of a finding about another one."""
         return setting

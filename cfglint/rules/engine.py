@@ -73,9 +73,9 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     if not config.reaches(rule, finding):
         return None
     severity = finding.severity or rule.severity
-    if not config.facts.whole and rule.when_partial == SKIP:
+    if config.is_partial and rule.when_partial == SKIP:
         return None
-    if severity == ERROR and not config.facts.whole and rule.when_partial == WARN:
+    if severity == ERROR and config.is_partial and rule.when_partial == WARN:
         severity = WARNING
     if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
         severity = WARNING

@@ -177,6 +177,11 @@ class DeepSpeedSections(Config):
             return "fp16"
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether another program may complete the file; a trainer that names it has done what it does."""
+        return not self.facts.whole and self.trainer is None
+
     def blamed(self, setting: Setting) -> Setting:
         """The setting that a finding is about: where the trainer filled an "auto", that is its own."""
         return self.filled.get(setting.name, setting) if setting.origin != OVERRIDE else setting

@@ -245,8 +245,13 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         f" and `{strategy(config).name}` is {shown(when)}" + (" (`evaluation_strategy` was removed)" if removed else ""),
         related=(of(config, "save_strategy"), former if removed else strategy(config)),
         exception=text,
-        severity=certainty(config, "save_strategy", config.arguments.strategy_key),
+        severity=ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key),
     )
+
+
+def is_joined(config: TrainerConfig) -> bool:
+    """Whether a person said what reads the file, or other files of the run are known: then what is missing has its default."""
+    return config.facts.declared or config.launcher is not None or config.deepspeed is not None
 
 
 @rule(
