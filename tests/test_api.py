@@ -37,7 +37,7 @@ class TestCheck:
         assert not found
         assert [each.code for each in found.diagnostics] == ["BAT001"]
         assert [run.resolved["global_batch"] for run in found] == [256]
-        assert "256 is not 4 x 4 x 8" in str(found)
+        assert "micro batch 4 x accumulation 4 x data parallel 8 = 128" in str(found)
 
     def test_a_text(self):
         assert cfglint.check({"ds_config.json": TEXT}, gpus=16)
@@ -97,7 +97,7 @@ class TestFix:
     def test_a_safe_fix_without_a_target(self):
         text = TEXT.replace("256", "1024")
         found = cfglint.check({"ds_config.json": text}, run=True, gpus=8)
-        assert [each.fix.title for each in found.diagnostics if each.fix] == ["set gradient_accumulation_steps to 32"]
+        assert [each.fix.title for each in found.diagnostics if each.fix] == ["set `gradient_accumulation_steps` to 32"]
 
     def test_too_little_is_known(self):
         with pytest.raises(MissingFactError):

@@ -120,4 +120,4 @@ def test_what_is_measured_is_looked_at(benchmarks, tmp_path, monkeypatch, capsys
     assert "120 files in 120 runs checked" in capsys.readouterr().err
     monkeypatch.chdir(benchmarks.inputs.branch(tmp_path / "branch", 2))
     main(["review", "--base", "main"])
-    assert "2 runs compared, 2 changed in meaning" in capsys.readouterr().err
+    assert "2 runs compared, 2 changed in effect" in capsys.readouterr().err

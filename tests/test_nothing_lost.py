@@ -162,7 +162,7 @@ class TestKilled:
 
     def test_the_file_of_a_living_process_stays(self, folder, monkeypatch):
         fcntl = pytest.importorskip("fcntl", reason="no locks here")
-        monkeypatch.setattr(writing, "PATIENCE", 0.02)
+        monkeypatch.setattr(writing, "LOCK_TIMEOUT", 0.02)
         busy = folder / f"{writing.PREFIX}0123456789abcdef{writing.SUFFIX}"
         busy.write_text("half a te")
         holder = os.open(folder, os.O_RDONLY)

@@ -17,7 +17,7 @@ def product(micro_batch: int, accumulation: int, data_parallel: int) -> int:
 
 
 def data_parallel(gpus: int, *sizes: int) -> int | None:
-    """Replicas on `gpus` GPUs when one replica spans `sizes` (tensor, pipeline, ...); None when they do not fit."""
+    """Replicas on `gpus` GPUs when one replica spans `sizes` (tensor, pipeline, ...); None where that is not an integer."""
     replica = prod(sizes)
     if min(gpus, *sizes, 1) < 1 or gpus % replica:
         return None
@@ -25,7 +25,7 @@ def data_parallel(gpus: int, *sizes: int) -> int | None:
 
 
 def implied_gpus(global_batch: int, micro_batch: int, accumulation: int, *sizes: int) -> int | None:
-    """The one GPU count on which the three written numbers multiply up; None when no count does."""
+    """The one GPU count for which the three written numbers are consistent; None when there is none."""
     per_replica = micro_batch * accumulation
     if min(global_batch, micro_batch, accumulation, *sizes) < 1 or global_batch % per_replica:
         return None
@@ -40,5 +40,5 @@ def divisors(number: int) -> list[int]:
 
 
 def text(micro_batch: object, accumulation: object, data_parallel: object, global_batch: object) -> str:
-    """`2 x 8 x 4 = 64`: micro batch, accumulation, data-parallel size and what they make."""
+    """`2 x 8 x 4 = 64`: micro batch, accumulation, data-parallel size and their product."""
     return f"{micro_batch} x {accumulation} x {data_parallel} = {global_batch}"

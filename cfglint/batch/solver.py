@@ -1,14 +1,14 @@
 """Which micro batch and accumulation reach a global batch on a number of GPUs, and what to offer when none do.
 
-The splits of a target are the divisors of what one replica has to take, so the work is a trial division,
-not a search. Among several the order of preference decides, first difference first:
+The splits of a target are the divisors of the samples per replica, so a trial division finds them without a
+search. Several are compared by this order of preference:
 
-1. the pair that stands already (a right file is left alone);
+1. the current pair (a valid file is not changed);
 2. enough micro batches in flight to keep every pipeline stage busy;
-3. today's micro batch (memory and kernel shapes stay; one key changes);
+3. the current micro batch (memory and kernel shapes do not change; one key changes);
 4. a power of two, only when asked for;
-5. the largest micro batch, never above the cap. Without a cap of the user's own that is today's micro batch:
-   memory does not grow unless somebody says that it may.
+5. the largest micro batch, never above the limit. The default limit is the current micro batch: memory use does
+   not grow unless the user allows it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ SHRUNK = "micro_shrunk"
 
 
 class SplitRule:
-    """What a trainer demands of a micro batch and an accumulation beyond their product.
+    """What a trainer requires of a micro batch and an accumulation in addition to their product.
 
-    `accepts(micro batch, accumulation, processes)` tells whether it takes a pair. Among `period` consecutive numbers of
-    samples per replica there is one with an accepted pair, if there is one at all. `reason` says what is demanded.
+    `accepts(micro batch, accumulation, processes)` is whether it accepts a pair. Among `period` consecutive numbers of
+    samples per replica there is one with an accepted pair, if there is one at all. `reason` says what is required.
     """
 
     __slots__ = ("accepts", "period", "reason")
@@ -50,10 +50,10 @@ class SplitRule:
 
 
 class Problem:
-    """A target global batch, the GPUs and their layout, and what stands in the files today.
+    """A target global batch, the GPUs and their layout, and the current values of the files.
 
-    `micro_batch` and `accumulation` are today's; None, or anything below 1, when unknown. `max_micro_batch`
-    caps the answer and has to be given when today's micro batch is unknown. `virtual_stages` is the number of
+    `micro_batch` and `accumulation` are the current ones; None, or anything below 1, when unknown. `max_micro_batch`
+    limits the answer and is required when the current micro batch is unknown. `virtual_stages` is the number of
     model chunks a stage of an interleaved pipeline, `micro_batch_group` the micro batches that one chunk takes
     in a row (default: the number of stages). `pipeline_micro_batch` is set where a pipeline splits the local
     batch itself (torchtitan), so that accumulation repeats the schedule instead of filling it.
@@ -130,12 +130,12 @@ class Problem:
 
     @property
     def replica(self) -> int:
-        """GPUs that share one batch."""
+        """GPUs that process the same batch."""
         return prod(self.sizes)
 
     @property
     def data_parallel(self) -> int | None:
-        """Replicas; None when the GPUs do not divide into them."""
+        """Replicas; None when the GPU count is not a multiple of their size."""
         return data_parallel(self.gpus, *self.sizes)
 
     @property
@@ -178,10 +178,10 @@ class Solution:
     """What `solve` found: the chosen split and every other, or the nearest things that can be had.
 
     `below` and `above` are the nearest global batches that these GPUs can reach, `keep_below` and `keep_above`
-    the same with today's micro batch. `gpus_below` and `gpus_above` are the nearest GPU counts that reach the
+    the same with the current micro batch. `gpus_below` and `gpus_above` are the nearest GPU counts that reach the
     target itself, looked for up to twice the GPUs, `node_gpus_*` those that fill whole nodes or an even part
     of one; when the layout does not fit, the nearest counts that it fits on. All are None where there is none.
-    `changed` names the numbers that differ from today's, `reasons` says in words why this split, or why none.
+    `changed` names the numbers that differ from the current ones, `reasons` explains the choice, or why there is none.
     """
 
     __slots__ = (
@@ -234,17 +234,17 @@ class Solution:
 
     @property
     def bubble(self) -> float:
-        """The share of time in which a pipeline stage of the chosen split waits (0 without a pipeline)."""
+        """The fraction of time in which a pipeline stage of the chosen split is idle (0 without a pipeline)."""
         return bubble(self.problem, self.chosen.pair) if self.chosen else 0.0
 
 
 def solve(problem: Problem) -> Solution:
-    """The best split for a problem, or what comes nearest to it."""
+    """The best split for a problem, or the nearest alternatives."""
     replicas = problem.data_parallel
     if replicas is None:
         return _misfit(problem)
-    share, remainder = divmod(problem.global_batch, replicas)
-    pairs = _pairs(problem, share) if not remainder else []
+    samples, remainder = divmod(problem.global_batch, replicas)
+    pairs = _pairs(problem, samples) if not remainder else []
     if not pairs:
         return _unreachable(problem, BATCH_INFEASIBLE if remainder else SCHEDULE_INFEASIBLE)
     solution = Solution(problem, OK)
@@ -271,11 +271,11 @@ def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
     target, replica = problem.global_batch, problem.replica
     fitting = (replicas for replicas in divisors(target) if replicas * replica <= limit)
     counts = [(replicas * replica, target // replicas) for replicas in fitting]
-    return [gpus for gpus, share in counts if _reachable(problem.but(gpus=gpus), share)]
+    return [gpus for gpus, samples in counts if _reachable(problem.but(gpus=gpus), samples)]
 
 
 def allowed(problem: Problem, pair: Pair) -> bool:
-    """Whether the framework's pipeline schedule takes the pair; it would raise otherwise.
+    """Whether the framework's pipeline schedule accepts the pair; it would raise otherwise.
 
     Interleaved 1F1B: Megatron-Core 0.16.1 pipeline_parallel/schedules.py:994-1018. A pipeline that splits the
     local batch: torchtitan 0.3.0 trainer.py:126-138.
@@ -301,7 +301,7 @@ def filled(problem: Problem, pair: Pair) -> bool:
 
 
 def bubble(problem: Problem, pair: Pair) -> float:
-    """The idle share of a 1F1B pipeline, (p - 1) / (n + p - 1); v virtual stages divide the p - 1 by v."""
+    """The idle fraction of a 1F1B pipeline, (p - 1) / (n + p - 1); v virtual stages divide the p - 1 by v."""
     ramp = (problem.pipeline_parallel - 1) / problem.virtual_stages
     return ramp / (_in_flight(problem, pair) + ramp)
 
@@ -312,20 +312,20 @@ def _in_flight(problem: Problem, pair: Pair) -> int:
     return micro_batch // problem.pipeline_micro_batch if problem.pipeline_micro_batch is not None else accumulation
 
 
-def _pairs(problem: Problem, share: int) -> list[Pair]:
-    """Every allowed (micro batch, accumulation) that makes `share` samples a replica."""
-    pairs = ((micro, share // micro) for micro in divisors(share) if micro <= problem.cap)
+def _pairs(problem: Problem, samples: int) -> list[Pair]:
+    """Every allowed (micro batch, accumulation) with a product of `samples` per replica."""
+    pairs = ((micro, samples // micro) for micro in divisors(samples) if micro <= problem.cap)
     return [pair for pair in pairs if allowed(problem, pair)]
 
 
-def _reachable(problem: Problem, share: int) -> bool:
-    """Whether `share` samples a replica can be split; without a schedule's rules micro batch 1 always does."""
+def _reachable(problem: Problem, samples: int) -> bool:
+    """Whether `samples` per replica can be split; without the rules of a schedule, micro batch 1 always works."""
     free = not problem.interleaved and problem.pipeline_micro_batch is None and problem.rule is None
-    return free or bool(_pairs(problem, share))
+    return free or bool(_pairs(problem, samples))
 
 
 def _best(problem: Problem, pairs: list[Pair]) -> Pair:
-    """The preferred pair, by the order that stands at the head of this module."""
+    """The preferred pair, by the order in the docstring of this module."""
 
     def preference(pair: Pair) -> tuple[bool, bool, bool, bool, int]:
         micro = pair[0]
@@ -345,16 +345,16 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _changed(problem: Problem, split: Split) -> list[str]:
-    today = (
+    numbers = (
         ("micro_batch", problem.micro_batch, split.micro_batch),
         ("accumulation", problem.accumulation, split.accumulation),
-        ("global_batch", _todays_global_batch(problem), split.global_batch),
+        ("global_batch", _current_global_batch(problem), split.global_batch),
     )
-    return [name for name, before, after in today if before != after]
+    return [name for name, before, after in numbers if before != after]
 
 
-def _todays_global_batch(problem: Problem) -> int | None:
-    """What today's pair makes on these GPUs."""
+def _current_global_batch(problem: Problem) -> int | None:
+    """The global batch of the current pair on these GPUs."""
     if problem.micro_batch is None or problem.accumulation is None or problem.data_parallel is None:
         return None
     return product(problem.micro_batch, problem.accumulation, problem.data_parallel)
@@ -426,14 +426,14 @@ def _nearest(problem: Problem, step: int, micro_batch: int | None = None) -> Spl
 def _why_chosen(problem: Problem, split: Split) -> list[str]:
     stages = problem.pipeline_parallel
     if split.pair == (problem.micro_batch, problem.accumulation):
-        reasons = [f"{split} stands already"]
+        reasons = [f"already {split.global_batch}; nothing to change"]
     elif split.micro_batch == problem.micro_batch:
-        reasons = [f"micro batch {split.micro_batch} stays, and so does the memory it needs"]
+        reasons = [f"micro batch unchanged ({split.micro_batch}), so memory use is unchanged"]
     else:
         two = "power of two " if problem.power_of_two and _is_power_of_two(split.micro_batch) else ""
-        share = split.micro_batch * split.accumulation
+        samples = split.micro_batch * split.accumulation
         busy = " and keeps the pipeline busy" if stages > 1 and filled(problem, split.pair) else ""
-        reasons = [f"{split.micro_batch} is the largest {two}micro batch up to {problem.cap} that divides {share}{busy}"]
+        reasons = [f"{split.micro_batch} is the largest {two}micro batch up to {problem.cap} that divides {samples}{busy}"]
     if stages > 1:
         count = _in_flight(problem, split.pair)
         reasons.append(f"{count} micro batches in {stages} pipeline stages: {bubble(problem, split.pair):.0%} bubble")
@@ -443,15 +443,15 @@ def _why_chosen(problem: Problem, split: Split) -> list[str]:
 def _why_unreachable(problem: Problem, status: str) -> str:
     if status == BATCH_INFEASIBLE:
         return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
-    share = problem.global_batch // (problem.data_parallel or 1)
+    samples = problem.global_batch // (problem.data_parallel or 1)
     if problem.rule is not None:
-        return f"no micro batch up to {problem.cap} and accumulation that make {share}: {problem.rule.reason}"
+        return f"no micro batch up to {problem.cap} and accumulation that make {samples}: {problem.rule.reason}"
     if problem.interleaved:
         return (
-            f"no micro batch up to {problem.cap} leaves an accumulation of {share} that an interleaved pipeline"
+            f"no micro batch up to {problem.cap} leaves an accumulation of {samples} that an interleaved pipeline"
             f" of {problem.pipeline_parallel} stages takes in groups of {problem.group}"
         )
-    return f"no divisor of {share} up to {problem.cap} is a multiple of the pipeline's micro batch {problem.pipeline_micro_batch}"
+    return f"no divisor of {samples} up to {problem.cap} is a multiple of the pipeline's micro batch {problem.pipeline_micro_batch}"
 
 
 def _layout(problem: Problem) -> str:

@@ -3,7 +3,7 @@
 Hugging Face first, where the count changed with the releases, then GPT-NeoX, DeepSpeed's schedulers, and time.
 A version is a tuple of numbers, as `(4, 51, 3)`. "Steps" and "updates" are optimizer steps; a "batch" is what
 one process takes from its data loader at a time. The numbers are taken as the framework would take them:
-what it refuses, or raises on, is for the caller to tell first.
+the caller has to exclude values for which the framework raises.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def batches_per_rank(
     sequence_parallel: int = 1,
     rank: int = 0,
 ) -> int:
-    """Batches that one rank's data loader gives an epoch.
+    """Batches of one rank's data loader per epoch.
 
     `batch` is the per-device batch times the GPUs that one process drives. Ranks agree, except with
-    `even_batches` off. A dispatching loader divides by all `processes`, whatever they share. Under Ulysses
+    `even_batches` off. A dispatching loader divides by all `processes`, whatever their parallelism. Under Ulysses
     every rank works through the batches of its whole sequence-parallel group.
     accelerate 1.15.0 data_loader.py:170-184, 957-964; transformers 5.23.0 trainer.py:2507-2510.
     """
@@ -59,9 +59,9 @@ def batches_per_rank(
 
 
 def rebalanced_batches(num_examples: int, batch: int, accumulation: int, processes: int = 1, *, drop_last: bool = False) -> int:
-    """Batches a rank and epoch under `train_sampling_strategy: batch_rebalance`, which deals out whole updates.
+    """Batches per rank and epoch with `train_sampling_strategy: batch_rebalance`, which distributes complete updates.
 
-    The sampler counts all processes, also those that share a batch.
+    The sampler counts all processes, also those that process the same batch.
     transformers 5.23.0 trainer.py:1129-1137, trainer_pt_utils.py:740-756, 794-795.
     """
     update = batch * accumulation * processes
@@ -79,7 +79,7 @@ def updates_per_epoch(batches: int, accumulation: int, version: Version = NEWEST
 
 
 def total_steps(max_steps: int, epochs: float, updates: int, version: Version = NEWEST) -> int:
-    """The total that the Trainer announces and gives to the learning-rate scheduler.
+    """The total that the Trainer logs and passes to the learning-rate scheduler.
 
     A positive `max_steps` wins over `epochs`; else epochs times updates, in plain floating point, rounded up.
     `max_steps: 0` meant "unset" up to 4.48.3; from 4.49.0 the total is 0 and the run ends after one step.
@@ -91,7 +91,7 @@ def total_steps(max_steps: int, epochs: float, updates: int, version: Version = 
 
 
 class Length:
-    """How long a Hugging Face run is: `epochs` is what the log shows, None for "as many as it takes"."""
+    """The length of a Hugging Face run: `epochs` is the number in the log, None for "as many as it takes"."""
 
     __slots__ = ("epochs", "total_steps", "updates_per_epoch")
 
@@ -120,12 +120,12 @@ def training_length(
 
 
 def run_end(batches: int, accumulation: int, num_examples: int, length: Length, version: Version = NEWEST) -> tuple[int, float]:
-    """(optimizer steps taken, epochs of data gone through) when the training loop really stops.
+    """(optimizer steps, epochs of data) when the training loop actually stops.
 
     The count that is announced and the loop did not always agree:
     up to 4.45 accumulation ran on across epochs, so that a run stopped before its last epoch was over;
     4.46 also began to cut an epoch's last accumulation to `num_examples % accumulation` batches;
-    from 4.47 each epoch ends with a step of its own, which the total of 4.47 to 4.51 does not know;
+    from 4.47 each epoch ends with an additional step, which the total of 4.47 to 4.51 does not include;
     from 4.52.0 total and loop agree.
     transformers 4.45.2 trainer.py:2316-2420, 4.46.3 trainer.py:2416-2437, 4.49.0 trainer.py:2489-2505,
     4.52.4 trainer.py:2498-2512.
@@ -164,7 +164,7 @@ def warmup_steps(total: int, steps: float = 0, ratio: float | None = None, versi
 
 
 def interval(value: float, total: int) -> int:
-    """`logging_steps`, `eval_steps` or `save_steps` in steps: below 1 they are a share of the total, rounded up.
+    """`logging_steps`, `eval_steps` or `save_steps` in steps: below 1 they are a fraction of the total, rounded up.
 
     transformers 5.23.0 trainer_callback.py:156-167.
     """
@@ -212,16 +212,16 @@ def releases_giving(total: int, batches: int, accumulation: int, epochs: float) 
 
 
 def neox_train_iters(samples: int, micro_batch: int, data_parallel: int, accumulation: int, epochs: int) -> int:
-    """The iterations that `train_epochs` comes to.
+    """The number of iterations of `train_epochs`.
 
-    An incomplete batch is dropped an epoch, an incomplete accumulation only once, at the end.
+    An incomplete batch is dropped in each epoch, an incomplete accumulation only once, at the end.
     megatron/training.py:180-212, megatron/data/data_utils.py:31-50.
     """
     return samples // (micro_batch * data_parallel) * epochs // accumulation
 
 
 def neox_decay_iters(train_iters: int, lr_decay_iters: int | None = None, lr_decay_fraction: float | None = None) -> int:
-    """The iterations over which the learning rate decays; a fraction does nothing beside `lr_decay_iters`.
+    """The iterations over which the learning rate decays; a fraction has no effect together with `lr_decay_iters`.
 
     megatron/training.py:1118-1125.
     """
@@ -243,7 +243,7 @@ def neox_warmup_iters(warmup: float, decay_iters: int) -> float:
 def neox_save_iterations(train_iters: int, factor: float | None, scale: str = "linear", extra: Iterable[int] = ()) -> set[int]:
     """The iterations after which a checkpoint is written; the last is always among them.
 
-    `linear`: every `factor` iterations, a whole number. `log`: at the powers of `factor`, above 1, cut to whole
+    `linear`: every `factor` iterations, an integer. `log`: at the powers of `factor`, above 1, truncated to
     numbers. Any other scale, also in other letter case, saves on no interval.
     megatron/training.py:1408-1428, 329.
     """

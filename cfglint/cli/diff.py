@@ -75,7 +75,7 @@ def summary(comparisons: list[Comparison], tally: ScanStats) -> str:
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
     found = [count(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
-    parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in meaning", f"{' and '.join(found) or 'no findings'} new"]
+    parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
     return "; ".join([*parts, *left_out(tally)])
 
 

@@ -131,7 +131,7 @@ class RunSummary:
 
 def readable(run: CheckedRun) -> bool:
     """Whether the framework can load the values of its files."""
-    return bool(run.configs) and not run.configs[0].load_problems
+    return bool(run.configs) and not run.configs[0].fatal_problems
 
 
 def division(batch: Batch) -> str:

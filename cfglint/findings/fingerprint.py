@@ -1,4 +1,4 @@
-"""What makes two findings the same one, although lines moved between them."""
+"""The identity of a finding, which does not change when lines move."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def identity(diagnostic: Diagnostic, folder: str = "") -> Identity:
 
 
 def fingerprints(diagnostics: Iterable[Diagnostic]) -> list[str]:
-    """A hash for each finding, stable when lines move; the second of two alike gets its own."""
+    """A hash for each finding, stable when lines move; equal findings get different hashes."""
     from hashlib import sha256
 
     seen: dict[Identity, int] = {}

@@ -1,6 +1,6 @@
 """Fixes that rules offer, built from settings.
 
-Light to import, for a rule imports it before it knows whether there is anything to fix.
+Light to import, because a rule imports it before it knows whether there is anything to fix.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
-    """Write another value in the place of a written one; None where the text does not allow it."""
+    """Replace a written value; None where the file does not allow it."""
     return several([replaced(setting, value)], title, safe)
 
 
 def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
-    """Take a key and its value out."""
+    """Remove a key and its value."""
     return several([removed(setting)], title, safe)
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
-    """Give a key another name, in its place."""
+    """Rename a key in its place."""
     if setting.document is None or setting.key_node is None or stands_twice(setting):
         return None
     from cfglint.source import edit, sections
@@ -40,12 +40,12 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
-    """Add a key to a mapping that is there."""
+    """Add a key to an existing mapping."""
     return several([inserted(config, path, value)], title, safe)
 
 
 def replaced(setting: Setting, value: Any) -> Part:
-    """The change that `replace` makes, for a fix of several; None for what JSON has no number for."""
+    """The change of `replace`, for a fix of several changes; None for a number that JSON cannot hold."""
     if setting.document is None or setting.node is None:
         return None
     if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
@@ -57,7 +57,7 @@ def replaced(setting: Setting, value: Any) -> Part:
 
 
 def removed(setting: Setting) -> Part:
-    """The change that `remove` makes, for a fix of several."""
+    """The change of `remove`, for a fix of several changes."""
     if setting.document is None or setting.key_node is None or stands_twice(setting):
         return None
     from cfglint.source import edit, sections
@@ -66,7 +66,7 @@ def removed(setting: Setting) -> Part:
 
 
 def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
-    """The change that `insert` makes, for a fix of several."""
+    """The change of `insert`, for a fix of several changes."""
     from cfglint.source import edit, sections
 
     document = config.document_of(path[0])
@@ -75,7 +75,7 @@ def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
 
 
 def stands_twice(setting: Setting) -> bool:
-    """Whether the key is there more than once: without the last, an earlier one that had no effect would count."""
+    """Whether the key is set more than once: without the last one, an earlier one would take effect."""
     assert setting.document is not None
     mapping = setting.document.find(setting.path[:-1])[1]
     pairs = mapping.resolved().pairs() if mapping is not None else []
@@ -85,7 +85,7 @@ def stands_twice(setting: Setting) -> bool:
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
     """One fix that makes all the changes, in their order; None when one is missing or cannot be made.
 
-    The edits of a file are worked out together, for what one change leaves is what the next one finds.
+    The edits of a file are computed together, because each change applies to the result of the one before.
     """
     from cfglint.source import edit
 

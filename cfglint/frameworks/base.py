@@ -34,16 +34,16 @@ CERTAIN = 2
 
 
 class LaunchFacts:
-    """What is known of a launch beside the files.
+    """What is known of a launch in addition to the files.
 
     `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
-    run. `declared`: a person said which kind the files are. `target` maps a package to its version text,
+    run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
     `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
-    the TRL trainer that the script builds, None where nobody said it. `tables` is the modelled release that is asked where
-    the target lies between two of them.
+    the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
+    are used where the target lies between two of them.
     """
 
     __slots__ = (
@@ -54,6 +54,7 @@ class LaunchFacts:
         "gpu_memory",
         "gpus",
         "gpus_source",
+        "guessed",
         "house",
         "model",
         "nodes",
@@ -87,6 +88,7 @@ class LaunchFacts:
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
+        guessed: bool = False,
         outside: dict[str, str] | None = None,
         model: Model | None = None,
         gpu_memory: float | None = None,
@@ -109,6 +111,7 @@ class LaunchFacts:
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script
+        self.guessed = guessed  # whether the parser of a launch line's arguments is only likely
         self.outside = outside or {}
         self.model = model
         self.gpu_memory = gpu_memory
@@ -130,7 +133,7 @@ _versions: dict[str, Version] = {}
 
 
 def is_version(text: str) -> bool:
-    """Whether a text may name a release: a number first, and nothing in it that no release has."""
+    """Whether a string may be the version of a release."""
     if not text or text[0] not in DIGITS or len(text) > LONGEST_VERSION or not text.isascii():
         return False
     return all(char.isalnum() or char in VERSION_SIGNS for char in text)
@@ -228,13 +231,13 @@ class Batch:
 
 
 class Config:
-    """What one framework makes of its files: their values as its reader takes them, and what they come to.
+    """The config of one framework: the values of its files as its parser loads them, and what they resolve to.
 
     `documents` are the files in the order in which the framework reads them; `values` is the mapping that
     its code works on. `owner` maps a top-level key to the document that gives it, where that is not the
     first. `load_problems` are reasons for which the framework could not read a file: (document, problem).
-    `disputed` are the keys whose values whoever hands them over takes for a mistake: the run ends before the framework
-    meets what follows from them.
+    `mismatched_keys` are the keys for whose values the trainer that passes them raises an error, so that the framework
+    never uses them.
     """
 
     framework: Framework
@@ -264,6 +267,11 @@ class Config:
     def package(self) -> str:
         """The package whose release decides."""
         return self.framework.package
+
+    @property
+    def fatal_problems(self) -> list[tuple[Document, Problem]]:
+        """The load problems that every parser which commonly reads such a file has."""
+        return [(document, problem) for document, problem in self.load_problems if not problem.only_here]
 
     @property
     def version(self) -> Version:
@@ -372,7 +380,7 @@ class Config:
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The values with the overrides of the launch laid over them; `overridden` tells which those are."""
+        """The values with the overrides of the launch applied; `overridden` has their paths."""
         if not self.facts.overrides:
             return values
         from cfglint.frameworks.overrides import put
@@ -426,7 +434,7 @@ class Framework:
         return {self.package: self.newest}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with what follows from one release for another, where nobody said that one."""
+        """The facts with the releases that follow from other specified releases."""
         return facts
 
     def unknown_keys(self, config: Any) -> list[str]:
@@ -438,7 +446,7 @@ class Framework:
         return None
 
     def syntax(self, path: str) -> str:
-        """`yaml` or `json`: how this framework's reader parses a file of that name."""
+        """`yaml` or `json`: how this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
@@ -446,7 +454,7 @@ class Framework:
         return []
 
     def launched_gpus(self, document: Document, facts: LaunchFacts) -> tuple[int, str] | None:
-        """(GPUs, where it says so) that a file of this kind starts a run on; None where it does not tell."""
+        """(GPUs, place of that setting) for a file of this kind that starts a run; None where it does not set them."""
         return None
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
@@ -462,7 +470,7 @@ class Framework:
         return {}
 
     def model(self, config: Any) -> Model | None:
-        """The shape of the model that a config of this kind trains, as far as its files tell."""
+        """The shape of the model that a config of this kind trains, as far as its files determine it."""
         return None
 
     def memory(self, config: Any, model: Model) -> Inputs | None:
@@ -478,5 +486,5 @@ class Framework:
         raise NotImplementedError
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The reader that this framework takes the file with."""
+        """The loader of this framework for a file."""
         raise NotImplementedError

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.batch.memory import FITS, GIB, estimate, largest_micro_batch, verdict
-from cfglint.batch.memory.estimate import CLOSE
+from cfglint.batch.memory import GIB, estimate, largest_micro_batch, verdict
+from cfglint.batch.memory.estimate import possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.record import record
@@ -199,8 +199,8 @@ def memory_of(config: Config) -> RunMemory | None:
         found,
         available,
         verdict(found, available) if inputs.micro_known else None,
-        largest_micro_batch(shape, available, (FITS,), settings, *others),
-        largest_micro_batch(shape, available, (FITS, CLOSE), settings, *others),
+        largest_micro_batch(shape, available, (settings, *others)),
+        largest_micro_batch(shape, available, (settings, *others), possible),
     )
 
 

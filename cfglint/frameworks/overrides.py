@@ -1,4 +1,4 @@
-"""Values from the launch line laid over those of the files, and `${...}` between them, by OmegaConf's rules."""
+"""Overrides from the launch line, and `${...}` interpolations, by OmegaConf's rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARGS = "--args"
 
 
 class Override:
-    """One value of the launch line: `key` may be dotted, `texts` are the words given for it, none for a bare flag."""
+    """One value of the launch line: `key` may be dotted, `texts` are its words, empty for a flag without a value."""
 
     __slots__ = ("key", "origin", "place", "texts", "unknown")
 
@@ -35,7 +35,7 @@ class Override:
 
 
 def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
-    """Set a value at a path, copying the mappings on the way so that the file's own tree stays as it was."""
+    """Set a value at a path, copying the mappings on the way so that the file's own tree does not change."""
     for step in path[:-1]:
         inner = values.get(step)
         values[step] = dict(inner) if isinstance(inner, dict) else {}
@@ -44,9 +44,9 @@ def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def by_omegaconf(override: Override) -> Any:
-    """The value of an override as OmegaConf reads it: numbers, booleans, null, lists and mappings in flow style.
+    """The value of an override as OmegaConf parses it: numbers, booleans, null, lists and mappings in flow style.
 
-    The text itself where that is no YAML, nests too deeply, or has aliases, which OmegaConf writes out.
+    The string itself where it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -70,7 +70,7 @@ def by_omegaconf(override: Override) -> Any:
 def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
     """The values with `${key}` replaced by what it refers to; as they are where that cannot be resolved here, or never ends.
 
-    References to the environment (`${oc.env:...}`) and other resolvers are not followed: they are the launch's, not ours.
+    References to the environment (`${oc.env:...}`) and other resolvers are not resolved: they depend on the launch.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -88,14 +88,14 @@ def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
 
 
 class Growth:
-    """How large values become once the keys of a mapping that they refer to stand in their place."""
+    """The size of values after their references to keys of a mapping are replaced."""
 
     def __init__(self, root: dict[Any, Any]) -> None:
         self._root = root
         self._known: dict[str, int] = {}
 
     def of(self, value: Any) -> int:
-        """Characters and nodes of a value. RecursionError where references lead on for too long."""
+        """Characters and nodes of a value. RecursionError where references are nested too deeply."""
         if isinstance(value, dict):
             return 1 + sum(map(self.of, value.values()))
         if isinstance(value, list):
@@ -104,7 +104,7 @@ class Growth:
 
     def _at(self, name: str) -> int:
         if name not in self._known:
-            self._known[name] = 0  # what refers to itself is refused later
+            self._known[name] = 0  # a value that refers to itself is rejected later
             value: Any = self._root
             for step in name.split("."):
                 value = self._inside(value, step)
@@ -119,7 +119,7 @@ class Growth:
 
 
 def followed_alone(values: Any) -> Any:
-    """The values with everything escaped that is not to be followed."""
+    """The values with every interpolation escaped that is not resolved here."""
     if isinstance(values, dict):
         return {key: followed_alone(value) for key, value in values.items()}
     if isinstance(values, list):
@@ -128,7 +128,7 @@ def followed_alone(values: Any) -> Any:
 
 
 def refers(values: Any) -> bool:
-    """Whether some text in the values is an interpolation that can be followed here."""
+    """Whether a string in the values is an interpolation that can be resolved here."""
     if isinstance(values, dict):
         return any(refers(value) for value in values.values())
     if isinstance(values, list):
@@ -137,5 +137,5 @@ def refers(values: Any) -> bool:
 
 
 def can_be_followed(text: str) -> bool:
-    """Whether every interpolation of a text is the plain name of a key, without which a resolver may be hidden in it."""
+    """Whether every interpolation of a string is a plain key; any other may contain a resolver."""
     return "${" not in REFERENCE.sub("", text)

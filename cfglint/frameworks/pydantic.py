@@ -1,7 +1,7 @@
-"""What pydantic's lax mode makes of a value, by the type of the field (pydantic 2.14).
+"""Conversion of values by pydantic's lax mode, by the type of the field (pydantic 2.14).
 
-Each reader returns the value that the model would hold, or raises Refused with the sentence that pydantic
-prints for it. Values are what a JSON reader gives: None, bool, int, float, str, list, dict.
+Each loader returns the value that the model would hold, or raises Refused with pydantic's message. Values are
+those of a JSON parser: None, bool, int, float, str, list, dict.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INT64 = 9_223_372_036_854_775_808
 
 
 class Refused(Exception):
-    """A value that the field does not take; the text is pydantic's."""
+    """A value that the field does not accept; the message is pydantic's."""
 
 
 def boolean(value: Any) -> bool:
@@ -43,7 +43,7 @@ def boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
-    """`int`: whole numbers, also as floats, booleans or decimal strings."""
+    """`int`: integers, also as integral floats, booleans or decimal strings."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -59,7 +59,7 @@ def finite(value: float) -> bool:
 
 
 def whole(value: float) -> int:
-    """The integer that a float stands for."""
+    """The integer value of an integral float."""
     if not finite(value):
         raise Refused("Input should be a finite number")
     if not value.is_integer():
@@ -121,7 +121,7 @@ def items(value: Any) -> list[Any]:
 
 
 def items_of(loader: Loader) -> Loader:
-    """`list[...]`, each item read by `reader`."""
+    """`list[...]`, each item converted by `loader`."""
 
     def read(value: Any) -> list[Any]:
         return [loader(item) for item in items(value)]
@@ -142,7 +142,7 @@ def anything(value: Any) -> Any:
 
 
 def optional(loader: Loader) -> Loader:
-    """`Optional[...]`: null, or what `reader` takes."""
+    """`Optional[...]`: null, or what `loader` accepts."""
 
     def read(value: Any) -> Any:
         return None if value is None else loader(value)

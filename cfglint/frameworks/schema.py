@@ -107,7 +107,7 @@ class Property:
 
     @property
     def name(self) -> str:
-        """The key as people say it: `zero_optimization.stage`."""
+        """The dotted key: `zero_optimization.stage`."""
         return ".".join(self.path)
 
     @property
@@ -202,7 +202,7 @@ class Property:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Other spellings of the same key, not to be given beside it."""
+        """Other spellings of the same key, which must not be set together with it."""
         return tuple(self.raw.get("x-aliases", ()))
 
     @property
@@ -244,7 +244,7 @@ class Violation:
 
 
 class Candidate:
-    """A key that may have been meant. `distance` 0: the very name, in another section; 1: one slip away."""
+    """A suggestion for an unknown key. `distance` 0: the same name in another section; 1: one typo."""
 
     __slots__ = ("distance", "path")
 
@@ -308,10 +308,10 @@ class Schema:
         return self._homes.get(key, [])
 
     def nearest(self, path: Path, key: str, count: int = 3) -> list[Candidate]:
-        """What may have been meant by an unknown key of a section, the likeliest first.
+        """Suggestions for an unknown key of a section, the likeliest first.
 
         First near names of the section itself, then the same name in other sections, then near names there.
-        The same slip stands in many files of a repository, so an answer is kept.
+        The same typo is often in many files of a repository, so answers are cached.
         """
         section = tuple(step for step in path if isinstance(step, str))
         found = self._nearest.get((section, key))
@@ -467,7 +467,7 @@ class Schema:
         return kind is float and "integer" in names and not self.exact_types and value.is_integer()
 
     def _not_allowed(self, raw: Raw, value: Any) -> str:
-        """What a reader is told: the value, and what the key takes."""
+        """The message: the value, and what the key accepts."""
         allowed = self.closed_list(raw)
         if allowed is not None:
             return f"{shown(value)} is not one of {', '.join(shown(one) for one in allowed)}"
@@ -477,14 +477,14 @@ class Schema:
 
 
 def handed_down(raw: Raw, stage: str | None) -> str | None:
-    """The stage that a section's own gives its keys: one that takes unknown keys does not look at known ones either."""
+    """The stage at which the keys of a section are checked; a section that accepts unknown keys does not check known ones."""
     return stage if raw.get("x-section-policy") == REJECT else None
 
 
 def near(key: str, names: Names) -> list[Candidate]:
-    """Those of some names that are near a key, the nearest first.
+    """The names that are similar to a key, the most similar first.
 
-    Most have too many other letters for any slip and are passed over here, for a file may hold many unknown keys.
+    Names with too many different letters are skipped early, because a file may have many unknown keys.
     """
     written = Spelling(key)
     letters = written.letters
@@ -493,7 +493,7 @@ def near(key: str, names: Names) -> list[Candidate]:
         other = letters ^ name.letters
         if other.bit_count() > name.reach and other & letters and other & name.letters:
             continue
-        count = slips(written, name)
+        count = typos(written, name)
         if count is not None:
             found.append(Candidate(path, count))
     found.sort(key=lambda candidate: candidate.distance)
@@ -535,12 +535,12 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def differs_in_case(value: Any, allowed: list[Any]) -> bool:
-    """Whether a text is an allowed one but for upper and lower case."""
+    """Whether a string differs from an allowed one only in case."""
     return isinstance(value, str) and value.lower() in {one.lower() for one in allowed if isinstance(one, str)}
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a JSON file, shortened."""
+    """A value as JSON spells it, shortened."""
     if isinstance(value, str):
         return f'"{value if len(value) <= 40 else value[:37] + "..."}"'
     if value is None or isinstance(value, bool):
@@ -561,15 +561,15 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def plain(key: str) -> str:
-    """A key without what people vary unawares: upper case, and dashes for underscores."""
+    """A key in lower case with underscores instead of dashes."""
     return key.lower().replace("-", "_")
 
 
 class Spelling:
     """A key taken apart for comparing.
 
-    `letters` has a bit for each letter; some share one. `reach` is how many bits may change in the slips that a
-    name of this length allows.
+    `letters` has a bit for each letter; some have the same bit. `reach` is how many bits may differ with the number
+    of typos that a name of this length allows.
     """
 
     __slots__ = ("key", "letters", "plain", "reach", "words")
@@ -584,17 +584,17 @@ class Spelling:
         self.reach = 2 * (1 + len(self.plain) // 8)
 
 
-def distance(written: str, meant: str) -> int | None:
-    """How many slips lead from one key to another; None when too many to guess.
+def distance(written: str, intended: str) -> int | None:
+    """The number of typos between two keys; None when there are too many for a suggestion.
 
-    A slip is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
-    an exchanged order of words. A cut or added end, a word too few or too many, and abbreviated words count
+    A typo is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
+    a different order of words. A truncated or extended key, a missing or extra word, and abbreviated words count
     as two.
     """
-    return slips(Spelling(written), Spelling(meant))
+    return typos(Spelling(written), Spelling(intended))
 
 
-def slips(one: Spelling, other: Spelling) -> int | None:
+def typos(one: Spelling, other: Spelling) -> int | None:
     """`distance` for keys that are compared with many."""
     if one.plain == other.plain:
         return 0 if one.key == other.key else 1
@@ -602,7 +602,7 @@ def slips(one: Spelling, other: Spelling) -> int | None:
         return 1
     limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
     count = limit + 1
-    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each slip takes one letter away and brings another
+    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each typo removes one letter and adds another
         count = edits(one.plain, other.plain, limit)
     if count > 2 and differ_by_words(one, other):
         return 2
@@ -612,7 +612,7 @@ def slips(one: Spelling, other: Spelling) -> int | None:
 def differ_by_words(one: Spelling, other: Spelling) -> bool:
     """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
     short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
-    if short.letters & ~long.letters:  # each of these ways only takes letters away
+    if short.letters & ~long.letters:  # each of these differences only removes letters
         return False
     if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
         return True

@@ -1,4 +1,4 @@
-"""A value that knows where it comes from."""
+"""A value with its origin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OVERRIDE = "override"
 
 
 class Setting:
-    """A value and where it comes from: written at a place, a default, derived, or filled by someone."""
+    """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override."""
 
     __slots__ = ("because", "document", "key_node", "node", "origin", "path", "value")
 
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The key as people say it: `zero_optimization.stage`."""
+        """The dotted key: `zero_optimization.stage`."""
         return ".".join(str(step) for step in self.path)
 
     @property
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def written(self) -> bool:
-        """Whether a file says it."""
+        """Whether it is written in a file."""
         return self.origin == WRITTEN
 
     @property
@@ -76,7 +76,7 @@ class Setting:
 
     @property
     def place(self) -> str:
-        """`train.yaml:12`, or where else the value comes from."""
+        """`train.yaml:12`, or the origin of a value that is not written."""
         if self.document is not None and self.node is not None and self.written:
             return f"{self.document.path}:{self.document.position(self.node.start)[0]}"
         return self.because or self.origin

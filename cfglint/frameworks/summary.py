@@ -1,4 +1,4 @@
-"""What a framework tells of a run for people: its numbers with their origins, and what it takes for granted."""
+"""The summary of a run for people: its numbers with their origins, and the assumptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_MARKS = 1000  # steps of one kind that are kept; more of them are nothing t
 
 
 class Item:
-    """One line: a setting under the name that people use. `needs` is what would make an unknown value known."""
+    """One line: a setting with a label. `needs` names what is missing to determine an unknown value."""
 
     __slots__ = ("group", "label", "needs", "package", "setting")
 
@@ -38,7 +38,7 @@ class Item:
 
     @property
     def unknown(self) -> bool:
-        """Whether the value could be known with something that is missing."""
+        """Whether the value is unknown because something is missing."""
         return self.setting.value is None and bool(self.needs)
 
 
@@ -52,11 +52,11 @@ class Summary:
         self.marks: dict[str, list[int]] = {}
 
     def add(self, group: str, label: str, setting: Setting, needs: str = "") -> None:
-        """A setting of the files, or a default."""
+        """Add a setting of the files, or a default."""
         self.items.append(Item(group, label, setting, needs, self.package))
 
     def derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
-        """A number that follows from others; `because` tells how."""
+        """Add a derived number; `because` explains how it is derived."""
         self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
 
     def mark(self, name: str, steps: Iterable[int]) -> None:

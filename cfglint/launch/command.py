@@ -20,6 +20,12 @@ TRAINER_NAMES = names(
     "remove_unused_columns group_by_length logging_strategy max_grad_norm seed fsdp fsdp_config "
     "load_best_model_at_end eval_steps"
 )
+# Names that a program with an argument parser of its own seldom has.
+TRAINER_ONLY = names(
+    "evaluation_strategy eval_strategy save_strategy save_total_limit logging_strategy tf32 deepspeed fsdp load_best_model_at_end bf16 fp16"
+    " remove_unused_columns overwrite_output_dir logging_first_step ddp_find_unused_parameters group_by_length dataloader_drop_last"
+    " do_train save_steps include_tokens_per_second hub_strategy save_only_model ddp_timeout label_names neftune_noise_alpha"
+)
 SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     from cfglint.launch.options import Options
     from cfglint.source.shell.interpreter import Call
     from cfglint.source.shell.text import Text
+
+    Severity = Literal["error", "warning", "info"]
 
 MACHINE = "the number of GPUs of the machine"
 
@@ -32,15 +34,16 @@ class NamedFile:
 class Problem:
     """What is wrong with a launch line itself: a code of the rules of this kind, and the words to point at."""
 
-    __slots__ = ("code", "exception", "key", "message", "severity", "word")
+    __slots__ = ("code", "exception", "key", "message", "remedy", "severity", "word")
 
-    def __init__(self, code: str, severity: str, word: Text, key: str, message: str, exception: str = "") -> None:
+    def __init__(self, code: str, severity: Severity, word: Text, key: str, message: str, exception: str = "", remedy: str = "") -> None:
         self.code = code
         self.severity = severity
         self.word = word
         self.key = key
         self.message = message
         self.exception = exception
+        self.remedy = remedy
 
 
 class LaunchLine:

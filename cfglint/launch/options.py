@@ -91,7 +91,7 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
 def is_option(word: Text) -> bool:
     """Whether argparse takes a word for an option: a dash first, and not a negative number."""
     text = word.string
-    if not text.startswith("-") or text == "-" or " " in text:
+    if not text.startswith("-") or text == "-" or " " in text.partition("=")[0]:
         return False
     return not text[1:2].isdigit() and text[1:2] != "."
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch import accelerate, deepspeed, tools, torchrun
+from cfglint.launch import accelerate, deepspeed, findings, tools, torchrun
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
+from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import base, script_of, unwrapped
 from cfglint.source.shell.filters import normal
@@ -142,13 +144,17 @@ class Reader:
                 if call.folder is not None and call.folder.startswith(HERE):
                     call.folder = normal(best + call.folder[len(HERE) :])
         self.errors = followed.errors
-        found = [self.line(call, known, text) for call in followed.calls]
-        return [line for line in found if line is not None]
+        found = [line for line in (self.line(call, known, text) for call in followed.calls) if line is not None]
+        if found:
+            head = header(path, text)
+            for line in found:
+                findings.header_sizes(line, head)
+                firm = not path.lower().endswith(MARKDOWN)
+                findings.missing_files(line, followed.calls, followed.written, firm)
+        return found
 
     def follow(self, script: Script, folder: str, name: str, text: str) -> Interpreter:
         """Follow a script from a folder."""
-        from cfglint.launch.slurm import header
-
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
         variables = {**header(script.path, text).environment(), **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
@@ -194,6 +200,14 @@ class Reader:
             self.locate(file, line, known)
         if line.program is not None and not line.module and line.program.value:
             line.program_path = self.path_of(line.program.value, line.folder)
+        findings.lost_arguments(line)
+        findings.behind_program(line, arguments)
+        findings.visible_devices(line)
+        findings.deepspeed_nodes(line)
+        findings.several_machines(line)
+        findings.named_with_block(line, arguments)
+        trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
+        findings.missing_values(line, arguments, trainer)
         return line
 
     def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Outcome
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
+    from cfglint.review.consequences import Consequence
     from cfglint.review.settings import SettingChange, State
 
-NOTHING = "no change in meaning"
+NOTHING = "no effective change"
 
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
@@ -29,7 +30,7 @@ def notice(comparison: Comparison) -> str:
     from cfglint.report.github import escape, escape_property
     from cfglint.report.text import shown
 
-    told = [shown(each.text) for each in comparison.consequences]
+    told = [shown(each.text) for each in comparison.sentences]
     if not told or comparison.after is None:
         return ""
     place = next((each.after.place for each in comparison.settings if each.after.written), None)
@@ -58,14 +59,18 @@ def block(comparison: Comparison) -> Segments:
     from cfglint.report.text import shown
 
     segments: Segments = [("bold", f"{shown(title(comparison))}\n")]
-    segments += [("", f"  {shown(each.text)}\n") for each in comparison.consequences]
-    if comparison.settings:
-        segments.append(("dim", "  settings\n"))
-        segments += [("", f"    {shown(line)}\n") for each in comparison.settings for line in setting_lines(each, comparison)]
+    segments += [("", f"  {shown(each.text)}\n") for each in comparison.sentences]
+    if comparison.still:
+        segments.append(("", f"  still does not start: {', '.join(comparison.still)}\n"))
+    for name, effect in (("settings", True), ("other settings (names, ports, paths)", False)):
+        group = [each for each in comparison.settings if each.effect is effect]
+        if group:
+            segments.append(("dim", f"  {name}\n"))
+            segments += [("", f"    {shown(line)}\n") for each in group for line in setting_lines(each, comparison)]
     if comparison.new:
         segments += [("dim", "  new findings\n"), *findings(comparison)]
     if comparison.gone:
-        segments.append(("dim", "  gone\n"))
+        segments.append(("dim", "  resolved findings\n"))
         segments += [("", f"    {each.severity} {each.code} {shown(each.name)}: {shown(each.message)}\n") for each in comparison.gone]
     return segments
 
@@ -111,7 +116,7 @@ def findings(comparison: Comparison) -> Segments:
 
 
 def as_json(comparisons: list[Comparison]) -> str:
-    """`{"cfglint", "changes": [...]}`, an entry a run, also for those without a change in meaning."""
+    """`{"cfglint", "changes": [...]}`, an entry a run, also for those without an effective change."""
     from cfglint.report.json import dumps
 
     return dumps({"changes": [entry(each) for each in comparisons]})
@@ -124,15 +129,21 @@ def entry(comparison: Comparison) -> dict[str, Any]:
     return {
         "files": comparison.files,
         "renamed_from": comparison.renamed,
+        "run": comparison.files[0] if comparison.files else None,
         "before": comparison.before.entry() if comparison.before else None,
         "after": comparison.after.entry() if comparison.after else None,
-        "consequences": [
-            {"about": each.about, "before": each.before, "after": each.after, "text": each.text} for each in comparison.consequences
-        ],
+        "consequences": [consequence_entry(each) for each in comparison.consequences],
         "settings": [setting_entry(each) for each in comparison.settings],
         "new": [finding(each) for each in comparison.new],
         "gone": [finding(each) for each in comparison.gone],
+        "still": comparison.still,
+        "no_effect": comparison.no_effect,
     }
+
+
+def consequence_entry(consequence: Consequence) -> dict[str, Any]:
+    """A consequence under its one name."""
+    return {name: getattr(consequence, name) for name in ("what", "before", "after", "factor", "known", "text")}
 
 
 def setting_entry(change: SettingChange) -> dict[str, Any]:
@@ -142,6 +153,7 @@ def setting_entry(change: SettingChange) -> dict[str, Any]:
         "key": change.key,
         "before": state_entry(change.before),
         "after": state_entry(change.after),
+        "effect": change.effect,
         "notes": change.notes,
     }
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
-HEAD = "| run | starts | global batch | total steps | new findings | gone |\n|---|---|---|---|---|--:|\n"
+HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
 MOST_HEADLINES = 3  # consequences that stand in the folded title of a run
 DETAILS_END = "\n\n</details>\n\n"
 
@@ -44,7 +44,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
     if not altered:
         return f"{NOTHING} in {runs}"
     new = tally([found for each in altered for found in each.new])
-    told = f"{len(altered)} of {runs} changed in meaning" if len(comparisons) > 1 else "1 run changed in meaning"
+    told = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
     return f"{told}, new: {new}" if new else told
 
 
@@ -61,11 +61,11 @@ def row(comparison: Comparison) -> str:
     before, after = comparison.before, comparison.after
     name = code(title(comparison))
     if before is None or after is None:
-        name += " (new)" if after else " (gone)"
+        name += " (new)" if after else " (deleted)"
     new = ", ".join(
         f"{number} {severity}" for number, severity in zip(counts(comparison.new), ("error", "warning", "info"), strict=True) if number
     )
-    cells = [name, turned(starts(before), starts(after)), *(numbers(before, after, key) for key in ("global_batch", "total_steps")), new]
+    cells = [name, turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps")), new]
     return f"| {' | '.join([*cells, str(len(comparison.gone) or '')])} |\n"
 
 
@@ -76,10 +76,14 @@ def starts(side: Outcome | None) -> str:
     return {"accept": "yes", None: "unknown"}.get(side.verdict, f"**no** ({side.fails_at})")
 
 
-def numbers(before: Outcome | None, after: Outcome | None, key: str) -> str:
-    """A number on both sides."""
-    told = ["" if side is None or side.resolved.get(key) is None else f"{side.resolved[key]:,}" for side in (before, after)]
-    return turned(*told)
+def numbers(comparison: Comparison, key: str) -> str:
+    """A number on both sides; how many times as large it is where the numbers are unknown."""
+    sides = (comparison.before, comparison.after)
+    values = ["" if side is None or side.resolved.get(key) is None else f"{side.resolved[key]:,}" for side in sides]
+    factor = next((each.factor for each in comparison.consequences if each.what == key), None)
+    if not any(values) and factor not in (None, 1):
+        return f"x{factor:.3g}"
+    return turned(*values)
 
 
 def turned(before: str, after: str) -> str:
@@ -89,7 +93,7 @@ def turned(before: str, after: str) -> str:
 
 def folded(comparison: Comparison, room: int) -> tuple[str, int]:
     """What is to be said of a run behind its headlines, and how many lines of it do not fit into a number of bytes."""
-    heads = "; ".join(each.headline for each in comparison.consequences[:MOST_HEADLINES]) or tally(comparison.new) or "other settings"
+    heads = "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or tally(comparison.new) or "other settings"
     head = f"<details><summary><code>{html(cut(title(comparison)))}</code>: {html(heads)}</summary>\n\n"
     lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
     marks = "`" * max(3, longest_ticks("".join(lines)) + 1)

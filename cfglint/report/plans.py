@@ -19,9 +19,9 @@ HEADS = (
     ("accumu-", "lation"),
     ("data", "parallel"),
     ("", "global"),
-    ("steps", "an epoch"),
+    ("steps", "per epoch"),
     ("total", "steps"),
-    ("tokens", "a step"),
+    ("tokens", "per step"),
     ("", "hours"),
     ("", "note"),
 )

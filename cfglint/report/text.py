@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,20 +15,12 @@ STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
 WIDEST = 160  # characters of a source line that are shown where the width is not known
 INDENT = "      "
+SHORTEST = 20  # columns that a folded text needs
 MOMENTS = {
     "load": "while reading the file",
     "config": "while parsing the config",
     "init": "during initialization",
     "first-step": "at the first step",
-}
-PACKAGES = {"huggingface": "transformers", "neox": "gpt-neox"}  # where a kind is not called like its package
-TITLES = {
-    "deepspeed": "DeepSpeed",
-    "huggingface": "transformers",
-    "neox": "GPT-NeoX",
-    "accelerate": "accelerate",
-    "trl": "TRL",
-    "llamafactory": "LLaMA-Factory",
 }
 
 
@@ -69,7 +62,7 @@ def labelled(label: str, text: str, width: int | None) -> Segments:
 
 def folded(text: str, column: int, indent: str, width: int | None) -> str:
     """The rest of a line that begins at a column, folded to the width; the lines after the first are indented."""
-    if width is None or column + len(text) <= width:
+    if width is None or column + len(text) <= width or column > width - SHORTEST:  # after a long path nothing fits anyway
         return text + "\n"
     from textwrap import TextWrapper
 
@@ -83,12 +76,15 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
-    return " with ".join(titled(each, outcome) for each in dict.fromkeys((outcome.kinds[0], kind)))
+    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package] or [kind]  # a launch line is none
+    return " with ".join(titled(each, outcome) for each in kinds)
 
 
 def titled(kind: str, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8`."""
-    return shown(f"{TITLES.get(kind, kind)} {outcome.target.get(PACKAGES.get(kind, kind), '')}".strip())
+    title, package = framework(kind).title, framework(kind).package
+    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # transformers, not its Trainer
+    return shown(f"{name} {outcome.target.get(package, '')}".strip())
 
 
 def excerpt(place: Place, style: str, width: int | None = None) -> Segments:

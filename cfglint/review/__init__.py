@@ -1,1 +1,1 @@
-"""Two states of a run -> what changed in meaning."""
+"""Two states of a run -> what changed in effect."""

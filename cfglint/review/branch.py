@@ -6,9 +6,9 @@ import os
 import stat
 
 from cfglint.project.pinned_versions import may_name_versions
-from cfglint.review import renames
+from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_script
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -59,7 +59,9 @@ class Branch:
     def look(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever they are called."""
         wanted = {self.repository.path(name) for name in declared}
-        old, new = self._ids([path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or path in wanted])
+        old, new = self._ids(
+            [path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or is_script(path) or path in wanted]
+        )
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         self.other_versions = versions[0] != versions[1]
         name = self.repository.name
@@ -110,17 +112,21 @@ class Branch:
         touched = sorted({*self.altered, *others} - taken)
         gathering = self._gathering(NEW, after)
         gathering.tally = tally
-        new = {run.documents[0].path: run for _, run in gathering.each(touched)}
+        new = by_file(run for _, run in gathering.each(touched))
         was = sorted({*map(self.was, touched), *self.gone} - taken)
-        old = {run.documents[0].path: run for _, run in self._gathering(OLD, before).each(self._there(was))}
-        inside = set().union(*map(names_of, new.values()))
-        for name, run in new.items():
-            counterpart = old.pop(self.was(name), None) or self._run_before([self.was(name)], before)
-            if self.touches(counterpart, run):
-                yield counterpart, run
-        for name, run in old.items():
-            if name not in inside:
-                yield run, None
+        old = by_file(run for _, run in self._gathering(OLD, before).each(self._there(was)))
+        inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
+        for name, runs in new.items():
+            earlier = old.pop(self.was(name), [])
+            if is_script(name):
+                yield from (pair for pair in launches.paired(earlier, runs) if self.touches(*pair))
+                continue
+            counterpart = earlier[0] if earlier else self._run_before([self.was(name)], before)
+            if self.touches(counterpart, runs[0]):
+                yield counterpart, runs[0]
+        for name, runs in old.items():
+            if name not in inside or is_script(name):
+                yield from ((run, None) for run in runs)
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         """A declared run before and after."""
@@ -179,6 +185,14 @@ def bytes_of(shelf: FileSource, name: str) -> bytes:
 def texts(shelf: FileSource, names: Iterable[str]) -> dict[str, str]:
     """The texts of files by their names."""
     return {name: bytes_of(shelf, name).decode("utf-8", "replace") for name in names}
+
+
+def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
+    """Runs by their first file; a script may have several."""
+    found: dict[str, list[CheckedRun]] = {}
+    for run in runs:
+        found.setdefault(run.documents[0].path, []).append(run)
+    return found
 
 
 def names_of(run: CheckedRun | None) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, rank
+from cfglint.findings.diagnostic import ERROR, INFO, rank
 from cfglint.findings.fingerprint import identity
 from cfglint.review import consequences
 from cfglint.review.consequences import VERSION
@@ -31,9 +31,9 @@ class Comparison:
         self.before: Outcome | None = sides[0].outcome if sides[0] else None
         self.after: Outcome | None = sides[1].outcome if sides[1] else None
         self.settings: list[SettingChange] = []
-        if before is not None and after is not None:
+        if all(side is not None and side.readable for side in sides) and before is not None and after is not None:
             self.settings = setting_changes(before, after)
-        self.consequences: list[Consequence] = consequences.of(sides[0], sides[1], {each.key for each in self.settings})
+        self.consequences: list[Consequence] = consequences.of(sides[0], sides[1], self.settings)
 
     @property
     def files(self) -> list[str]:
@@ -48,9 +48,28 @@ class Comparison:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing changed in meaning; another version that changes nothing for the run does not count."""
-        told = [each for each in self.consequences if each.about != VERSION]
-        return not (self.settings or told or self.new or self.gone)
+        """Whether nothing changed in effect; another version that changes nothing for the run does not count."""
+        found = [each for each in self.consequences if each.what != VERSION]
+        return not (self.settings or found or self.new or self.gone)
+
+    @property
+    def sentences(self) -> list[Consequence]:
+        """The consequences to print: that of a new or deleted run has all its numbers in one sentence."""
+        whole = [each for each in self.consequences if each.what in ("run", "unreadable")]
+        return whole if whole and whole[0].what == "run" else self.consequences
+
+    @property
+    def no_effect(self) -> bool:
+        """Whether nothing that the framework computes changed: at most names, ports and paths did."""
+        return not (self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+
+    @property
+    def still(self) -> list[str]:
+        """The codes of the errors that keep the run from starting before and after."""
+        if self.before is None or self.after is None or not self.before.verdict == self.after.verdict == "reject":
+            return []
+        errors = [{each.code for each in side.diagnostics if each.severity == ERROR} for side in (self.before, self.after)]
+        return sorted(errors[0] & errors[1])
 
     @property
     def new(self) -> list[Diagnostic]:

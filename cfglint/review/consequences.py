@@ -1,10 +1,11 @@
-"""What a change does to a run, in sentences: whether it starts, its batch, its length, its learning rate, the rest."""
+"""What a change does to a run: whether it starts, its batch, its length, its learning rate, the rest; each with one name."""
 
 from __future__ import annotations
 
 from math import isclose, isfinite, sqrt
 
 from cfglint.explain.summary import origin
+from cfglint.review.effects import EFFECTS, LENGTHS, length_key
 from cfglint.review.settings import equal, missing_files
 from cfglint.rewrite.retarget import tuned
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.summary import Item
+    from cfglint.review.settings import SettingChange
     from cfglint.review.snapshot import Side
 
 VERSION = "target"
@@ -47,12 +49,17 @@ OWN_SENTENCE = frozenset(
         "schedule's warm-up",
     )
 )
+NAMES = {  # the name of a line's consequence, where it is not the label itself
+    "optimizer offload": "offload",
+    "weights offload": "offload",
+    "lowest rate": "lowest_rate",
+}
 SCHEDULES = (  # lines of a schedule that has steps of its own
     ("decay", "decay steps", "decay"),
-    ("schedule", "schedule's total", "schedule"),
-    ("schedule_warmup", "schedule's warm-up", "schedule's warm-up"),
+    ("schedule_length", "schedule's total", "schedule"),
+    ("warmup", "schedule's warm-up", "schedule's warm-up"),
 )
-UNTOLD = {  # what the absence of a line stands for
+ABSENT = {  # the value that the absence of a line stands for
     "optimizer offload": "off",
     "weights offload": "off",
     "FSDP": "off",
@@ -61,21 +68,37 @@ UNTOLD = {  # what the absence of a line stands for
     "context parallel": 1,
     "sequence parallel": 1,
 }
+LEFT_OPEN = {  # lines whose absence says that these files do not decide it
+    "schedule": "not in these files",
+    "ZeRO stage": "without DeepSpeed",
+}
+NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")  # consequences whose values are numbers
 ABOUT = 0.01  # from here on a number is no longer about twice another
 HUGE = 1e300  # numbers from here on are not divided by each other
 NOTEWORTHY = 0.02  # relative change from which a number that is rounded on its way counts as changed
 
 
 class Consequence:
-    """A sentence, what it is `about`, and the values before and after; None where there is no single one."""
+    """A sentence and what it is about: one name for one thing, the values before and after, and how they relate.
 
-    __slots__ = ("about", "after", "before", "text")
+    A value is None where there is none. `factor` is how many times as large it is, which may be known where the
+    values are not. `known` is False where a value cannot be known from the files.
+    """
 
-    def __init__(self, about: str, text: str, before: Any = None, after: Any = None) -> None:
-        self.about = about
+    __slots__ = ("after", "before", "factor", "known", "text", "what")
+
+    def __init__(
+        self, what: str, text: str, before: Any = None, after: Any = None, factor: float | None = None, known: bool = True
+    ) -> None:
+        self.what = what
         self.text = text
         self.before = before
         self.after = after
+        self.factor = factor if factor is not None else relation(before, after)
+        self.known = known
+
+    def __repr__(self) -> str:
+        return f"Consequence({self.what!r}, {self.text!r})"
 
     @property
     def headline(self) -> str:
@@ -83,90 +106,132 @@ class Consequence:
         return self.text.partition(": ")[0]
 
 
-def of(old: Side | None, new: Side | None, changed_keys: set[str]) -> list[Consequence]:
-    """What becomes of a run, the weightiest first; a side is None when the run is new or gone.
+def relation(before: Any, after: Any) -> float | None:
+    """How many times as large a number is as the one before; None where that cannot be said."""
+    numbers = [value for value in (before, after) if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    return quotient(numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] else None
 
-    `changed_keys` are the settings that differ, as people say them.
-    """
+
+def of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
+    """The consequences of a change for a run, most important first; a side is None when the run is new or deleted."""
     if old is None:
-        return [alone(new, "new run", "starts", "does not start")] if new is not None else []
+        return alone(new, "new run", "starts", "does not start") if new is not None else []
     if new is None:
-        return [alone(old, "run gone", "started", "did not start")]
-    lost = unfound(old, new)
-    if lost:  # what is in such a file would decide all the rest
-        return lost
-    told = start(old, new)
+        return [turned(each) for each in alone(old, "deleted run", "started", "did not start")]
     if not (old.readable and new.readable):
-        return told
-    return [*told, *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
+        return unreadable(old, new)
+    lost = unfound(old, new)
+    if lost:  # what such a file says would decide all the rest
+        return lost
+    changed_keys = {each.key for each in settings}
+    found = [*start(old, new), *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
+    return [*found, *from_settings(old, new, settings, {each.what for each in found if each.before != each.after or each.factor != 1})]
 
 
-def alone(side: Side, text: str, starts: str, dies: str) -> Consequence:
-    """A run that the other side does not have."""
-    parts = [(starts if side.outcome.verdict != "reject" else dies) + on_gpus(side)]
-    if side.readable:
-        numbers = (("global batch", side.number("global_batch")), ("total steps", side.number("total_steps")))
-        parts += [f"{name} {number:,}" for name, number in numbers if number is not None]
-        labels = ("learning rate", "precision", "ZeRO stage")
-        parts += [f"{label} {as_written(side.lines[label])}" for label in labels if side.line(label) is not None]
-    return Consequence("run", f"{text}: {', '.join(parts)}")
+def alone(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
+    """A run that the other side does not have, with its numbers."""
+    if not side.readable:
+        return [Consequence("run", text), Consequence("unreadable", f"{side.unreadable_file} cannot be read", None, True)]
+    found: list[Consequence] = []
+    for what, label in (("global_batch", "global batch"), ("total_steps", "total steps")):
+        number = side.number(what)
+        if number is not None:
+            found.append(Consequence(what, f"{label} {number:,}", None, number))
+    labels = [label for label in ("learning rate", "precision", "ZeRO stage", "schedule") if side.line(label) is not None]
+    found += [
+        Consequence(name_of(label), f"{label} {as_written(side.lines[label])}", None, plain(label, side.line(label))) for label in labels
+    ]
+    verdict = side.outcome.verdict
+    state = [] if verdict is None else [(starts if verdict == "accept" else fails) + on_gpus(side)]
+    return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
+
+
+def turned(consequence: Consequence) -> Consequence:
+    """A number of a deleted run: it is the one before."""
+    consequence.before, consequence.after = consequence.after, None
+    return consequence
 
 
 # ---- whether it starts, and on what
 
 
+def unreadable(old: Side, new: Side) -> list[Consequence]:
+    """A side that does not parse: nothing else is derived from it."""
+    sides = not old.readable, not new.readable
+    if [document.text for document in old.run.documents] == [document.text for document in new.run.documents]:
+        return []
+    if all(sides):
+        text = f"{new.unreadable_file} could not be read before and cannot be read now"
+    elif sides[1]:
+        text = f"{new.unreadable_file} cannot be read any more"
+    else:
+        text = f"{old.unreadable_file} could not be read before and can be read now"
+    return [Consequence("unreadable", text, *sides), *start(old, new)]
+
+
 def start(old: Side, new: Side) -> list[Consequence]:
-    """Another verdict, or another moment at which it dies."""
+    """Another verdict, or another stage at which it fails."""
     before, after = old.outcome, new.outcome
+    if before.verdict != after.verdict and None in (before.verdict, after.verdict):
+        return [Consequence("verdict", "whether it starts cannot be decided on both sides", before.verdict, after.verdict, known=False)]
     if before.verdict != after.verdict:
-        how = {"accept": "starts now", "reject": "does not start any more"}.get(after.verdict or "", "not known whether it starts")
-        died = after.fails_at or before.fails_at
-        text = f"{how}{on_gpus(new)}: {before.verdict or 'unknown'} -> {after.verdict or 'unknown'}{f' (at {died})' if died else ''}"
+        how = "starts now" if after.verdict == "accept" else "no longer starts"
+        stage = after.fails_at or before.fails_at
+        text = f"{how}{on_gpus(new)}: {before.verdict} -> {after.verdict}{f' (at {stage})' if stage else ''}"
         return [Consequence("verdict", text, before.verdict, after.verdict)]
     if before.fails_at != after.fails_at:
-        text = f"still does not start{on_gpus(new)}: stops at {after.fails_at}, before at {before.fails_at}"
+        text = f"still does not start{on_gpus(new)}: fails at {after.fails_at}, before at {before.fails_at}"
         return [Consequence("fails_at", text, before.fails_at, after.fails_at)]
     return []
 
 
 def on_gpus(side: Side) -> str:
-    """` on 8 GPUs`; nothing where the count is not known."""
+    """` on 8 GPUs`; nothing where the count is unknown."""
     gpus = side.outcome.gpus
     return "" if gpus is None else f" on {gpus} GPU{'s' if gpus > 1 else ''}"
 
 
 def unfound(old: Side, new: Side) -> list[Consequence]:
-    """Files that the run names and that are not there any more, so that nothing in them counts."""
+    """Files that the run names and that do not exist any more, so that nothing in them counts."""
     before = [name for name, _ in missing_files(old.run)]
     names = [name for name, _ in missing_files(new.run) if name not in before]
-    return [Consequence("file", f"{name} is named and not there: what it said is not compared", None, name) for name in names]
+    return [Consequence("file", f"{name} does not exist any more: its settings are not compared", None, name) for name in names]
 
 
 def launch(old: Side, new: Side) -> list[Consequence]:
     """GPUs and versions."""
-    told = changed("gpus", "GPUs", old.line("GPUs"), new.line("GPUs"))
+    found = changed("gpus", "GPUs", old.line("GPUs"), new.line("GPUs"))
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
-        told.append(Consequence("implied_gpus", f"the batch sizes multiply up on {after:,} GPUs, before on {before:,}", before, after))
+        found.append(Consequence("implied_gpus", f"the batch sizes multiply up on {after:,} GPUs, before on {before:,}", before, after))
     for package, version in new.outcome.target.items():
         was = old.outcome.target.get(package, version)
         if was != version:
-            told.append(Consequence(VERSION, f"{package} {was} -> {version}", was, version))
-    return told
+            found.append(Consequence(VERSION, f"{package} {was} -> {version}", was, version))
+    return found
 
 
 # ---- the batch
 
 
 def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
-    """The global batch and how it is split, the learning rates that did not follow it, and the memory that it needs."""
-    told = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
+    """The global batch and how it is made up, the learning rates that did not follow it, and the memory that it needs."""
+    found = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), and with it the memory for activations"
-        told.append(Consequence("micro_batch", text, before, after))
-    told += changed("seq_length", "sequence length", old.number("seq_length"), new.number("seq_length"))
-    return told + changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
+        found.append(Consequence("micro_batch", text, before, after))
+    return found + tokens(old, new)
+
+
+def tokens(old: Side, new: Side) -> list[Consequence]:
+    """The tokens of one optimizer step; their factor where the number of GPUs is unknown."""
+    was, now = old.number("seq_length"), new.number("seq_length")
+    exact = changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
+    if exact or not was or not now or was == now:
+        return exact
+    text = f"tokens per step change with the sequence length {was:,} -> {now:,} ({ratio(was, now)})"
+    return [Consequence("tokens_per_step", text, factor=now / was * (growth(old, new) or 1), known=False)]
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:
@@ -175,30 +240,36 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
     terms = split(old, new)
     if before is not None and after is not None and before != after:
         return [Consequence("global_batch", f"global batch {before:,} -> {after:,} ({ratio(before, after)}){terms}", before, after)]
-    if before is None and after is not None:
-        return [Consequence("global_batch", f"global batch {after:,}, not known before", before, after)]
-    if before is not None and after is None:
-        return [Consequence("global_batch", f"global batch not known any more, before {before:,}", before, after)]
     shares = per_gpu(old), per_gpu(new)
+    if before is None and after is not None:
+        return [Consequence("global_batch", f"global batch {after:,}, unknown before", before, after, share_factor(old, new))]
+    if before is not None and after is None:
+        return [Consequence("global_batch", f"global batch is no longer known, before {before:,}", before, after, share_factor(old, new))]
     if before is None and shares[0] and shares[1] and shares[0] != shares[1]:
         how = ratio(shares[0], shares[1])
-        text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples a GPU and step{terms}"
-        return [Consequence("samples_per_gpu", text, *shares)]
+        text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples per GPU and step{terms}"
+        return [Consequence("global_batch", text, factor=shares[1] / shares[0], known=False)]
     if before is None and None in shares:
         return part_of_batch(old, new)
     if terms:
-        stays = f"global batch stays {after:,}" if after is not None else "global batch stays the same on any number of GPUs"
-        return [Consequence("split", f"{stays}, split otherwise{terms}")]
+        stays = f"global batch unchanged at {after:,}" if after is not None else "global batch unchanged on any number of GPUs"
+        return [Consequence("global_batch", f"{stays}{terms}", after, after, 1.0, after is not None)]
     return []
 
 
+def share_factor(old: Side, new: Side) -> float | None:
+    """How many times as much each GPU contributes, where the GPUs stay the same."""
+    before, after = per_gpu(old), per_gpu(new)
+    return after / before if before and after and old.outcome.gpus == new.outcome.gpus else None
+
+
 def part_of_batch(old: Side, new: Side) -> list[Consequence]:
-    """What follows from the accumulation alone, where somebody else gives the micro batch."""
+    """What follows from the accumulation alone, where the micro batch is set elsewhere."""
     before, after = old.number("accumulation"), new.number("accumulation")
-    if not before or not after or before == after:
+    if not before or not after or before == after or old.number("micro_batch") != new.number("micro_batch"):
         return []
-    text = f"accumulation {before:,} -> {after:,} ({ratio(before, after)}), and with it the global batch for the same micro batch"
-    return [Consequence("accumulation", text, before, after)]
+    text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}"
+    return [Consequence("global_batch", text, factor=after / before, known=False)]
 
 
 def per_gpu(side: Side) -> int | None:
@@ -224,13 +295,13 @@ def quotient(above: float, below: float) -> float | None:
 
 
 def split(old: Side, new: Side) -> str:
-    """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs where their number is not known; nothing where nothing is to be told."""
+    """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs where their number is unknown; empty where nothing changed."""
     before, after = terms_of(old), terms_of(new)
     if before == after or len(before) != len(after):
         return ""
     names = ("micro batch", "accumulation", "data parallel")[: len(before)]
-    told = " -> ".join(" x ".join(f"{term:,}" for term in terms) for terms in (before, after))
-    return f": {told} ({' x '.join(names)})"
+    both = " -> ".join(" x ".join(f"{term:,}" for term in terms) for terms in (before, after))
+    return f": {both} ({' x '.join(names)})"
 
 
 def terms_of(side: Side) -> list[int]:
@@ -248,7 +319,7 @@ def consumed(old: Side, new: Side) -> list[Consequence]:
     before, after = old.number("consumed_batch"), new.number("consumed_batch")
     if (before, after) == (old.number("global_batch"), new.number("global_batch")):
         return []
-    return changed("consumed_batch", "samples that a step really takes", before, after)
+    return changed("consumed_batch", "samples that one step really takes", before, after)
 
 
 def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
@@ -262,9 +333,13 @@ def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Conseq
             return []
         if number(rates[0].setting.value) != number(rates[1].setting.value):
             return []
-        return [Consequence("learning_rate", f"learning rate unchanged: {as_written(rates[1])} ({origin(rates[1])})")]
-    stay = [text for key, (value, text) in after.items() if key in before and before[key][0] == value and key not in changed_keys]
-    return [Consequence("learning_rate", f"learning rate unchanged: {', '.join(stay)}")] if stay else []
+        value = number(rates[1].setting.value)
+        return [Consequence("learning_rate", f"learning rate unchanged: {as_written(rates[1])} ({origin(rates[1])})", value, value)]
+    stay = {text: value for key, (value, text) in after.items() if before.get(key, (None,))[0] == value and key not in changed_keys}
+    if not stay:
+        return []
+    value = max(stay.values())
+    return [Consequence("learning_rate", f"learning rate unchanged: {', '.join(stay)}", value, value)]
 
 
 def peaks(side: Side) -> dict[str, tuple[float, str]]:
@@ -283,10 +358,10 @@ def peaks(side: Side) -> dict[str, tuple[float, str]]:
 def length(old: Side, new: Side) -> list[Consequence]:
     """Steps, samples, and the parts of the run that warm-up and decay take."""
     before, after = old.number("total_steps"), new.number("total_steps")
-    told = changed("total_steps", "total steps", before, after)
-    told = told or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
-    told += estimated(old, new) if before is None and after is None else samples(old, new)
-    return [*told, *warmup(old, new), *schedule(old, new)]
+    found = changed("total_steps", "total steps", before, after)
+    found = found or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
+    found += estimated(old, new) if before is None and after is None else samples(old, new)
+    return [*found, *warmup(old, new), *schedule(old, new)]
 
 
 def estimated(old: Side, new: Side) -> list[Consequence]:
@@ -300,12 +375,12 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
         return []
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else f"the same {epochs[1]:g} epochs"
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
-    told = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}")]
+    found = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}", factor=factor, known=False)]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
-        text = f"warm-up stays {steps[1]:,} steps, {about(1 / factor)} as a share of the run"
-        told.append(Consequence("warmup_share", text))
-    return told
+        text = f"warm-up stays {steps[1]:,} steps, {about(1 / factor)} as a fraction of the run"
+        found.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
+    return found
 
 
 def samples(old: Side, new: Side) -> list[Consequence]:
@@ -318,8 +393,8 @@ def samples(old: Side, new: Side) -> list[Consequence]:
         return []
     batches = old.number("consumed_batch"), new.number("consumed_batch")
     if batches[0] and batches[1]:
-        return changed("samples", "samples in all", totals[0] * batches[0], totals[1] * batches[1])
-    return [Consequence("samples", f"samples in all {about(factor)}, in {totals[1]:,} steps")]
+        return changed("samples", "total samples", totals[0] * batches[0], totals[1] * batches[1])
+    return [Consequence("samples", f"total samples {about(factor)}, in {totals[1]:,} steps")]
 
 
 def warmup(old: Side, new: Side) -> list[Consequence]:
@@ -328,26 +403,30 @@ def warmup(old: Side, new: Side) -> list[Consequence]:
 
 
 def schedule(old: Side, new: Side) -> list[Consequence]:
-    """The parts of the run that a schedule with steps of its own takes."""
-    told: list[Consequence] = []
-    for about_what, label, name in SCHEDULES:
+    """The fractions of the run that a schedule with steps of its own takes."""
+    found: list[Consequence] = []
+    for what, label, name in SCHEDULES:
         before, after = old.line(label), new.line(label)
         if isinstance(before, int) and isinstance(after, int):
-            told += part(about_what, name, old, new, (before, after))
-    return told
+            found += part(what, name, old, new, (before, after))
+    return found
 
 
-def part(about: str, name: str, old: Side, new: Side, steps: tuple[int | None, int | None]) -> list[Consequence]:
-    """Steps as a share of the run, where that changed; the steps alone where the length of the run is not known."""
+def part(what: str, name: str, old: Side, new: Side, steps: tuple[int | None, int | None]) -> list[Consequence]:
+    """Steps as a fraction of the run, where that changed; the steps alone where the length of the run is unknown."""
     before, after = steps
     totals = old.number("total_steps"), new.number("total_steps")
     if before is None or after is None or not totals[0] or not totals[1] or totals[0] < 0 or totals[1] < 0:
-        return changed(f"{about}_steps", f"{name} steps", before, after)
-    was, share = quotient(100 * before, totals[0]), quotient(100 * after, totals[1])
-    if was is None or share is None or isclose(was, share, rel_tol=NOTEWORTHY):
+        return changed(what, f"{name} steps", before, after)
+    was, fraction = quotient(100 * before, totals[0]), quotient(100 * after, totals[1])
+    if was is None or fraction is None or isclose(was, fraction, rel_tol=NOTEWORTHY):
         return []
     spelled_out = f"{before:,} of {totals[0]:,} steps -> {after:,} of {totals[1]:,}"
-    return [Consequence(f"{about}_share", f"{name} {percent(was)} -> {percent(share)} of the run ({spelled_out})", was, share)]
+    return [
+        Consequence(
+            what, f"{name} {percent(was)} -> {percent(fraction)} of the run ({spelled_out})", before, after, fraction / was if was else None
+        )
+    ]
 
 
 # ---- the learning rate and the rest
@@ -369,34 +448,88 @@ def rate(old: Side, new: Side) -> list[Consequence]:
 
 
 def rest(old: Side, new: Side) -> list[Consequence]:
-    """Every other line of the account whose value differs."""
-    told = []
+    """Every other line of the summary whose value differs."""
+    found = []
     for label in dict.fromkeys((*new.lines, *old.lines)):
         if label in OWN_SENTENCE:
             continue
-        before, after = told_of(old, label), told_of(new, label)
-        if before is None or after is None or equal(before, after):
+        before, after = line_of(old, label), line_of(new, label)
+        if equal(before, after) or (None in (before, after) and not undecided(label, old, new)):
             continue
-        text = f"{label} {spelled(before)} -> {spelled(after)}"
+        known = None not in (before, after)
+        text = f"{label} {spelled(before, label)} -> {spelled(after, label)}"
         if label == "ZeRO stage" and isinstance(after, int) and after in SHARDED:
             text += f": {SHARDED[after]}"
-        told.append(Consequence(label.replace(" ", "_").lower(), text, before, after))
-    return told
+        found.append(Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known))
+    return found
 
 
-def told_of(side: Side, label: str) -> Any:
-    """The value of a line; what its absence stands for where there is none; None where it is not known."""
-    return side.line(label) if label in side.lines else UNTOLD.get(label)
+def undecided(label: str, old: Side, new: Side) -> bool:
+    """Whether a line without a value says that these files do not decide it (`"auto"`, no section)."""
+    lines = [side.lines.get(label) for side in (old, new)]
+    return label in LEFT_OPEN or (label == "precision" and None not in lines)
+
+
+def line_of(side: Side, label: str) -> Any:
+    """The value of a line; what its absence stands for where there is none; None where it is unknown."""
+    return side.line(label) if label in side.lines else ABSENT.get(label)
+
+
+def name_of(label: str) -> str:
+    """The name of the consequence of a line: `zero_stage` for `ZeRO stage`."""
+    return NAMES.get(label, label.replace(" ", "_").replace("-", "").lower())
+
+
+def plain(label: str, value: Any) -> Any:
+    """A value in the words of the report: precisions have one name each, rates are numbers."""
+    if label == "precision":
+        return {"no": "fp32", "bfloat16": "bf16", "half": "fp16", "float32": "fp32"}.get(str(value).lower(), value)
+    if label in ("learning rate", "lowest rate", "gradient clipping"):
+        return number(value)
+    return value
+
+
+def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: set[str]) -> list[Consequence]:
+    """What changed settings mean that no line of the summary shows, such as a warm-up ratio of a run of unknown length."""
+    found: dict[str, Consequence] = {}
+    for change in settings:
+        key = change.key.rpartition(".")[2].replace("-", "_")
+        what = EFFECTS.get(key)
+        if what is None and length_key(key):
+            what = LENGTHS
+        if what is None or what in covered or what in found:
+            continue
+        before, after = change.before.known, change.after.known
+        text = f"`{change.key}` {change.before.text} -> {change.after.text}"
+        if what == "total_steps" and limited(old, new):
+            continue
+        if what in ("total_steps", LENGTHS):
+            times = relation(number(before), number(after))
+            factor = None if times is None else times * (growth(old, new) or 1 if what == LENGTHS else 1)
+            found[what] = Consequence(what, f"{what.replace('_', ' ')} change with {text}", factor=factor, known=False)
+        else:
+            numeric = (
+                (number(before), number(after))
+                if what in ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")
+                else (before, after)
+            )
+            found[what] = Consequence(what, text, *numeric)
+    return list(found.values())
+
+
+def limited(old: Side, new: Side) -> bool:
+    """Whether the number of steps is known, or given as such, on a side: then epochs do not decide it."""
+    return any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
 
 
 # ---- numbers and words
 
 
-def changed(about: str, name: str, before: Any, after: Any) -> list[Consequence]:
+def changed(what: str, name: str, before: Any, after: Any) -> list[Consequence]:
     """`total steps 1,512 -> 3,024 (doubled)`, when both are known and differ."""
     if before is None or after is None or before == after:
         return []
-    return [Consequence(about, f"{name} {before:,} -> {after:,} ({ratio(before, after)})", before, after)]
+    return [Consequence(what, f"{name} {before:,} -> {after:,} ({ratio(before, after)})", before, after)]
 
 
 def ratio(before: float, after: float) -> str:
@@ -423,8 +556,8 @@ def percent(share: float) -> str:
 
 def about(times: float) -> str:
     """A growth that is not known exactly."""
-    told = ratio(1, times)
-    return told if told.startswith("about") else f"about {told}"
+    text = ratio(1, times)
+    return text if text.startswith("about") else f"about {text}"
 
 
 def number(value: Any) -> float | None:
@@ -444,8 +577,10 @@ def as_written(item: Item) -> str:
     return node.raw if item.setting.written and node is not None and node.kind == "scalar" else spelled(item.setting.value)
 
 
-def spelled(value: Any) -> str:
-    """A value as people write it."""
+def spelled(value: Any, label: str = "") -> str:
+    """A value as people write it; None is what the absence of the line means."""
+    if value is None:
+        return LEFT_OPEN.get(label, "unknown (set by the trainer)")
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:,}" if isinstance(value, int) else str(value)

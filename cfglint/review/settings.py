@@ -6,6 +6,7 @@ import json
 from os.path import basename
 
 from cfglint.frameworks import framework
+from cfglint.review.effects import has_effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 NOWHERE: Any = object()  # the value of a key that is not there
 LONGEST = 80  # characters of a value that are shown
-TYPES = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping", type(None): "null"}
+TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
 class State:
@@ -48,9 +49,10 @@ class State:
 
 
 class SettingChange:
-    """A setting that differs. `kind` is that of the config which holds it; `notes` say what else is known of it."""
+    """A setting that differs. `kind` is that of the config which holds it; `effect`: whether it may bear on what the
+    framework computes. `notes` say what else is known of it."""
 
-    __slots__ = ("after", "before", "key", "kind", "notes")
+    __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
     def __init__(self, kind: str, key: str, before: State, after: State) -> None:
         self.kind = kind
@@ -58,10 +60,11 @@ class SettingChange:
         self.before = before
         self.after = after
         self.notes: list[str] = []
+        self.effect = has_effect(key)
         before.text, after.text = apart(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
         if before.written and after.written and types[0] != types[1] and AUTO not in (before.value, after.value):
-            self.notes.append(f"to the framework's reader it was {types[0]} and is {types[1]}")
+            self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
 
 
 def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange]:
@@ -172,7 +175,7 @@ class Differ:
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
-            text = "not there" if default is NOWHERE or default is None else f"{short(spelled(default))} by default"
+            text = "(unset)" if default is NOWHERE or default is None else f"{short(spelled(default))} (default)"
             return State(default, text)
         setting = config.setting(*path)
         document, node = setting.document, setting.node

@@ -31,7 +31,14 @@ class Side:
     @property
     def readable(self) -> bool:
         """Whether the framework gets as far as the values of all files."""
-        return bool(self.run.configs) and not any(config.load_problems for config in self.run.configs)
+        return bool(self.run.configs) and self.unreadable_file is None
+
+    @property
+    def unreadable_file(self) -> str | None:
+        """The file that no parser of this run reads, if there is one."""
+        broken = [document.path for document in self.run.documents if document.problems]
+        broken += [document.path for config in self.run.configs for document, _ in config.fatal_problems]
+        return broken[0] if broken else None
 
     def number(self, name: str) -> int | None:
         """A number that the run resolves to; None when it is not known."""

@@ -269,12 +269,12 @@ def _solution(config: Config) -> Fix | None:
     """The fix that sets the accumulation steps, where that alone makes the equation hold."""
     batch = config.batch
     terms = _written_terms(batch)
-    ways = batch.data_parallel.value
-    if terms is None or type(ways) is not int or ways < 1:
+    data_parallel = batch.data_parallel.value
+    if terms is None or type(data_parallel) is not int or data_parallel < 1:
         return None
     if any(term.node is not None and term.node.raw == AUTO for term in terms):  # the trainer's file holds the number
         return None
-    accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * ways)
+    accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * data_parallel)
     if rest or not accumulation:
         return None
     from cfglint.findings.fix_builders import replace

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 def every_rule() -> list[Rule]:
     """Every rule there is, sorted by code; loads all frameworks."""
+    from cfglint.rules import memory  # noqa: F401
+
     found: dict[str, Rule] = {rule.code: rule for rule in project_rules()}
     for kind in kinds():
         found.update((rule.code, rule) for rule in rules_for(kind))

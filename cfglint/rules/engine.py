@@ -86,8 +86,8 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
         severity = WARNING
-    if severity == ERROR and getattr(setting.document or config.documents[0], "guessed", False):
-        severity = WARNING  # whose parser takes the arguments of this command is only likely
+    if severity == ERROR and config.facts.guessed and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))):
+        severity = WARNING  # whose parser takes the arguments of the launch is only likely
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
         finding.fix.safe = False

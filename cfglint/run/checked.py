@@ -44,6 +44,10 @@ class CheckedRun(LoadedRun):
             from cfglint.rules.project import inspect_run
 
             added = inspect_run(self)
+        if self.facts.gpu_memory is not None:
+            from cfglint.rules.memory import inspect_memory
+
+            added = [*added, *inspect_memory(self)]
         if any(COMMENT_MARK in document.text for document in self.documents):
             from cfglint.project.suppression import silence
 

@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.launch.command import SURE, command_document, summary, trainer_names
+from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
 from cfglint.run.loaded import LAUNCH
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.command import CommandDocument
 
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
+OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
 CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
 
 
@@ -122,12 +123,14 @@ class LaunchReader:
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1
-        trainer = command.consumer in ("huggingface", "trl")
+        own_parser = command.consumer == "deepspeed" and "deepspeed_config" in command.words
+        trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
-            whole=trainer or self.facts.whole,
-            declared=True if not command.guessed else self.facts.declared,
+            guessed=command.guessed,
+            whole=(trainer and not command.guessed) or self.facts.whole,
+            declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
 
 
@@ -137,15 +140,14 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     names = trainer_names(command)
     own_parser = "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
     file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
-    if file_kind:
+    if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
         return
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
-        strong = len(names) >= SURE and ("output_dir" in names or "deepspeed" in names)
-        command.guessed = not strong or "no_trainer" in program
+        command.guessed = len(names) < SURE or len(names & TRAINER_ONLY) < 2 or "no_trainer" in program
         return
     if line.launcher == "swift" and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True

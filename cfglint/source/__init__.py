@@ -1,1 +1,1 @@
-"""Text <-> values with positions. Knows YAML and JSON, knows no framework."""
+"""Text <-> values with positions: YAML, JSON and shell syntax, independent of frameworks."""

@@ -27,7 +27,7 @@ LONG = 32  # entries of a mapping from which an index pays
 
 
 class Problem:
-    """Something in a text that keeps it from being read, at a span.
+    """A reason for which a text cannot be loaded, at a span.
 
     `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
     `duplicate`, `digits`, `value`; `exception` is what the reader would raise, as `Type: text`, when one is known.

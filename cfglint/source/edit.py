@@ -1,4 +1,4 @@
-"""Changes of a document as edits of its text: every byte that a change does not name stays.
+"""Changes of a document as edits of its text: no byte outside the changed place changes.
 
 A change names its place by a path. Each is applied to the text, the text is parsed again, and the tree and
 the comments are compared with what the change should have made of them; on any difference it is refused.
@@ -71,7 +71,7 @@ class Change:
 
 
 class EditRefused(CfglintError):
-    """A change that cannot be made without touching more than it names; `place` is the offset of the obstacle."""
+    """A change that cannot be made without changing something else; `place` is the offset of the obstacle."""
 
     def __init__(self, message: str, place: int) -> None:
         super().__init__(message)
@@ -108,7 +108,7 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
     if document.problems:
-        raise EditRefused("a file that cannot be read is not edited", document.problems[0].start)
+        raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
     if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
         raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
     if len(document.roots) > 1:
@@ -149,20 +149,20 @@ def checked(before: Document, step: Step, text: str) -> Document:
     after = parse(before.path, text, before.syntax, before.bom)
     place = step.place
     if after.problems or len(after.roots) > 1:
-        raise EditRefused("the edit would leave a text that cannot be read", place)
+        raise EditRefused("the edited file would not parse", place)
     lost = [span for span in before.comments if any(edit.start <= span[0] and span[1] <= edit.end for edit in step.edits)]
     if any(span not in step.may_lose for span in lost):
-        raise EditRefused("the edit would take a comment with it", place)
+        raise EditRefused("the edit would remove a comment", place)
     kept = [before.text[start:end] for start, end in before.comments if (start, end) not in lost]
     if kept != [after.text[start:end] for start, end in after.comments]:
         raise EditRefused("the edit would change a comment", place)
     if shape(after.root) != step.expected():
-        raise EditRefused("the edit would change more than its own place", place)
+        raise EditRefused("the edit would change something else too", place)
     return after
 
 
 def shape(node: Node | None) -> Shape:
-    """What a tree says, without positions and styles of collections, as nested lists that can be changed."""
+    """The content of a tree, without positions and styles of collections, as nested lists that can be changed."""
     if node is None:
         return []
     if node.kind == MAPPING:
@@ -225,7 +225,7 @@ class Step:
             self.indices.append(index)
             node = entry_value(node, index)
             if node.kind == ALIAS:
-                raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
+                raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
         self.refuse_shared(node, [node.anchor])
         return node
 
@@ -243,27 +243,27 @@ class Step:
         """Why there is nothing at a step of a path."""
         source = brought_in(node, step)
         if source is not None:
-            return self.refuse(f"{step} comes from a merge key, it is written at {self.line(source)}", source)
-        return self.refuse(f"there is no {step} here", node)
+            return self.refuse(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source)
+        return self.refuse(f"`{step}` does not exist here", node)
 
     def line(self, node: Node) -> str:
-        """Where a node stands, in words."""
+        """The line of a node: `line 12`."""
         return f"line {self.document.position(node.start)[0]}"
 
     def refuse_shared(self, node: Node, anchors: list[str | None]) -> None:
-        """Refuse to change a node when an alias elsewhere stands for it or a part of it, by these anchors."""
+        """Refuse to change a node when an alias elsewhere refers to it or a part of it, by these anchors."""
         if self.document.root is None or not any(anchors):
             return
         for part in nodes(self.document.root):
             if part.kind == ALIAS and part.raw in anchors:
-                raise self.refuse(f"*{part.raw} at {self.line(part)} stands for this value too", node)
+                raise self.refuse(f"alias `*{part.raw}` on {self.line(part)} refers to this value too", node)
 
     # the four changes
 
     def replace(self, change: Change) -> None:
         """New text for a value."""
         if not change.path:
-            raise EditRefused("the whole document is not replaced", 0)
+            raise EditRefused("the document itself is not replaced", 0)
         container = self.container(change.path[:-1])
         step = change.path[-1]
         index = self.index(container, step, change.occurrence)
@@ -284,11 +284,11 @@ class Step:
     def check_replaceable(self, node: Node) -> None:
         """Refuse a value whose text is not its own alone."""
         if node.kind == ALIAS:
-            raise self.refuse(f"*{node.raw} stands for a value that is written at {self.line(node.resolved())}", node)
+            raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
         if node.tag is not None:
-            raise self.refuse(f"the tag {node.tag} says what this value is", node)
+            raise self.refuse(f"the tag {node.tag} determines the type of this value", node)
         if node.kind != SCALAR and node.style != "flow":
-            raise self.refuse("a block of lines is not replaced", node)
+            raise self.refuse("a nested block is not replaced", node)
         self.refuse_shared(node, [part.anchor for part in nodes(node)])
 
     def replacement(self, node: Node, text: str) -> Edit:
@@ -307,7 +307,7 @@ class Step:
         key = container.children[index][0]
         self.place = key.start
         if key.anchor is not None or key.tag is not None or key.start == key.end:
-            raise self.refuse("this key is not a plain one", key)
+            raise self.refuse("this key is not a plain string", key)
         self.refuse_taken(container, change.key)
         text = spell_key(change.key, self.document, key)
         name = self.key_shape(text)
@@ -317,20 +317,20 @@ class Step:
     def member(self, change: Change) -> tuple[Node, int]:
         """The mapping that holds the key at a path, and the key's index."""
         if not change.path:
-            raise EditRefused("the whole document is no key", 0)
+            raise EditRefused("the document itself is not a key", 0)
         container = self.container(change.path[:-1])
         index = self.index(container, change.path[-1], change.occurrence)
         if index < 0:
             raise self.missing(container, change.path[-1])
         if container.kind != MAPPING:
-            raise self.refuse("an item of a list is no key", container)
+            raise self.refuse("an item of a list is not a key", container)
         return container, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
         """Refuse a key's name that the mapping has already."""
         index = self.index(container, key, None)
         if index >= 0:
-            raise self.refuse(f"{key} is there already", container.children[index][0])
+            raise self.refuse(f"`{key}` exists already", container.children[index][0])
 
     def insert(self, path: Path, key: str, text: str) -> None:
         """A new key behind the others of a mapping."""
@@ -340,7 +340,7 @@ class Step:
         container = self.container(path)
         self.place = container.start
         if container.kind != MAPPING:
-            raise self.refuse("there is no mapping here", container)
+            raise self.refuse("not a mapping", container)
         self.refuse_taken(container, key)
         sibling = container.children[-1][0] if container.children else None
         name = spell_key(key, self.document, sibling)
@@ -382,10 +382,10 @@ class Step:
     def insert_flow(self, container: Node, name: str, text: str) -> None:
         """A new member before the closing brace, in the manner of the last one."""
         if self.text[container.start] != "{":
-            raise self.refuse("a single pair in a list takes no more keys", container)
+            raise self.refuse("no key can be added to a single pair in a list", container)
         if not container.children:
             if not self.text[container.start + 1 : container.end - 1].isspace() and container.end - container.start > 2:
-                raise self.refuse("an empty object with a comment inside is not filled", container)
+                raise self.refuse("no key is added to an empty object with a comment inside", container)
             self.edits.append(Edit(container.start, container.end, f"{{{name}: {text}}}"))
             return
         key, value = container.children[-1]
@@ -404,7 +404,7 @@ class Step:
         self.join()
 
     def delete(self, change: Change) -> None:
-        """Take a key and its value out, with the lines that are theirs."""
+        """Remove a key and its value, with their lines."""
         container, index = self.member(change)
         key, value = container.children[index]
         self.place = key.start
@@ -424,7 +424,7 @@ class Step:
         self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
 
     def delete_line(self, container: Node, index: int) -> None:
-        """Take a key of a block mapping out."""
+        """Remove a key of a block mapping."""
         key, value = container.children[index]
         start = line_start(self.text, key.head)
         end = self.layout.value_end(value)
@@ -453,7 +453,7 @@ class Step:
             self.edits.append(Edit(start - len(self.layout.break_before(start)), end, ""))
 
     def delete_flow(self, container: Node, index: int) -> None:
-        """Take a member of a flow mapping or JSON object out, with the comma that is no longer needed."""
+        """Remove a member of a flow mapping or JSON object, with the comma that is no longer needed."""
         key, value = container.children[index]
         if len(container.children) == 1:
             self.edits.append(Edit(container.start + 1, container.end - 1, ""))
@@ -526,7 +526,7 @@ def put_key(part: Shape, index: int, key: Shape) -> None:
 
 
 def is_word(text: str) -> bool:
-    """Whether a text is a bare scalar in YAML whatever stands around it: letters, digits, and signs that mean nothing between them."""
+    """Whether a text is an unquoted scalar in YAML in every context: letters, digits, and signs without special meaning between them."""
     return text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum()
 
 

@@ -1,4 +1,4 @@
-"""Files as text: what may be read, and which files a folder holds."""
+"""Files as text: what may be read, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FileProblem(CfglintError):
 
 
 class Identity:
-    """What a file was when it was read, to notice that it changed since."""
+    """The state of a file when it was read, to detect later changes."""
 
     __slots__ = ("bom", "digest", "size")
 
@@ -104,7 +104,7 @@ def open_regular(path: str) -> int:
     if stat.S_ISREG(mode):
         return descriptor
     os.close(descriptor)
-    raise FileProblem(path, next((what for is_kind, what in KINDS if is_kind(mode)), "is no file"))
+    raise FileProblem(path, next((what for is_kind, what in KINDS if is_kind(mode)), "is not a regular file"))
 
 
 def read_all(descriptor: int, size: int, limit: int) -> bytes:
@@ -120,21 +120,21 @@ def read_all(descriptor: int, size: int, limit: int) -> bytes:
 
 
 def why(path: str, error: OSError) -> str:
-    """A system error in words that name the cause."""
+    """The message for a system error."""
     if isinstance(error, FileNotFoundError):
         target = link_target(path)
         return "does not exist" if target is None else f"is a link to {target}, which does not exist"
     if isinstance(error, PermissionError):
-        return "may not be read"
+        return "is not readable (permission denied)"
     if isinstance(error, IsADirectoryError):
         return "is a folder"
     if os.path.islink(path) and error.strerror and "symbolic" in error.strerror:
-        return "is a link that leads back to itself"
+        return "is a link to itself"
     return (error.strerror or str(error)).lower()
 
 
 def link_target(path: str) -> str | None:
-    """Where a link leads; None for what is none, or is gone meanwhile."""
+    """The target of a link; None for a path that is not a link, or was removed meanwhile."""
     try:
         return os.readlink(path)
     except OSError:
@@ -151,9 +151,9 @@ def decode(path: str, data: bytes) -> str:
         exception = f"UnicodeDecodeError: {error}"
         wide = next((name for mark, name in WIDE_MARKS if data.startswith(mark)), None)
         if wide:
-            raise FileProblem(path, f"is in {wide}, not in UTF-8", "encoding", 0, exception, data.decode(wide, "replace")) from None
+            raise FileProblem(path, f"is encoded in {wide}, not UTF-8", "encoding", 0, exception, data.decode(wide, "replace")) from None
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"is not in UTF-8: byte {data[error.start]:#04x} at offset {error.start} (line {line})"
+        message = f"is not UTF-8: byte {data[error.start]:#04x} at offset {error.start} (line {line})"
         before = data[: error.start].decode("utf-8")
         raise FileProblem(path, message, "encoding", error.start, exception, before) from None
     if "\0" in text:
@@ -214,7 +214,7 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 class Ignore:
-    """The rules of one `.gitignore`; none any more once they take too long, for patterns can be made to."""
+    """The rules of one `.gitignore`; they are dropped once they take too long, which malicious patterns can cause."""
 
     __slots__ = ("doubtful", "folder", "spec")
     left = ALL_SECONDS  # of processor time, for the rules of all folders
@@ -227,13 +227,13 @@ class Ignore:
         self.spec = self.carefully(lambda: spec_of(lines)) or self.spec
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
-        """True to leave a path out, False to keep it, None when no rule speaks of it."""
+        """True to ignore a path, False to keep it, None when no pattern matches."""
         relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/") + ("/" if is_folder else "")
         included = self.carefully(lambda: self.spec.check_file(relative).include)
         return None if included is None else bool(included)
 
     def carefully(self, work: Callable[[], Any]) -> Any:
-        """What some work returns, within a time that none takes by accident; None beyond it."""
+        """The result of some work; None where it exceeds the time limit."""
         if not self.doubtful:
             return work()
         from time import process_time
@@ -254,7 +254,7 @@ class Ignore:
 
 
 def spec_of(lines: list[str]) -> Any:
-    """What pathspec makes of patterns; those that are no patterns are passed over, as git does."""
+    """The pathspec of patterns; invalid ones are skipped, as git does."""
     from pathspec import GitIgnoreSpec
 
     try:
@@ -264,7 +264,7 @@ def spec_of(lines: list[str]) -> Any:
 
 
 def is_pattern(line: str) -> bool:
-    """Whether pathspec takes a line."""
+    """Whether a line is a valid pattern for pathspec."""
     from pathspec import GitIgnoreSpec
 
     try:
@@ -283,7 +283,7 @@ def read_rules(path: str) -> list[str]:
 
 
 def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:
-    """Whether a path is left out; the nearest file that speaks of it decides."""
+    """Whether a path is ignored; the nearest file with a matching pattern decides."""
     for rule in rules:
         decision = rule.decides(path, is_folder)
         if decision is not None:

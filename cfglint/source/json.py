@@ -27,6 +27,7 @@ EMPTY = "empty"
 NUMBER = "number"
 
 EXTRA = "Extra data"
+END_IN_KEY = "Bad key name (eof)"
 BARE = "bare"  # the style of a root object without braces
 BAD_KEY = "Found '?' where a key name was expected (check your syntax or use quotes if the key name includes {}[],: or whitespace)"
 
@@ -59,7 +60,7 @@ class TooDeep(Exception):
 
 
 class TooMany(Exception):
-    """More values or comments than any config has."""
+    """More values or comments than the limit."""
 
 
 def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Document:
@@ -85,17 +86,25 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
 
 
 def problem(document: Document, refused: Refused) -> Problem:
-    """A refusal with the text of the exception that hjson would raise."""
+    """A syntax error with the exception that hjson would raise."""
     exception = f"{refused.exception}: {refused.reason}"
     if refused.exception == HJSON_ERROR:
         exception += where(document, refused.place, len(document.text) if refused.reason == EXTRA else None)
     place = min(refused.place, len(document.text))
-    reason = "a comment or string does not end" if refused.exception == INDEX_ERROR else refused.reason[0].lower() + refused.reason[1:]
-    return Problem(place, min(place + 1, len(document.text)), f"neither JSON nor hjson: {reason}", "syntax", exception)
+    return Problem(place, min(place + 1, len(document.text)), plain_reason(refused), "syntax", exception)
+
+
+def plain_reason(refused: Refused) -> str:
+    """The message for a syntax error, in plain words where hjson's are not."""
+    if refused.exception == INDEX_ERROR:
+        return "unexpected end of file in a comment or string"
+    if refused.reason == END_IN_KEY:
+        return "unexpected end of file, expected `}`"
+    return f"invalid JSON: {refused.reason[0].lower()}{refused.reason[1:]}"
 
 
 def where(document: Document, place: int, end: int | None = None) -> str:
-    """A place or range as Python's decoders write it; they count a byte order mark as a character."""
+    """A place or range as Python's decoders spell it; they count a byte order mark as a character."""
     line, column = line_and_column(document, place)
     mark = int(document.bom)
     if end is None:
@@ -236,7 +245,7 @@ class Parser:
         end, blank = start, -1
         while (char := text[end : end + 1]) != ":":
             if not char:
-                raise Refused(end, "Bad key name (eof)")
+                raise Refused(end, END_IN_KEY)
             if char in BLANKS:
                 if blank < 0 or blank == end - 1:
                     blank = end

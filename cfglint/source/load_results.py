@@ -1,4 +1,4 @@
-"""What a reader makes of a document: its value, or the refusal that the library would raise."""
+"""The result of loading a document: its value, or the error that the library would raise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LoadResult:
-    """A document's value in plain Python, or the problems for which its reader refuses it (the value is None then)."""
+    """A document's value in plain Python, or the problems for which loading fails (the value is None then)."""
 
     __slots__ = ("problems", "value")
 
@@ -21,7 +21,7 @@ class LoadResult:
 
 
 class Refused(Exception):
-    """The reader stops at a node, for a problem."""
+    """Loading fails at a node, with a problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -29,17 +29,17 @@ class Refused(Exception):
 
 
 def refused(node: Node, exception: str, kind: str = "value") -> Refused:
-    """The refusal of a node with the exception that the library would raise."""
+    """The error at a node, with the exception that the library would raise."""
     what = exception.split(": ", 1)[1]
     return Refused(Problem(node.head, node.end, what, kind, exception))
 
 
 def too_long(node: Node) -> Refused:
-    """The refusal of an integer that only cfglint does not take."""
+    """The error for an integer that exceeds cfglint's own limit."""
     message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
     return Refused(Problem(node.head, node.end, message, "digits"))
 
 
 def constructor_error(text: str) -> str:
-    """PyYAML's exception for a value that it cannot build."""
+    """PyYAML's exception for a value that it cannot construct."""
     return f"yaml.constructor.ConstructorError: {text}"

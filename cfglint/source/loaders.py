@@ -1,7 +1,7 @@
-"""What the readers that frameworks use make of a document: its values, or why they refuse it.
+"""The loaders of the frameworks: the values of a document, or the problems for which loading fails.
 
-Each reader mirrors one library call. Scalars are resolved here from their text, without that library, so a
-clean file imports nothing; where a text leaves the common ground the library itself has the last word.
+Each loader mirrors one library call. Scalars are resolved here from their text, without that library, so that a
+clean file imports nothing; for unusual input the library itself decides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": fl
 
 
 class Loader:
-    """One library's way from text to values. `name` is the call that it mirrors."""
+    """A mirror of one library call that loads values from text. `name` is that call."""
 
     name = ""
 
@@ -41,17 +41,17 @@ class Loader:
         except Refused as refused:
             return LoadResult(None, [refused.problem])
         except RecursionError:
-            return LoadResult(None, [Problem(0, 0, "nested deeper than Python reads, with its tags and anchors", "depth")])
+            return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", "depth")])
 
     def scalar(self, node: Node) -> Any:
-        """The value of a scalar node alone; its text where the library would refuse it."""
+        """The value of a single scalar node; its text where the library would raise."""
         try:
             return self.value_of(node)
         except Refused:
             return node.raw
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Why the library would not even come to the values."""
+        """The problems for which the library raises before it constructs values."""
         raise NotImplementedError
 
     def construct(self, document: Document) -> Any:
@@ -64,9 +64,9 @@ class Loader:
 
 
 class YamlLoader(Loader):
-    """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of equal keys.
+    """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of duplicate keys.
 
-    Its parser is the one in Python. `python_tags`: it knows `!!python/tuple` and its like.
+    Its parser is the one in Python. `python_tags`: it supports `!!python/tuple` and similar tags.
     """
 
     def __init__(self, name: str, python_tags: bool = False) -> None:
@@ -85,7 +85,7 @@ class YamlLoader(Loader):
             return document.problems
         start = document.roots[1].head
         reason = "yaml.composer.ComposerError: expected a single document in the stream: but found another document"
-        return [Problem(start, start, "this reader takes a single document, and here begins another", "documents", reason)]
+        return [Problem(start, start, "multiple YAML documents are not supported here", "documents", reason)]
 
     def construct(self, document: Document) -> Any:
         return Construction(self).value(document.root) if document.root is not None else None
@@ -152,7 +152,7 @@ class Construction:
         return self.fresh(node)
 
     def fresh(self, node: Node) -> Any:
-        """The value of a node that is no alias."""
+        """The value of a node that is not an alias."""
         if node.tag is not None:
             from cfglint.source import tags
 
@@ -162,7 +162,7 @@ class Construction:
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
 
     def anchored(self, node: Node) -> Any:
-        """The value of a node that aliases may stand for; it is kept for them.
+        """The value of a node that aliases may refer to; it is kept for them.
 
         A merge key may name a node before its turn comes: what is merged in is made before anything else.
         """
@@ -176,10 +176,10 @@ class Construction:
         return value
 
     def aliased(self, node: Node) -> Any:
-        """The value that an alias stands for, the same object each time."""
+        """The value that an alias refers to, the same object each time."""
         target = node.resolved()
         if id(target) in self.begun and id(target) not in self.shared:
-            raise Refused(Problem(node.start, node.end, f"*{node.raw} stands inside of what it names", "value"))
+            raise Refused(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", "value"))
         value = self.anchored(target)
         self.expand(node, self.sizes[id(target)])
         return value
@@ -198,7 +198,7 @@ class Construction:
         return [self.value(item) for item in node.children]
 
     def mapping(self, node: Node) -> dict[Any, Any]:
-        """A mapping's values by key; what merge keys bring in comes first and gives way."""
+        """A mapping's values by key; its own keys override those of merge keys."""
         self.entries += len(node.children)
         result: dict[Any, Any] = {}
         own = node.children
@@ -267,7 +267,7 @@ def is_merge(key: Node) -> bool:
 
 
 class StrictJsonLoader(Loader):
-    """`json.load` of a file opened as UTF-8: the last of equal keys, NaN and Infinity, nothing beyond JSON else."""
+    """`json.load` of a file opened as UTF-8: the last of duplicate keys, NaN and Infinity, no other extension."""
 
     name = "json.load"
 
@@ -279,7 +279,7 @@ class StrictJsonLoader(Loader):
         return []
 
     def library(self, document: Document) -> list[Problem]:
-        """What Python's own decoder says."""
+        """The problems of Python's own decoder."""
         import json
 
         mark = "\ufeff" if document.bom else ""
@@ -287,12 +287,12 @@ class StrictJsonLoader(Loader):
             json.loads(mark + document.text)
         except json.JSONDecodeError as error:
             start = max(error.pos - len(mark), 0)
-            message = f"not JSON: {json_reason(document, start, error.msg)}"
+            message = json_reason(document, start, error.msg)
             return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
         except ValueError as error:
-            return [Problem(0, 0, "a number has more digits than Python reads", "value", f"ValueError: {error}")]
+            return [Problem(0, 0, "a number has more digits than Python accepts", "value", f"ValueError: {error}")]
         except RecursionError as error:
-            return [Problem(0, 0, "nested deeper than Python reads", "depth", f"RecursionError: {error}")]
+            return [Problem(0, 0, "nested too deeply for Python's parser", "depth", f"RecursionError: {error}")]
         return document.problems
 
     def construct(self, document: Document) -> Any:
@@ -314,16 +314,16 @@ def is_json(document: Document) -> bool:
 
 
 def json_reason(document: Document, start: int, message: str) -> str:
-    """What is wrong at a place, in the words of the relaxation that stands there or before it."""
+    """The message for a place: the extension of JSON there or before it, else Python's own."""
     reached = len(document.text[:start].rstrip())
     for begin, end, what in document.relaxations:
         if begin <= start and end >= reached:
-            return what
-    return message[0].lower() + message[1:]
+            return f"not valid JSON: {what}"
+    return f"invalid JSON: {message[0].lower()}{message[1:]}"
 
 
 class HjsonLoader(Loader):
-    """DeepSpeed's reader: `hjson.load` with a hook against equal keys (deepspeed 0.19.8, `runtime/config_utils.py:205`)."""
+    """DeepSpeed's loader: `hjson.load` with a hook that rejects duplicate keys (deepspeed 0.19.8, `runtime/config_utils.py:205`)."""
 
     name = "hjson.load"
 

@@ -1,4 +1,4 @@
-"""A Python value as text, in the syntax and manner of the document that it goes into."""
+"""A Python value as text, in the syntax and style of the document that it is inserted into."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def spell(value: Any, document: Document, node: Node | None = None) -> str:
-    """The text of a value for a document, such that the document's reader takes it for that value.
+    """The text of a value for a document, such that the document's loader loads that value.
 
-    `node` is what it replaces: its quotes, its number form (5e8 -> 2.5e8) and its words for truth are kept.
+    `node` is what it replaces: its quotes, its number form (5e8 -> 2.5e8) and its spelling of booleans are kept.
     YAML is spelled for PyYAML's YAML 1.1, so `1.0e-5` and never `1e-5`.
     """
     if isinstance(value, dict):

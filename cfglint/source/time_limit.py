@@ -1,4 +1,4 @@
-"""A limit on the time of work that a stranger's file can make endless: a regular expression, a schema that refers to itself."""
+"""A time limit for work that untrusted input can make endless: a regular expression, a schema that refers to itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TimeLimitExceeded(Exception):
 
 
 class TimeLimit:
-    """A context whose body raises OutOfPatience after so many seconds of this process's own time.
+    """A context whose body raises TimeLimitExceeded after so many seconds of this process's CPU time.
 
     Matching a regular expression is interrupted, too. There is no limit outside of the main thread, and none on
     Windows: both lack the signal.
@@ -38,5 +38,5 @@ class TimeLimit:
 
 
 def give_up(*_: object) -> None:
-    """What the signal does."""
+    """The signal handler."""
     raise TimeLimitExceeded

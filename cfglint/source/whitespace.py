@@ -1,4 +1,4 @@
-"""How a document is laid out: its lines, commas and blanks around the nodes, as an edit has to know them."""
+"""The lines, commas and blanks around the nodes of a document, for edits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.source.document import MAPPING, Document, Node
 
 
 class Layout:
-    """Questions to the text between the nodes of a document; offsets in, offsets out."""
+    """Queries on the text between the nodes of a document; arguments and results are offsets."""
 
     __slots__ = ("document", "text")
 
@@ -39,7 +39,7 @@ class Layout:
         return -1
 
     def has_commas(self, container: Node) -> bool:
-        """Whether members are divided by commas, which hjson does not ask for."""
+        """Whether members are separated by commas, which hjson does not require."""
         if len(container.children) > 1:
             return self.comma(container.children[-2][1].end, container.children[-1][0].head) >= 0
         value = container.children[-1][1]
@@ -57,7 +57,7 @@ class Layout:
         return next((span[1] for span in self.document.comments if span[0] == position), start)
 
     def owns_line(self, node: Node) -> bool:
-        """Whether nothing but blanks stands before a node on its line."""
+        """Whether only blanks are before a node on its line."""
         return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
 
     def ends_line(self, end: int) -> bool:
@@ -99,11 +99,11 @@ class Layout:
         return ": "
 
     def aligned(self, container: Node) -> bool:
-        """Whether the members' values stand below each other by blanks before or after the colon."""
+        """Whether the members' values are aligned by blanks before or after the colon."""
         return len({self.text[key.end : value.head] for key, value in container.children}) > 1
 
     def gap(self, container: Node) -> str:
-        """What stands between the last comma and the last key."""
+        """The text between the last comma and the last key."""
         if len(container.children) > 1:
             comma = self.comma(container.children[-2][1].end, container.children[-1][0].head)
             between = self.text[comma + 1 : container.children[-1][0].head]

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, however the process ends.
+"""Atomic writes: a file is written completely or not at all, however the process ends.
 
 A new text is put on the disk under no name, gets one beside its target, and is renamed over it: whoever looks sees
 the old file or the new one. What remains of a process that is killed between the last two steps is removed by the
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PREFIX, SUFFIX = ".cfglint-", ".tmp"
 OPEN_FILES = "/proc/self/fd"
-PATIENCE = 10.0  # seconds for the lock of a folder: who holds it longer is no write of ours, or a stopped one
+LOCK_TIMEOUT = 10.0  # seconds for the lock of a folder: cfglint holds it only briefly, unless it was stopped
 PAUSE = 0.005  # seconds between two tries
 GROUP_BITS, OTHER_BITS = 0o070, 0o007
 
@@ -32,7 +32,7 @@ given_up: set[str] = set()  # folders whose lock could not be had: waited for on
 
 
 def write(path: str, identity: Identity, text: str) -> str | None:
-    """Put a text in the place of the one that was read; what a person should know about it, None mostly.
+    """Replace the text that was read; returns a warning for the user, usually None.
 
     Links are followed to their target. Mode, byte order mark and, as far as the system lets us, owner, group, access
     list and extended attributes stay. Raises FileProblem, and leaves the file as it is, when it changed since it was
@@ -139,7 +139,7 @@ class Write:
     def wanted(self) -> bool:
         """Whether there is something to write; FileProblem when what is there has to stay."""
         if self.is_regular() and self.status and not (self.status.st_mode & 0o222 and os.access(self.target, os.W_OK)):
-            raise FileProblem(self.path, "is read-only", "unwritable")  # root, too, should be told
+            raise FileProblem(self.path, "is read-only", "unwritable")  # also for root, who could write it
         return True
 
     def stage(self) -> None:
@@ -202,7 +202,7 @@ class Edited(Write):
         if self.identity.same(self.data):
             return False
         self.before = self.present()
-        if self.before == self.data:  # another cfglint was here
+        if self.before == self.data:  # another cfglint process wrote it
             return False
         self.look()
         super().wanted()
@@ -211,7 +211,7 @@ class Edited(Write):
         return True
 
     def look(self) -> None:
-        """Refuse a file that somebody else wrote since it was read."""
+        """Refuse a file that another process changed since it was read."""
         if not self.identity.same(self.present()):
             raise FileProblem(self.path, "changed since it was read", "unwritable")
 
@@ -245,7 +245,7 @@ class New(Write):
     def look(self) -> None:
         """Refuse a name that is taken."""
         if os.path.lexists(self.path):
-            raise FileProblem(self.path, "is there already", "unwritable")
+            raise FileProblem(self.path, "exists already", "unwritable")
 
     def undo(self) -> None:
         """Remove the file."""
@@ -258,7 +258,7 @@ def reason(error: OSError) -> str:
 
 
 def barred(error: OSError) -> bool:
-    """Whether a file cannot be replaced for a reason that does not keep anybody from writing into it."""
+    """Whether a file cannot be replaced for a reason that does not prevent writing into it."""
     import errno
 
     return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
@@ -330,7 +330,7 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
                 continue
             stack.callback(os.close, descriptor)
             descriptors.append(descriptor)
-            if not lock(descriptor, 0 if folder in given_up else PATIENCE):
+            if not lock(descriptor, 0 if folder in given_up else LOCK_TIMEOUT):
                 given_up.add(folder)
             elif folder not in swept:
                 sweep(folder)

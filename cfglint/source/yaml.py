@@ -168,12 +168,12 @@ class Builder:
         node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
         node.target = self.anchors.get(event.anchor)
         if node.target is None:
-            self.refuse(node, f"there is no anchor &{node.raw} before this alias", f"found undefined alias {node.raw!r}")
+            self.refuse(node, f"alias `*{node.raw}` has no anchor before it", f"found undefined alias {node.raw!r}")
         self.leaves.append(node)
         self.children.append(node)
 
     def behind(self, place: int) -> int:
-        """Where an empty value is: behind the sign that promises it, which the two parsers do not agree on."""
+        """The place of an empty value: behind the indicator before it, because the two parsers give different places."""
         while place > 0 and self.text[place - 1] in " \t":
             place -= 1
         return place
@@ -183,7 +183,7 @@ class Builder:
         if node.anchor is not None:
             if node.anchor in self.anchors:
                 reason = f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence"
-                self.refuse(node, f"the anchor &{node.anchor} is there twice", reason)
+                self.refuse(node, f"duplicate anchor `&{node.anchor}`", reason)
             self.anchors[node.anchor] = node
         if node.tag is not None:
             self.tags.append(node.head)
@@ -192,7 +192,7 @@ class Builder:
         node.end = max(node.start, node.end)
 
     def refuse(self, node: Node, message: str, reason: str) -> None:
-        """Note the first reason for which PyYAML would not compose the tree."""
+        """Record the first reason for which PyYAML would not compose the tree."""
         if self.composer_problem is None:
             self.composer_problem = Problem(node.head, node.end, message, "syntax", f"yaml.composer.ComposerError: {reason}")
 
@@ -212,7 +212,7 @@ class Builder:
                 self.document.problems.append(too_many())
 
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
-        """Spans of the comments, which events do not tell: every `#` outside scalars."""
+        """Spans of the comments, which events do not contain: every `#` outside scalars."""
         text, leaves, next_leaf = self.text, self.leaves, 0
         find_end = line_end if unusual_breaks(text) else plain_line_end
         found = text.find("#")
@@ -240,7 +240,7 @@ class Builder:
         return -1 if self.in_header(leaf, place) else leaf.end
 
     def differences(self) -> None:
-        """Note what libyaml takes and Python may refuse or take otherwise."""
+        """Record what libyaml accepts and the Python parser may reject or parse differently."""
         text, relaxations = self.text, self.document.relaxations
         if "\t" in text:
             relaxations.extend((place, place + 1, TAB) for place in self.tabs())
@@ -259,7 +259,7 @@ class Builder:
         relaxations.extend((place, place + 1, TAG) for place in self.tags)
 
     def tabs(self) -> Iterator[int]:
-        """Places of the tabs that separate or indent, or stand in a bare scalar, one a line: Python's scanner refuses them."""
+        """Places of tabs that separate or indent, or are in an unquoted scalar, one per line: Python's scanner rejects them."""
         comments, text = self.document.comments, self.text
         found = text.find("\t")
         while found >= 0:
@@ -277,7 +277,7 @@ class Builder:
 
 
 class TooDeep(Exception):
-    """More open collections than any config has."""
+    """More nested collections than the limit."""
 
 
 def start_of(node: Node) -> int:
@@ -356,17 +356,17 @@ def skip_blanks(text: str, start: int) -> int:
 
 
 def syntax_problem(text: str, error: Any) -> Problem:
-    """A parser's complaint at its mark, with the words of the exception."""
+    """The problem for a parser error at its mark, with the exception's message."""
     character = getattr(error, "character", None)
     if character is not None:
         return unacceptable(text, chr(character))
     start = min((error.problem_mark or error.context_mark).index, len(text))
     what = one_line(error)
-    return Problem(start, min(start + 1, len(text)), f"not YAML: {what}", "syntax", f"{exception_name(error)}: {what}")
+    return Problem(start, min(start + 1, len(text)), f"invalid YAML: {what}", "syntax", f"{exception_name(error)}: {what}")
 
 
 def unacceptable(text: str, character: str) -> Problem:
-    """The complaint about a character, where it stands first: libyaml counts bytes."""
+    """The problem for an invalid character, at its first occurrence: libyaml counts bytes."""
     start = text.index(character)
     reason = f"unacceptable character #x{ord(character):04x}: special characters are not allowed"
     message = f"the character {character!r} is not allowed in YAML"
@@ -380,5 +380,5 @@ def exception_name(error: Any) -> str:
 
 
 def one_line(error: Any) -> str:
-    """The exception's text without the places, which the problem's span tells."""
+    """The exception's text without the places, which are in the problem's span."""
     return ": ".join(part for part in (error.context, error.problem) if part)

@@ -38,7 +38,7 @@ def triple(split: Split | None) -> tuple[int, int, int] | None:
 def test_a_right_config_is_left_alone() -> None:
     solution = solve(Problem(8, 128, 4, 4))
     assert (solution.status, solution.changed, str(solution.chosen)) == (NO_CHANGE, [], "4 x 4 x 8 = 128")
-    assert solution.reasons == ["4 x 4 x 8 = 128 stands already"]
+    assert solution.reasons == ["already 128; nothing to change"]
 
 
 def test_it_stays_even_when_a_larger_micro_batch_may_be_had() -> None:

@@ -53,26 +53,24 @@ class TestText:
             "  settings\n"
             "    gradient_accumulation_steps: 8 -> 4 (line 3)\n"
         )
-        assert err == "cfglint: 1 run compared, 1 changed in meaning; no findings new\n"
+        assert err == "cfglint: 1 run compared, 1 changed in effect; no findings new\n"
 
     def test_no_change(self, folder, diff):
         write(folder, old__yaml=TRAINER, new__yaml=f"# the same\n{TRAINER}")
-        assert diff("old.yaml", "new.yaml")[:2] == (0, "no change in meaning\n")
+        assert diff("old.yaml", "new.yaml")[:2] == (0, "no effective change\n")
 
     def test_new_and_gone_findings(self, folder, diff):
         write(folder, old__json=GOOD, new__json=BAD)
         status, out, err = diff("old.json", "new.json", "--gpus", "8")
         assert status == 1
-        assert "  does not start any more on 8 GPUs: accept -> reject (at config)\n" in out
+        assert "  no longer starts on 8 GPUs: accept -> reject (at config)\n" in out
         assert "  new findings\n    new.json:1:22: error BAT001 batch-mismatch: " in out
         assert all(line.startswith("    ") for line in out.partition("new findings\n")[2].splitlines())
         assert "1 error new" in err
         status, out, _ = diff("new.json", "old.json", "--gpus", "8")
         assert status == 0
-        assert (
-            "  gone\n    error BAT001 batch-mismatch: `train_batch_size` is 256, but micro batch 4 x accumulation 4 x data parallel 8 = 128"
-            in out
-        )
+        terms = "micro batch 4 x accumulation 4 x data parallel 8 = 128"
+        assert f"  resolved findings\n    error BAT001 batch-mismatch: `train_batch_size` is 256, but {terms}" in out
 
     def test_what_is_known_of_a_changed_setting(self, folder, diff):
         write(
@@ -131,7 +129,7 @@ class TestPairs:
     def test_a_kind_that_one_side_tells(self, folder, diff):
         write(folder, old__json=GOOD, new__json='{"steps_per_print": 5}')
         out = diff("old.json", "new.json")[1]
-        assert "    train_batch_size: 256 -> not there (line 1 -> -)\n" in out
+        assert "    train_batch_size: 256 -> (unset) (line 1 -> -)\n" in out
 
     def test_folders(self, folder, diff):
         write(folder, old_in_a__yaml=TRAINER, old_in_b__yaml=TRAINER, old_in_c__json=GOOD, old_in_x__yml="a: 1\n")
@@ -146,14 +144,14 @@ class TestPairs:
         assert status == 0
         titles = [line for line in out.splitlines() if line and not line.startswith(" ")]
         assert titles == ["old/a.yaml -> new/a.yaml", "old/c.json -> new/d.json", "new/e.yaml"]
-        assert "4 runs compared, 3 changed in meaning" in err
+        assert "4 runs compared, 3 changed in effect" in err
 
     def test_a_run_of_several_files(self, folder, diff):
         one, other = "train_micro_batch_size_per_gpu: 4\n", "gradient_accumulation_steps: 8\nnum_layers: 2\n"
         write(folder, a__yml=one, b__yml=other, c__yml=other.replace("8", "4"))
         assert "4 x 8 x 8 -> 4 x 4 x 8" in diff("a.yml", "b.yml", "--to", "a.yml", "c.yml", "--gpus", "8", "--kind", "neox")[1]
         moved = diff("a.yml", "b.yml", "--to", "b.yml", "a.yml", "--kind", "neox")[1]
-        assert moved == "no change in meaning\n"
+        assert moved == "no effective change\n"
 
     def test_whole_runs(self, folder, diff):
         write(
@@ -190,10 +188,12 @@ class TestFormats:
         assert change["renamed_from"] == ["old.json"]
         assert (change["before"]["verdict"], change["after"]["verdict"]) == ("accept", "reject")
         assert change["consequences"][0] == {
-            "about": "verdict",
+            "what": "verdict",
+            "factor": None,
+            "known": True,
             "before": "accept",
             "after": "reject",
-            "text": "does not start any more on 8 GPUs: accept -> reject (at config)",
+            "text": "no longer starts on 8 GPUs: accept -> reject (at config)",
         }
         assert change["settings"] == [
             {
@@ -201,6 +201,7 @@ class TestFormats:
                 "key": "gradient_accumulation_steps",
                 "before": {"value": 8, "written": True, "place": "old.json:1"},
                 "after": {"value": 4, "written": True, "place": "new.json:1"},
+                "effect": True,
                 "notes": [],
             }
         ]

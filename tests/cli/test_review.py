@@ -44,8 +44,8 @@ def topic(checkout):
 class TestAnswer:
     def test_nothing_touched(self, topic, review):
         status, out, err = review()
-        assert (status, out) == (0, "no change in meaning\n")
-        assert err.startswith("cfglint: 0 runs compared, 0 changed in meaning; no findings new; against main (")
+        assert (status, out) == (0, "no effective change\n")
+        assert err.startswith("cfglint: 0 runs compared, 0 changed in effect; no findings new; against main (")
 
     def test_a_change(self, topic, review):
         topic.write(train__yaml=HALVED)
@@ -59,13 +59,13 @@ class TestAnswer:
             "  settings\n"
             "    gradient_accumulation_steps: 8 -> 4 (train.yaml:3)\n"
         )
-        assert "1 run compared, 1 changed in meaning" in err
+        assert "1 run compared, 1 changed in effect" in err
 
     def test_a_new_error_fails(self, topic, review):
         topic.write(ds__json=BAD)
         status, out, err = review()
         assert status == 1
-        assert "does not start any more on 8 GPUs" in out
+        assert "no longer starts on 8 GPUs" in out
         assert "1 error new" in err
 
     def test_an_old_error_does_not(self, topic, review):
@@ -79,8 +79,8 @@ class TestAnswer:
     def test_reformatting(self, topic, review):
         topic.write(train__yaml=f"# why\n{TRAINER}", ds__json=json.dumps(json.loads(GOOD), indent=2))
         status, out, err = review("--fail-on", "info")
-        assert (status, out) == (0, "no change in meaning\n")
-        assert "2 runs compared, 0 changed in meaning" in err
+        assert (status, out) == (0, "no effective change\n")
+        assert "2 runs compared, 0 changed in effect" in err
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_every_format(self, topic, review, form):
@@ -97,7 +97,7 @@ class TestAnswer:
         _, out, err = review("--base", "HEAD")
         assert out.startswith("old.yaml\n  transformers 4.57.1 -> 5.23.0\n")
         assert "KEY202" in out
-        assert "2 runs compared, 1 changed in meaning" in err
+        assert "2 runs compared, 1 changed in effect" in err
 
     def test_states(self, topic, review):
         topic.write(ds__json=BAD)
@@ -120,7 +120,7 @@ class TestBase:
         topic.write(train__yaml=HALVED)
         topic.commit()
         assert "global batch" in review("--base", "HEAD~1")[1]
-        assert review("--base", "HEAD")[1] == "no change in meaning\n"
+        assert review("--base", "HEAD")[1] == "no effective change\n"
 
     def test_of_a_pull_request(self, topic, review, monkeypatch):
         topic.git("branch", "release", "main")
@@ -230,7 +230,7 @@ class TestDeclared:
 
     def test_a_run_that_is_declared_anew(self, topic, review):
         topic.write(cfglint__toml=DECLARED.format(64))
-        assert review()[1] == "no change in meaning\n"
+        assert review()[1] == "no effective change\n"
         topic.write(new__yaml=HALVED, cfglint__toml=DECLARED.format(64).replace("train.yaml", "new.yaml"))
         assert "new.yaml\n  new run: starts on 64 GPUs, global batch 1,024" in review()[1]
 
@@ -238,12 +238,12 @@ class TestDeclared:
         declared.git("mv", "train.yaml", "renamed.yaml")
         declared.write(cfglint__toml=DECLARED.format(64).replace("train.yaml", "renamed.yaml"))
         status, out, err = review()
-        assert (status, out) == (0, "no change in meaning\n")
+        assert (status, out) == (0, "no effective change\n")
         assert "1 run compared" in err
 
     def test_the_configuration_of_the_state_that_is_reviewed(self, declared, review):
         declared.write(cfglint__toml=DECLARED.format(32))
-        assert review("--state", "staged")[1] == "no change in meaning\n"
+        assert review("--state", "staged")[1] == "no effective change\n"
         declared.git("add", "cfglint.toml")
         assert "GPUs 64 -> 32" in review("--state", "staged")[1]
         declared.write(cfglint__toml=DECLARED.format(16))

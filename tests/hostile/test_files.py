@@ -65,7 +65,7 @@ def test_what_is_no_file_is_told_and_not_waited_for(folder, limited, good):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("socket.json")
     told = {
-        "loop.json": "is a link that leads back to itself",
+        "loop.json": "is a link to itself",
         "ring/x.json": "too many levels of symbolic links",
         "dangling.json": "is a link to \\x1b[2Jgone.json, which does not exist",
         "pipe.json": "is a pipe",
@@ -137,8 +137,8 @@ sys.exit(status)
     done = limited([], folder, program=("-c", script.replace("NOBODY", str(NOBODY)))).sound(2)
     os.chmod(folder / "closed", 0o700)
     told = done.out.partition("now\n")[2]
-    assert "closed.json:1:1: error SRC001 unreadable-file: closed.json: may not be read" in told
-    assert "closed/x.json: may not be read" in told
+    assert "closed.json:1:1: error SRC001 unreadable-file: closed.json: is not readable (permission denied)" in told
+    assert "closed/x.json: is not readable (permission denied)" in told
     assert good.told in told
 
 

@@ -34,6 +34,7 @@ def codes(run, suppressed):
         OCTAL + "  # cfglint: ignore[TYP001] on purpose\n",
         OCTAL + "  # cfglint:ignore [ TYP001 ]\n",
         OCTAL + "  # cfglint: ignore[TYP] a family\n",
+        OCTAL + "  # cfglint: ignore[octal-number] a name\n",
         OCTAL + "  # a reason first; cfglint: ignore[TYP001]\n",
         "output_dir: out\n# cfglint: ignore[TYP001]\nper_device_train_batch_size: 010\n",
         "output_dir: out\n# cfglint: ignore[TYP001]\n# more words\n\nper_device_train_batch_size: 010\n",
@@ -160,3 +161,9 @@ def test_exit_status_and_json(tmp_path, monkeypatch, capsys):
     report = json.loads(capsys.readouterr().out)
     assert [each["code"] for each in report["diagnostics"]] == []
     assert report["runs"][0]["verdict"] == "reject"
+
+
+def test_old_names_of_rules_are_accepted():
+    run = run_of("output_dir: out\nsave_total_limit: None  # cfglint: ignore[none-is-text]\n")
+    assert "TYP003" in codes(run, True)
+    assert "SUP001" not in codes(run, False)

@@ -204,7 +204,7 @@ class TestChanges:
 
     def test_no_change(self, printed):
         page = sound(printed("diff", "good/deepspeed.json", "good/deepspeed.json", "--gpus", "8"))
-        assert "No change in meaning" in page.says
+        assert "No effective change" in page.says
 
 
 class TestHostileValues:

@@ -33,6 +33,6 @@ def told(compare):
     """The consequences of a change as a list of sentences."""
 
     def sentences(*sides, **facts):
-        return [each.text for each in compare(*sides, **facts).consequences]
+        return [each.text for each in compare(*sides, **facts).sentences]
 
     return sentences

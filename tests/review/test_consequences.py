@@ -62,22 +62,20 @@ def test_halved_accumulation(told):
 
 def test_halved_accumulation_of_an_unknown_launch(told):
     assert told(TRAINER, TRAINER.replace("steps: 8", "steps: 4")) == [
-        "global batch halved on any number of GPUs: 32 -> 16 samples a GPU and step: 4 x 8 -> 4 x 4 (micro batch x accumulation)",
+        "global batch halved on any number of GPUs: 32 -> 16 samples per GPU and step: 4 x 8 -> 4 x 4 (micro batch x accumulation)",
         "learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)",
         "total steps about doubled: the same 3 epochs in smaller batches",
-        "warm-up stays 100 steps, about halved as a share of the run",
+        "warm-up stays 100 steps, about halved as a fraction of the run",
     ]
 
 
 def test_the_same_batch_split_otherwise(told):
     after = TRAINER.replace("size: 4", "size: 8").replace("steps: 8", "steps: 4")
     assert told(TRAINER, after, gpus=8) == [
-        "global batch stays 256, split otherwise: 4 x 8 x 8 -> 8 x 4 x 8 (micro batch x accumulation x data parallel)",
+        "global batch unchanged at 256: 4 x 8 x 8 -> 8 x 4 x 8 (micro batch x accumulation x data parallel)",
         "micro batch 4 -> 8 (doubled), and with it the memory for activations",
     ]
-    assert told(TRAINER, after)[0] == (
-        "global batch stays the same on any number of GPUs, split otherwise: 4 x 8 -> 8 x 4 (micro batch x accumulation)"
-    )
+    assert told(TRAINER, after)[0] == ("global batch unchanged on any number of GPUs: 4 x 8 -> 8 x 4 (micro batch x accumulation)")
 
 
 @pytest.mark.parametrize(
@@ -102,14 +100,14 @@ def test_a_default_learning_rate_stays_too(told):
 def test_limited_steps_see_fewer_samples(told):
     before = TRAINER.replace("num_train_epochs: 3", "max_steps: 2000")
     # 2000 x 4 x 8 x 8 = 512,000
-    assert told(before, before.replace("steps: 8", "steps: 4"), gpus=8)[2:] == ["samples in all 512,000 -> 256,000 (halved)"]
-    assert told(before, before.replace("steps: 8", "steps: 4"))[2:] == ["samples in all about halved, in 2,000 steps"]
+    assert told(before, before.replace("steps: 8", "steps: 4"), gpus=8)[2:] == ["total samples 512,000 -> 256,000 (halved)"]
+    assert told(before, before.replace("steps: 8", "steps: 4"))[2:] == ["total samples about halved, in 2,000 steps"]
 
 
 def test_more_epochs(told):
     assert told(TRAINER, TRAINER.replace("epochs: 3", "epochs: 6")) == [
         "total steps about doubled: 3 -> 6 epochs",
-        "warm-up stays 100 steps, about halved as a share of the run",
+        "warm-up stays 100 steps, about halved as a fraction of the run",
     ]
 
 
@@ -125,7 +123,7 @@ def test_epochs_that_max_steps_overrides(compare):
 def test_precision_and_recomputation(told):
     assert told(TRAINER, TRAINER.replace("bf16: true", "fp16: true\ngradient_checkpointing: true")) == [
         "precision bf16 -> fp16",
-        "recompute off -> on",
+        "gradient checkpointing off -> on",
     ]
 
 
@@ -159,7 +157,7 @@ def test_a_schedule(told):
 def test_accept_to_reject(told):
     after = engine(steps=('_steps": 8', '_steps": 4'))
     sentences = told(engine(), after, gpus=8)
-    assert sentences[0] == "does not start any more on 8 GPUs: accept -> reject (at config)"
+    assert sentences[0] == "no longer starts on 8 GPUs: accept -> reject (at config)"
     assert told(after, engine(), gpus=8)[0] == "starts now on 8 GPUs: reject -> accept (at config)"
 
 
@@ -191,7 +189,7 @@ def test_neox(told):
         "global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 4 x 8 (micro batch x accumulation x data parallel)",
         "learning rate unchanged: optimizer.params.lr 0.0006 (train.yaml:11)",
         "tokens per step 524,288 -> 262,144 (halved)",
-        "samples in all 256,000 -> 128,000 (halved)",
+        "total samples 256,000 -> 128,000 (halved)",
     ]
 
 
@@ -207,7 +205,7 @@ def test_a_decay_that_does_not_follow_the_run(told):
 def test_numbers_without_end(told):
     """YAML has infinities; transformers takes none for a number of steps."""
     after = f"{TRAINER}save_steps: .inf\neval_strategy: steps\neval_steps: .inf\nnum_train_epochs: .inf\n"
-    assert told(TRAINER, after, gpus=8, num_examples=1000)[0].startswith("does not start any more on 8 GPUs")
+    assert told(TRAINER, after, gpus=8, num_examples=1000)[0].startswith("no longer starts on 8 GPUs")
 
 
 def test_model_parallelism_takes_gpus_from_the_data(told):
@@ -229,19 +227,28 @@ def test_warmup_by_itself(told):
 
 def test_accumulation_where_somebody_else_gives_the_micro_batch(told):
     sides = [{"ds.json": f'{{"gradient_accumulation_steps": {steps}, "zero_optimization": {{"stage": 1}}}}'} for steps in (1, 4)]
-    assert told(*sides, whole=False) == ["accumulation 1 -> 4 (4 times as much), and with it the global batch for the same micro batch"]
+    assert told(*sides, whole=False) == ["global batch 4 times as much for the same micro batch: accumulation 1 -> 4"]
 
 
 def test_new_and_gone_runs(told):
-    assert told(None, engine(), gpus=8) == ["new run: starts on 8 GPUs, global batch 512, learning rate 2e-5, precision bf16, ZeRO stage 2"]
-    assert told(engine(), None, gpus=8)[0].startswith("run gone: started on 8 GPUs, global batch 512")
+    numbers = "global batch 512, learning rate 2e-5, precision bf16, ZeRO stage 2, schedule WarmupDecayLR"
+    assert told(None, engine(), gpus=8) == [f"new run: starts on 8 GPUs, {numbers}"]
+    assert told(engine(), None, gpus=8)[0].startswith("deleted run: started on 8 GPUs, global batch 512")
     assert told(None, engine(size=("512", "500")), gpus=8)[0].startswith("new run: does not start on 8 GPUs")
 
 
 def test_a_side_that_cannot_be_read_has_no_numbers(told):
     broken = {"ds_config.json": ENGINE[:-4]}
-    assert told(engine(), broken, gpus=8) == ["does not start any more on 8 GPUs: accept -> reject (at load)"]
-    assert told(broken, engine(), gpus=8) == ["starts now on 8 GPUs: reject -> accept (at load)"]
+    assert told(engine(), broken, gpus=8) == [
+        "ds_config.json cannot be read any more",
+        "no longer starts on 8 GPUs: accept -> reject (at load)",
+    ]
+    assert told(broken, engine(), gpus=8) == [
+        "ds_config.json could not be read before and can be read now",
+        "starts now on 8 GPUs: reject -> accept (at load)",
+    ]
+    other = {"ds_config.json": ENGINE[:-3]}
+    assert told(broken, other, gpus=8) == ["ds_config.json could not be read before and cannot be read now"]
     assert told(broken, broken, gpus=8) == []
 
 
@@ -249,7 +256,7 @@ def test_a_file_that_is_not_there_any_more(compare):
     trainer = f"{TRAINER}deepspeed: ds.json\n"
     sides = {"train.yaml": trainer, "ds.json": '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}'}, {"train.yaml": trainer}
     compared = compare(*sides, gpus=8)
-    assert [each.text for each in compared.consequences] == ["ds.json is named and not there: what it said is not compared"]
+    assert [each.text for each in compared.consequences] == ["ds.json does not exist any more: its settings are not compared"]
     assert compared.settings == []
 
 
@@ -271,3 +278,44 @@ def test_a_number_beyond_all_floats(compare):
 )
 def test_how_much_more(before, after, words):
     assert words in ratio(before, after)
+
+
+def test_the_numbers_of_a_deleted_run_are_those_before(compare):
+    found = {each.what: (each.before, each.after) for each in compare(engine(), None, gpus=8).consequences}
+    assert (found["global_batch"], found["zero_stage"]) == ((512, None), (2, None))
+
+
+def test_a_factor_where_the_numbers_are_unknown(compare):
+    [batch, *_] = compare(TRAINER, TRAINER.replace("steps: 8", "steps: 4")).consequences
+    assert (batch.what, batch.before, batch.after, batch.factor, batch.known) == ("global_batch", None, None, 0.5, False)
+
+
+def test_a_precision_that_the_trainer_decides_is_unknown(compare):
+    before = {"ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}'}
+    after = {"ds.json": '{"fp16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}'}
+    [precision] = compare(before, after, whole=False, kind="deepspeed").consequences
+    assert (precision.what, precision.before, precision.after, precision.known) == ("precision", "fp16", None, False)
+
+
+def test_a_schedule_that_leaves_the_file(compare):
+    rest = '"zero_optimization": {"stage": 2}, "optimizer": {"type": "AdamW", "params": {"lr": 0.1}}}'
+    before, after = {"ds.json": '{"scheduler": {"type": "WarmupLR"}, ' + rest}, {"ds.json": "{" + rest}
+    [schedule] = [each for each in compare(before, after, whole=False, kind="deepspeed").consequences if each.what == "schedule"]
+    assert (schedule.what, schedule.before, schedule.after, schedule.known) == ("schedule", "WarmupLR", None, False)
+
+
+def test_a_ratio_of_a_run_of_unknown_length(compare):
+    found = compare(TRAINER.replace("warmup_steps: 100", "warmup_ratio: 0.1"), TRAINER.replace("warmup_steps: 100", "warmup_ratio: 0.05"))
+    assert [(each.what, each.before, each.after) for each in found.consequences] == [("warmup", 0.1, 0.05)]
+
+
+def test_names_and_paths_have_no_effect(compare):
+    found = compare(TRAINER, TRAINER.replace("output_dir: out", "output_dir: elsewhere"))
+    assert [each.effect for each in found.settings] == [False]
+    assert found.no_effect
+    assert not found.empty
+
+
+def test_what_keeps_a_run_from_starting_before_and_after(compare):
+    before, after = engine(size=("512", "500")), engine(size=("512", "500"), rate=("2e-5}}", "3e-5}}"))
+    assert compare(before, after, gpus=8).still == ["BAT001"]

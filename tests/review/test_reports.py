@@ -62,16 +62,16 @@ def test_the_worst_comes_first_and_the_same_is_left_out(compare):
     broken = compare({"c.yaml": TRAINER}, {"c.yaml": TRAINER.replace("4", "0")}, gpus=8)
     text = render_changes("markdown", [quiet, changed, broken])
     lines = text.splitlines()
-    assert lines[:2] == [MARK, "### cfglint: 2 of 3 runs changed in meaning, new: 1 error"]
+    assert lines[:2] == [MARK, "### cfglint: 2 of 3 runs changed in effect, new: 1 error"]
     assert lines[5].startswith("| `c.yaml` | yes -> **no** (init) |")
-    assert lines[6] == "| `b.yaml` | yes | 32 -> 64 |  |  |  |"
+    assert lines[6] == "| `b.yaml` | yes | 32 -> 64 | x0.5 |  |  |"
     assert "train.yaml" not in text
     assert "<summary><code>b.yaml</code>: global batch 32 -&gt; 64 (doubled); learning rate unchanged; micro batch 4 -&gt; 8" in text
 
 
 def test_nothing_to_tell(compare):
-    assert render_changes("markdown", [compare(TRAINER, TRAINER)]) == f"{MARK}\n### cfglint: no change in meaning in 1 run\n\n"
-    assert render_changes("markdown", []) == f"{MARK}\n### cfglint: no change in meaning in 0 runs\n\n"
+    assert render_changes("markdown", [compare(TRAINER, TRAINER)]) == f"{MARK}\n### cfglint: no effective change in 1 run\n\n"
+    assert render_changes("markdown", []) == f"{MARK}\n### cfglint: no effective change in 0 runs\n\n"
 
 
 def test_fits_into_a_comment_however_many_runs(compare):

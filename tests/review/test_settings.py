@@ -54,7 +54,7 @@ def test_text_is_not_a_number(compare):
     """PyYAML reads 2e-5 as text."""
     (change,) = compare(TRAINER, TRAINER.replace("2.0e-5", "2e-5")).settings
     assert (change.key, change.before.text, change.after.text) == ("learning_rate", "2.0e-5", "2e-5")
-    assert change.notes == ["to the framework's reader it was a number and is text"]
+    assert change.notes == ["was parsed as a number, now as a string"]
 
 
 def test_a_number_is_not_a_boolean(compare):
@@ -67,20 +67,20 @@ def test_a_fraction_where_whole_numbers_belong(compare):
 
 
 def test_a_default_is_a_value(compare):
-    assert changed(compare, TRAINER, f"{TRAINER}gradient_accumulation_steps: 4\n") == ["gradient_accumulation_steps: 1 by default -> 4"]
-    assert changed(compare, f"{TRAINER}gradient_accumulation_steps: 4\n", TRAINER) == ["gradient_accumulation_steps: 4 -> 1 by default"]
+    assert changed(compare, TRAINER, f"{TRAINER}gradient_accumulation_steps: 4\n") == ["gradient_accumulation_steps: 1 (default) -> 4"]
+    assert changed(compare, f"{TRAINER}gradient_accumulation_steps: 4\n", TRAINER) == ["gradient_accumulation_steps: 4 -> 1 (default)"]
 
 
 def test_the_default_is_that_of_the_release(compare):
     """`overwrite_output_dir` style defaults move; optim is adamw_torch, from 4.57 on adamw_torch_fused."""
     after = f"{TRAINER}optim: adamw_torch\n"
     assert changed(compare, TRAINER, after, target={"transformers": "4.42.4"}) == []
-    assert changed(compare, TRAINER, after, target={"transformers": "5.23.0"}) == ['optim: "adamw_torch_fused" by default -> adamw_torch']
+    assert changed(compare, TRAINER, after, target={"transformers": "5.23.0"}) == ['optim: "adamw_torch_fused" (default) -> adamw_torch']
 
 
 def test_keys_of_the_scripts_own_count(compare):
     assert changed(compare, f"{TRAINER}dataset: a\n", f"{TRAINER}dataset: b\n") == ["dataset: a -> b"]
-    assert changed(compare, f"{TRAINER}dataset: a\n", TRAINER) == ["dataset: a -> not there"]
+    assert changed(compare, f"{TRAINER}dataset: a\n", TRAINER) == ["dataset: a -> (unset)"]
 
 
 def test_an_old_name_for_the_same(compare):
@@ -92,7 +92,7 @@ def test_an_old_name_for_the_same(compare):
 def test_a_new_section_is_one_change(compare):
     before, after = {"ds.json": "{}"}, {"ds.json": '{"zero_optimization": {"stage": 2, "overlap_comm": true}}'}
     assert changed(compare, before, after, whole=False, kind="deepspeed") == [
-        'zero_optimization: not there -> {"stage": 2, "overlap_comm": true}'
+        'zero_optimization: (unset) -> {"stage": 2, "overlap_comm": true}'
     ]
 
 

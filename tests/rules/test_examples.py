@@ -10,6 +10,7 @@ import pytest
 from cfglint.findings import rule as rule_module
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.memory import named_model
 from cfglint.project.policy_schema import PolicySchemas
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import rewritten
@@ -24,6 +25,7 @@ NAMES = {
     "accelerate": "accelerate.yaml",
     "llamafactory": "train.yaml",
     "trl": "train.yaml",
+    "launch": "train.sh",
     "axolotl": "config.yml",
 }
 RULES = every_rule()
@@ -49,6 +51,8 @@ def run_of(rule, texts, folder, changes=()):
         whole=example.get("whole", True),
         declared=example.get("declared", True),
         strict_keys=example.get("strict_keys", False),
+        model=named_model(example["model"]) if "model" in example else None,
+        gpu_memory=example.get("gpu_memory"),
         trainer=example.get("trainer"),
         promises=example.get("promises"),
         house=PolicySchemas({"": example["house"]}) if "house" in example else None,

@@ -39,8 +39,8 @@ def test_read_keeps_line_breaks_and_tells_the_byte_order_mark(config):
 @pytest.mark.parametrize(
     ("data", "kind", "message"),
     [
-        (b"a: 1\nb: \xff\n", "encoding", "is not in UTF-8: byte 0xff at offset 8 (line 2)"),
-        ("a: 1\n".encode("utf-16"), "encoding", "is in UTF-16, not in UTF-8"),
+        (b"a: 1\nb: \xff\n", "encoding", "is not UTF-8: byte 0xff at offset 8 (line 2)"),
+        ("a: 1\n".encode("utf-16"), "encoding", "is encoded in UTF-16, not UTF-8"),
         (b"a: \0\n", "control", "has a NUL byte at offset 3"),
         (b"a" * (files.MAX_SIZE + 1), "too-large", "has 5,000,001 bytes, the limit is 5,000,000"),
     ],
@@ -68,7 +68,7 @@ def test_links_pipes_and_devices(tmp_path, config):
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "dangling").symlink_to("gone.yaml")
     os.mkfifo(tmp_path / "pipe")
-    assert refused(tmp_path / "loop").message == "is a link that leads back to itself"
+    assert refused(tmp_path / "loop").message == "is a link to itself"
     assert refused(tmp_path / "dangling").message == "is a link to gone.yaml, which does not exist"
     assert refused(tmp_path / "pipe").message == "is a pipe"
     assert refused("/dev/null").message == "is a device"
@@ -80,7 +80,7 @@ def test_links_pipes_and_devices(tmp_path, config):
 @pytest.mark.skipif(ROOT, reason="nothing is unreadable to root")
 def test_a_file_that_may_not_be_read(config):
     config.chmod(0)
-    assert refused(config).message == "may not be read"
+    assert refused(config).message == "is not readable (permission denied)"
 
 
 @POSIX

@@ -181,7 +181,7 @@ def test_a_duplicate_is_shown_at_the_key_that_comes_again():
     ("text", "what"), [('{"a": 1, // c\n"b": 2}', "comment"), ('{"a": 1,}', "trailing comma"), ("{'a': 1}", "single quotes")]
 )
 def test_strict_json_says_what_is_not_json(text, what):
-    assert STRICT_JSON.read(parse("x", text, "json")).problems[0].message == f"not JSON: {what}"
+    assert STRICT_JSON.read(parse("x", text, "json")).problems[0].message == f"not valid JSON: {what}"
 
 
 @pytest.mark.parametrize(

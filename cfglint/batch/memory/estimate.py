@@ -120,16 +120,26 @@ def verdict(found: Estimate, available: float) -> str:
     capacity = available * GIB
     if found.high * FRAGMENTATION + found.overhead <= capacity * USABLE:
         return FITS
-    if found.classification != CLASS_C and found.low + CERTAIN_CONTEXT * found.overhead > capacity:
-        return DOES_NOT_FIT
-    return CLOSE
+    return CLOSE if found.classification == CLASS_C or possible(found, available) else DOES_NOT_FIT
 
 
-def largest_micro_batch(shape: Shape, available: float, verdicts: Sequence[str], *runs: Settings) -> int:
-    """The largest micro batch with one of some verdicts, 0 where there is none; memory only grows with it."""
+def possible(found: Estimate, available: float) -> bool:
+    """Whether the lower end of the band fits into `available` GiB."""
+    return found.low + CERTAIN_CONTEXT * found.overhead <= available * GIB
+
+
+def surely_fits(found: Estimate, available: float) -> bool:
+    """Whether the verdict is that it fits."""
+    return verdict(found, available) == FITS
+
+
+def largest_micro_batch(
+    shape: Shape, available: float, runs: Sequence[Settings], condition: Callable[[Estimate, float], bool] = surely_fits
+) -> int:
+    """The largest micro batch that surely fits, or meets another condition; 0 where there is none. Memory only grows with it."""
 
     def holds(size: int) -> bool:
-        return verdict(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available) in verdicts
+        return condition(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available)
 
     return largest(holds)
 

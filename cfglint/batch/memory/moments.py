@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.batch.memory.activations import Layer, Widths
 from cfglint.batch.memory.loss import bytes_of_loss
 from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
-from cfglint.batch.memory.shape import GATED
+from cfglint.batch.memory.shape import GATED, ceiling
 from cfglint.batch.memory.sharding import held
 from cfglint.record import record
 
@@ -74,11 +74,13 @@ class TrainingStep:
         layer, tokens = Layer(shape, run, widths), run.tokens
         self.stream = widths.residual * shape.hidden * tokens  # the residual stream at one place
         self.layer = layer.saved() * tokens
-        self.recomputed = self.layer if run.checkpointing else 0
+        together = min(run.checkpoint_layers, shape.layers)
+        self.recomputed = self.layer * together if run.checkpointing else 0
         self.transient = layer.transient() * tokens
         if run.quantization != NONE:
             self.transient += 2 * shape.largest_layer_matrix  # the matrix in use, dequantised
-        self.saved = shape.layers * (self.stream if run.checkpointing else self.layer) - layer.missing_in_first() * tokens
+        kept = ceiling(shape.layers, together) * self.stream if run.checkpointing else shape.layers * self.layer
+        self.saved = kept - layer.missing_in_first() * tokens
         self.saved *= run.in_flight
         self.final_norm = layer.final_norm() * tokens if run.loss != LOSS_NONE else 0
         self.loss_forward, self.loss_backward = bytes_of_loss(shape, run, widths.products)
@@ -158,7 +160,12 @@ class TrainingStep:
         each = self.shape.layer * self.trained_width * self.held.fraction
         gradients = max(self.held.from_start, self.head_kept + (self.shape.layers - 1) * each) + each / 2
         stream = self.stream if self.run.checkpointing else 0
-        return self.moment(BACKWARD_BOTTOM, gradients=gradients, activations=stream + self.layer + self.transient, buffers=self.layer_cast)
+        return self.moment(
+            BACKWARD_BOTTOM,
+            gradients=gradients,
+            activations=stream + (self.recomputed or self.layer) + self.transient,
+            buffers=self.layer_cast,
+        )
 
     def backward_end(self) -> Moment:
         """All gradients, and the embedding's where it is added to one that is there (tied: both parts and their sum)."""

@@ -83,6 +83,7 @@ class Settings:
     loaded: str = BF16
     autocast: str | None = None
     checkpointing: bool = False
+    checkpoint_layers: int = 1  # layers that are recomputed together
     attention: str = FUSED
     optimizer: str = ADAM_FUSED
     loss: str = LOSS_PADDED

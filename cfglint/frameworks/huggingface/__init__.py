@@ -148,8 +148,9 @@ class Trainer(Framework):
         return MAYBE if own or shared > 2 else NO_MATCH
 
     def related_tool(self, document: Document) -> str | None:
-        """LLaMA-Factory or axolotl, where a file is theirs."""
-        return relative_of(top_keys(document))
+        """axolotl, where a file is its own; a kind of its own answers for LLaMA-Factory's."""
+        name = relative_of(top_keys(document))
+        return name if name == "axolotl" else None
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed, accelerator and FSDP files that a trainer file names."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
+    from cfglint.frameworks.huggingface.field_operations import Operation
 
 
 class TrainerConfig(TrainerFiles):
@@ -47,6 +48,17 @@ class TrainerConfig(TrainerFiles):
     def loaded(self) -> tuple[int | None, Any]:
         """(samples of an epoch, samples that one process takes from the loader at a time); None where they are not known."""
         return self.facts.num_examples, self.batch.micro_batch.value
+
+    def operations(self) -> tuple[Operation, ...]:
+        """What the trainer does with the values of its fields, in its order."""
+        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
+
+        return OPERATIONS
+
+    @property
+    def own_sampler(self) -> bool:
+        """Whether the trainer draws its samples in another way than the Trainer."""
+        return False
 
     def batches_because(self) -> str:
         """How samples become the batches of one process, where this trainer has a sampler of its own."""

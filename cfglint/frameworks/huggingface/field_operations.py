@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-    Act = Callable[[Any, TrainerConfig], object]
+    Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that stands on it
 
 CONFIG = "config"
 INIT = "init"
@@ -380,7 +380,7 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
 
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given
-    for operation in OPERATIONS:
+    for operation in config.operations():
         if operation.field not in given or operation.field in found or operation.field in config.unused_fields:
             continue
         try:

@@ -1,3 +1,360 @@
 """What is wrong with a launch line itself: its launcher refuses it, or starts something else than it says."""
 
 from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.launch import KIND
+from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.source.document import SCALAR, Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.launch.config import LaunchConfig
+
+ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
+NAMED: dict[str, object] = {"named": 1}  # the other files of an example are found by the script
+
+
+def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
+    """What reading the line found, as findings of one rule."""
+    command = config.command
+    for problem in command.launch_line.problems:
+        if problem.code != code:
+            continue
+        start, end = command.within(problem.word.place)
+        name = problem.key.lstrip("-").replace("-", "_")
+        command.flags.setdefault(name, problem.key)
+        setting = Setting((name,), problem.word.string, WRITTEN, command, Node(SCALAR, start, end, problem.word.string))
+        yield Finding(
+            setting,
+            problem.message,
+            severity=problem.severity,
+            exception=problem.exception or None,
+            help=problem.remedy or None,
+        )
+
+
+@rule(
+    "LCH001",
+    "broken-line-continuation",
+    WARNING,
+    kinds=(KIND,),
+    bad="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
+    good="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\\n    --gradient_accumulation_steps 8\n",
+)
+def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
+    """A command ends where its author meant it to go on.
+
+    A blank or a comment behind the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
+    CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
+    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script goes on.
+
+    Fix: end every line but the last with a backslash and nothing behind it; put comments in front of the command.
+
+    Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
+    """
+    return problems(config, "LCH001")
+
+
+@rule(
+    "LCH002",
+    "missing-launch-file",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    raises="FileNotFoundError: [Errno 2] No such file or directory",
+    bad={
+        "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
+        "train.py": "\n",
+    },
+    good={
+        "train.sh": "accelerate launch --config_file accelerate.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
+        "train.py": "\n",
+        "accelerate.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 8\n",
+    },
+    example=NAMED,
+)
+def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
+    """A launch line names a configuration file that does not exist.
+
+    Looked for from the folder in which the line's program lies where it says; an error only there. A file that the script itself
+    writes, or that an earlier command mentions, is not reported. A hostfile that is missing is no error: the deepspeed launcher
+    then uses the local machine alone.
+
+    Run-time error: FileNotFoundError: [Errno 2] No such file or directory
+
+    Fix: correct the path, or start the script from the folder that it expects.
+
+    Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), transformers 5.23.0 integrations/deepspeed.py
+    (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
+    """
+    return problems(config, "LCH002")
+
+
+@rule(
+    "LCH004",
+    "dropped-processes",
+    WARNING,
+    kinds=(KIND,),
+    bad="accelerate launch --multi_gpu --num_processes 15 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
+    good="accelerate launch --multi_gpu --num_processes 16 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
+)
+def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
+    """`num_processes` is not a multiple of `num_machines`.
+
+    `num_processes` is the total; each machine starts the quotient, and the remainder is dropped silently.
+
+    Fix: make `num_processes` a multiple of `num_machines`.
+
+    Source: accelerate 1.15.0 utils/launch.py:216.
+    """
+    return problems(config, "LCH004")
+
+
+@rule(
+    "LCH005",
+    "conflicting-gpu-selection",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad="deepspeed --num_gpus 4 --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+    good="deepspeed --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+)
+def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
+    """The deepspeed launcher is given two ways to choose GPUs, or more nodes than it knows.
+
+    `--num_gpus` and `--num_nodes` cannot be combined with `--include` and `--exclude`; `--num_nodes` above 1 needs a hostfile. With
+    CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher makes an `--include` of it, so that `--num_nodes 1` is
+    refused, too.
+
+    Run-time error: ValueError: Cannot specify num_nodes/gpus with include/exclude
+
+    Fix: choose the GPUs in one way only.
+
+    Source: deepspeed 0.19.8 launcher/runner.py:440-500.
+    """
+    return problems(config, "LCH005")
+
+
+@rule(
+    "LCH006",
+    "ignored-visible-devices",
+    WARNING,
+    kinds=(KIND,),
+    bad="CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+    good="deepspeed --include localhost:2,3 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+    example={"at": "CUDA_VISIBLE_DEVICES"},
+)
+def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
+    """CUDA_VISIBLE_DEVICES has no effect on this launch, or contradicts its number of processes.
+
+    The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
+    not look at it: more processes than visible devices start, and those without a device fail.
+
+    Fix: choose the devices with `--include localhost:2,3`, or leave the variable out.
+
+    Source: deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py.
+    """
+    return problems(config, "LCH006")
+
+
+@rule(
+    "LCH007",
+    "single-process-config",
+    WARNING,
+    kinds=(KIND,),
+    bad={
+        "train.sh": "accelerate launch --config_file one.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
+        "one.yaml": 'compute_environment: LOCAL_MACHINE\ndistributed_type: "NO"\nnum_machines: 1\nnum_processes: 1\n',
+    },
+    good={
+        "train.sh": "accelerate launch --config_file one.yaml --multi_gpu --num_processes 8 train.py --per_device_train_batch_size 4\n",
+        "one.yaml": 'compute_environment: LOCAL_MACHINE\ndistributed_type: "NO"\nnum_machines: 1\nnum_processes: 1\n',
+    },
+    example={**NAMED, "at": "--num_processes"},
+)
+def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
+    """`distributed_type: "NO"` starts one process, whatever `--num_processes` says.
+
+    Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` switch the file's type off.
+
+    Fix: pass `--multi_gpu`, or change `distributed_type` in the file.
+
+    Source: accelerate 1.15.0 commands/launch.py (launch_command, simple_launcher).
+    """
+    return problems(config, "LCH007")
+
+
+@rule(
+    "LCH008",
+    "missing-process-count",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad={
+        "train.sh": "accelerate launch --config_file multi.yaml train.py --per_device_train_batch_size 4\n",
+        "multi.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n",
+    },
+    good={
+        "train.sh": "accelerate launch --config_file multi.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
+        "multi.yaml": "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nmixed_precision: bf16\n",
+    },
+    example=NAMED,
+)
+def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
+    """`accelerate launch` cannot tell how many processes to start.
+
+    A config file without `num_processes` needs `--num_processes` on the line; `--multi_gpu` needs at least two processes; more
+    than one machine needs `--machine_rank` where no file gives it.
+
+    Run-time error: ValueError: You need to manually pass in `--num_processes` using this config yaml.
+
+    Fix: pass `--num_processes`, or set `num_processes` in the file.
+
+    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env).
+    """
+    return problems(config, "LCH008")
+
+
+@rule(
+    "LCH009",
+    "unread-deepspeed-file",
+    WARNING,
+    kinds=(KIND,),
+    bad="accelerate launch --num_processes 8 --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
+    good="accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
+    example={"at": "--deepspeed_config_file"},
+)
+def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
+    """`--deepspeed_config_file` is given to a launch that does not use DeepSpeed.
+
+    Without `--use_deepspeed` or a config file of type DEEPSPEED the launch is plain multi-GPU, and the file is never read.
+
+    Fix: add `--use_deepspeed`, or leave the file out.
+
+    Source: accelerate 1.15.0 commands/launch.py (launch_command).
+    """
+    return problems(config, "LCH009")
+
+
+@rule(
+    "LCH010",
+    "option-behind-program",
+    WARNING,
+    kinds=(KIND,),
+    bad="deepspeed train.py --num_gpus 4 --deepspeed ds.json --per_device_train_batch_size 4\n",
+    good="deepspeed --num_gpus 4 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+    example={"at": "--num_gpus"},
+)
+def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
+    """An option of the launcher stands behind the program, which gets it instead.
+
+    What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
+
+    Fix: move the option in front of the program.
+
+    Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
+    """
+    return problems(config, "LCH010")
+
+
+@rule(
+    "LCH011",
+    "missing-hostfile",
+    WARNING,
+    kinds=(KIND,),
+    bad={"train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n", "train.py": "\n"},
+    good={
+        "train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
+        "train.py": "\n",
+        "hosts": "worker-0 slots=8\nworker-1 slots=8\n",
+    },
+    example={**NAMED, "at": "--hostfile"},
+)
+def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
+    """The hostfile of a deepspeed launch does not exist.
+
+    That is a warning of the launcher's: it goes on with the local machine and all its GPUs.
+
+    Fix: correct the path, or leave `--hostfile` out.
+
+    Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
+    """
+    return problems(config, "LCH011")
+
+
+@rule(
+    "LCH013",
+    "missing-option-value",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad="torchrun --nproc_per_node 8 --master_port --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
+    good="torchrun --nproc_per_node 8 --master_port 29501 --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
+    example={"at": "--master_port"},
+)
+def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
+    """An option that takes a value has none.
+
+    argparse does not take a word that begins with a dash for a value: `expected one argument`, exit status 2. That holds for
+    the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
+    need `True` behind them, unlike other booleans.
+
+    Run-time error: error: argument --tf32: expected one argument
+
+    Fix: write the value behind the option.
+
+    Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
+    """
+    return problems(config, "LCH013")
+
+
+@rule(
+    "LCH014",
+    "ignored-accelerate-block",
+    INFO,
+    kinds=(KIND,),
+    bad={
+        "train.sh": "accelerate launch --config_file z3.yaml train.py --per_device_train_batch_size 4 --deepspeed ds.json\n",
+        "z3.yaml": ZERO_3,
+        "ds.json": '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto"}\n',
+    },
+    good={
+        "train.sh": "accelerate launch --config_file z3.yaml train.py --output_dir out --per_device_train_batch_size 4\n",
+        "z3.yaml": ZERO_3,
+    },
+    example={**NAMED, "at": "--deepspeed"},
+)
+def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
+    """The program's `--deepspeed` file replaces the DeepSpeed block of the accelerate config.
+
+    ZeRO stage and offloading of the accelerate config have no effect then.
+
+    Fix: name the DeepSpeed file in one place.
+
+    Source: transformers 5.23.0 training_args.py (__post_init__), recorded with accelerate 1.15.0.
+    """
+    return problems(config, "LCH014")
+
+
+@rule(
+    "LCH015",
+    "header-gpu-mismatch",
+    WARNING,
+    kinds=(KIND,),
+    bad={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
+    good={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
+)
+def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
+    """The Slurm header asks for fewer GPUs or nodes than the launch line starts processes for.
+
+    A header that asks for more than the line uses is not reported: the job may use the rest for something else.
+
+    Fix: ask for as many GPUs as the line starts processes.
+
+    Source: sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count.
+    """
+    return problems(config, "LCH015")

@@ -42,7 +42,8 @@ OWN = frozenset(
 # Keys that it shares with others.
 SHARED = frozenset(("model_name_or_path", "dataset", "do_train", "output_dir", "per_device_train_batch_size", "max_samples", "val_size"))
 TRAINING = frozenset(("stage", "do_train", "do_predict", "do_eval"))  # one of these is in every file for training or evaluation
-OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen"))  # files for chat, api and export
+OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen", "n_shot", "save_dir"))  # chat, api, export, eval
+OUTPUTS = frozenset(("output_dir", "dataset", "eval_dataset", "num_train_epochs", "max_steps"))  # what only training has besides
 FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "services", "jobs", "architectures", "base_model"))
 
 # Rules of the trainer that LLaMA-Factory's own take the place of.
@@ -63,7 +64,7 @@ class LlamaFactory(Framework):
         """By the names at the top; a file for its other commands does not count."""
         names = top_keys(document)
         own = len(names & OWN)
-        if not own or names & FOREIGN or (names & OTHER_COMMANDS and not names & TRAINING):
+        if not own or names & FOREIGN or not names & (TRAINING if names & OTHER_COMMANDS else TRAINING | OUTPUTS):
             return NO_MATCH
         if own > 1 and own + len(names & SHARED) > 2:
             return CERTAIN
@@ -79,7 +80,8 @@ class LlamaFactory(Framework):
     def related_tool(self, document: Document) -> str | None:
         """LLaMA-Factory for files of its other commands."""
         names = top_keys(document)
-        return self.title if names & OTHER_COMMANDS and len(names & OWN) > 0 and "model_name_or_path" in names else None
+        other = names & OTHER_COMMANDS or "adapter_name_or_path" in names
+        return f"{self.title} inference" if other and names & OWN and "model_name_or_path" in names else None
 
     def packages(self) -> dict[str, str]:
         """LLaMA-Factory and the transformers that it stands on."""

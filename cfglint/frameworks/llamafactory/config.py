@@ -25,6 +25,8 @@ SMALLEST_SPLIT = 1e-6  # what val_size is compared with
 PACKING_STAGES = ("pt", "sft")
 # Rules of the trainer whose exception comes while it is built, not when it trains.
 BUILDING = frozenset(("HFT012", "HFT040", "HFT041", "HFT042", "HFT043", "HFT044", "HFT045", "HFT046"))
+MISSING_FILE = "RUN010"
+SHIPPED = "examples/deepspeed/"
 STAGES_OF_TRAINING = ("init", "first-step")
 
 
@@ -82,9 +84,11 @@ class LlamaFactoryConfig(TrainerConfig):
         return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy in ("steps", "epoch")
 
     @property
-    def zero3(self) -> bool:
-        """Whether the DeepSpeed file says stage 3."""
+    def zero3(self) -> bool | None:
+        """Whether the DeepSpeed file says stage 3; None where that file cannot be seen."""
         section = self.section("deepspeed")
+        if section is None and self.uses_deepspeed:
+            return None
         zero = section.get("zero_optimization") if isinstance(section, dict) else None
         return isinstance(zero, dict) and zero.get("stage") == 3
 
@@ -142,6 +146,8 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
+        if rule.code == MISSING_FILE and not self.facts.whole and str(finding.setting.value).startswith(SHIPPED):
+            return False  # the run starts in LLaMA-Factory's own checkout, which has it
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")

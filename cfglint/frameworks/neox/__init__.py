@@ -8,6 +8,7 @@ from cfglint.source.document import MAPPING
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
@@ -55,6 +56,7 @@ class NeoX(Framework):
 
     kind = KIND
     title = "GPT-NeoX"
+    estimates_memory = True
     package = "gpt-neox"
     newest = NEWEST
 
@@ -94,6 +96,18 @@ class NeoX(Framework):
         from cfglint.frameworks.neox.steps import numbers
 
         return numbers(config)
+
+    def model(self, config: NeoXConfig) -> Model | None:
+        """The model that the files describe."""
+        from cfglint.frameworks.neox.memory import model
+
+        return model(config)
+
+    def memory(self, config: NeoXConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.neox.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: NeoXConfig) -> Summary:
         """Model, length, learning rate, optimizer and precision."""

@@ -8,7 +8,7 @@ fill a generation are dropped. Source: trl 1.16.0 trainer/grpo_config.py:1096-11
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.batch import steps
+from cfglint.frameworks.huggingface.batch import steps, whole
 from cfglint.frameworks.trl.fields import SAME_LOOP
 
 TYPE_CHECKING = False
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.trl.config import TrlConfig
+
+    Number = int | float | None
 
 GENERATING = ("grpo", "rloo")
 GENERATION = "generation_batch_size"
@@ -36,7 +38,7 @@ class Generation:
 
     __slots__ = ("passes", "per_prompt", "size", "steps")
 
-    def __init__(self, size: int | None, steps: int | None, per_prompt: int | None, passes: int | None) -> None:
+    def __init__(self, size: Number, steps: Number, per_prompt: Number, passes: Number) -> None:
         self.size = size
         self.steps = steps
         self.per_prompt = per_prompt
@@ -66,13 +68,14 @@ def loaded(config: TrlConfig) -> tuple[int | None, Any]:
     if not generating(config):
         return (examples if config.only(*SAME_LOOP) else None), micro
     made = generation(config)
-    if examples is None or not made.size or not made.steps or not made.per_prompt or not made.passes or micro is None:
+    size, fed, per_prompt, passes = count(made.size), count(made.steps), count(made.per_prompt), count(made.passes)
+    if examples is None or not isinstance(micro, int) or not (size and fed and per_prompt and passes):
         return None, micro
-    prompts = made.size // made.per_prompt
-    if prompts < 1:
+    if min(size, fed, per_prompt, passes) < 1 or size < per_prompt:
         return None, micro
-    whole = examples // prompts * prompts if config.modern else examples  # old releases count the incomplete generation too
-    return whole * made.per_prompt * made.passes * made.steps, micro * made.steps
+    prompts = size // per_prompt
+    seen = examples // prompts * prompts if config.modern else examples  # old releases count the incomplete generation too
+    return seen * per_prompt * passes * fed, micro * fed
 
 
 def numbers(config: TrlConfig) -> dict[str, int | None]:
@@ -81,13 +84,18 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
     found["generation_batch_size"] = found["steps_per_generation"] = None
     if config.whole and config.modern and generating(config):
         made = generation(config)
-        found["generation_batch_size"], found["steps_per_generation"] = made.size, made.steps
+        found["generation_batch_size"], found["steps_per_generation"] = whole(made.size), whole(made.steps)
     return found
 
 
-def number(value: Any) -> int | None:
+def count(value: Any) -> int | None:
     """A value as an integer; None where it is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) else None
+
+
+def number(value: Any) -> Number:
+    """A value as a number, which a boolean is too; None where it is none."""
+    return value if isinstance(value, (int, float)) else None
 
 
 def split_rule(config: TrlConfig) -> SplitRule | None:
@@ -99,11 +107,11 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
         return SplitRule(
             lambda micro, accumulation, processes: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2"
         )
-    per_prompt = number(args["num_generations"])
+    per_prompt = count(args["num_generations"])
     if not generating(config) or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
         return None
     evaluation = evaluation_group(config)
-    size, steps_ = (number(args[GENERATION]), number(args[GENERATION_STEPS])) if config.modern else (None, None)
+    size, steps_ = (count(args[GENERATION]), count(args[GENERATION_STEPS])) if config.modern else (None, None)
 
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
         one = micro * processes
@@ -117,8 +125,8 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
 def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
     """(evaluation samples of a process, completions for a prompt) where evaluations have to hold whole groups."""
     args = config.arguments
-    size, own = number(args["per_device_eval_batch_size"]), number(args["num_generations_eval"]) if config.modern else None
-    per_prompt = own or number(args["num_generations"])
+    size, own = count(args["per_device_eval_batch_size"]), count(args["num_generations_eval"]) if config.modern else None
+    per_prompt = own or count(args["num_generations"])
     if args.eval_strategy not in ("steps", "epoch") or size is None or not per_prompt:
         return None
     return size, per_prompt

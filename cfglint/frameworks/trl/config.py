@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.source.document import Document
 
 ENV = "env"  # taken out of the file and exported before anything else
@@ -80,6 +81,19 @@ class TrlConfig(TrainerConfig):
         from cfglint.frameworks.trl.batch import split_rule
 
         return split_rule(self)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """What the Trainer, and TRL behind it, do with the values of their fields."""
+        from cfglint.frameworks.trl.field_operations import OPERATIONS
+
+        return (*super().operations(), *OPERATIONS)
+
+    @property
+    def own_sampler(self) -> bool:
+        """Whether prompts are repeated for several completions."""
+        from cfglint.frameworks.trl.batch import generating
+
+        return generating(self)
 
     def batches_because(self) -> str:
         """How prompts become the batches of one process."""

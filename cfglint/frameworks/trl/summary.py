@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.huggingface.batch import whole
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generating, generation
@@ -32,7 +33,7 @@ def account(config: TrlConfig) -> Summary:
 def prompts(config: TrlConfig) -> int | None:
     """The prompts of one generation."""
     made = generation(config)
-    return made.size // made.per_prompt if made.size and made.per_prompt else None
+    return whole(made.size // made.per_prompt) if made.size and made.per_prompt else None
 
 
 def batches_because(config: TrlConfig) -> str:

@@ -223,7 +223,7 @@ def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]
         who = "The run" if len(comparisons) == 1 else pictures.many(stopped, "run")
         return f"{who} would not start after this change"
     if len(comparisons) > 1:
-        return f"{len(altered)} of {len(comparisons)} runs changed in meaning"
+        return f"{len(altered)} of {len(comparisons)} runs changed in effect"
     told = altered[0]["sentences"]
     return sentence(told[0][0] if told else "other settings, the same numbers").rstrip(".")
 
@@ -245,7 +245,7 @@ def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
     return {
         "anchor": anchor,
         "title": title(comparison),
-        "sentences": [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.consequences],
+        "sentences": [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.sentences],
         "before": before,
         "after": after,
         "settings": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.shell.text import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place, Text
 
 SYNTAX = "shell"
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a value is to be filled in: `{batch size}`, `<N>`, `...`; inline JSON and lists are none."""
+    if text in ("...", "…") or (text.startswith("<") and text != "<?>"):
+        return True
+    return text.startswith("{") and text[1:2].isalpha()
 
 
 class CommandDocument(Document):
@@ -66,6 +74,8 @@ class CommandDocument(Document):
         self.edges[key] = inside
         self.flags[key] = flag
         known = all(text.known for text in texts)
+        if any(is_placeholder(text.string) for text in texts):
+            texts, known = [unknown("a placeholder")], False
         self.words[key] = [text.string for text in texts] if known else None
         if known:
             self.unknown.pop(key, None)

@@ -95,6 +95,7 @@ class Interpreter:
         self.exists = exists
         self.calls: list[Call] = []
         self.exhausted = False
+        self.written: set[str] = set()  # files that redirections make
         self.errors = False  # whether some of the text is not clear
         self.consulted = False  # whether the working folder or the project's files made a difference
         self._steps = 0
@@ -639,6 +640,8 @@ class Interpreter:
         for child in node.children:
             if child.type == "heredoc_redirect":
                 self._stdin = self.here_document(child)
+                for each in (inner for inner in child.children if inner.type == "file_redirect"):
+                    self.redirect(each, [word for word in each.children if word.type in WORDS])
                 extra.extend(each for each in child.children if each.type in WORDS)
             elif child.type == "herestring_redirect":
                 named = [each for each in child.children if each.is_named]
@@ -646,6 +649,7 @@ class Interpreter:
             elif child.type == "file_redirect":
                 words = [each for each in child.children if each.type in WORDS]
                 self._placeholder = self._placeholder or self.source(child).startswith("<")
+                self.redirect(child, words)
                 extra.extend(words[1:])  # the grammar takes the words after a redirection for more of its targets
         try:
             if body is None:
@@ -655,6 +659,11 @@ class Interpreter:
             return self.statement(body)
         finally:
             self._stdin, self._placeholder = before, False
+
+    def redirect(self, node: Any, words: list[Any]) -> None:
+        """Note a file that a redirection makes."""
+        if ">" in self.source(node)[:3] and words:
+            self.written.add(self.expander().string(words[0].start_byte, words[0].end_byte).string)
 
     def here_document(self, node: Any) -> Text:
         """The lines of a here-document, expanded unless its mark is quoted."""

@@ -4,7 +4,7 @@ import pytest
 
 from cfglint.batch.memory import Lora, Settings, UnknownShape, estimate, largest_micro_batch, of_config, verdict
 from cfglint.batch.memory.cards import CARDS, offered
-from cfglint.batch.memory.estimate import largest
+from cfglint.batch.memory.estimate import largest, possible
 from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name
 from cfglint.batch.shapes import config_of, shape_of
@@ -35,8 +35,8 @@ def test_more_gpus_need_room_for_communication() -> None:
 @pytest.mark.parametrize("available", [20, 40, 79.2, 140])
 def test_the_largest_micro_batch_is_the_last_one_with_its_verdict(available: float) -> None:
     run = changed(RUN, lora=Lora(16))
-    surely = largest_micro_batch(LLAMA, available, ("fits",), run)
-    possibly = largest_micro_batch(LLAMA, available, ("fits", "close"), run)
+    surely = largest_micro_batch(LLAMA, available, [run])
+    possibly = largest_micro_batch(LLAMA, available, [run], possible)
     assert surely <= possibly
 
     def said(size: int) -> str:

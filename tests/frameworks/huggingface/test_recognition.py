@@ -45,7 +45,7 @@ def test_a_deepspeed_file_is_a_stranger():
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("stage: sft\nfinetuning_type: lora\ntemplate: llama3\nper_device_train_batch_size: 1\nnum_train_epochs: 3\n", "LLaMA-Factory"),
+        ("stage: sft\nfinetuning_type: lora\ntemplate: llama3\nper_device_train_batch_size: 1\nnum_train_epochs: 3\n", None),
         ("base_model: x\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 2048\nnum_epochs: 1\nlearning_rate: 0.0002\n", "axolotl"),
         ("per_device_train_batch_size: 4\nnum_train_epochs: 3\n", None),
     ],

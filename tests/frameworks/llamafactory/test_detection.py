@@ -37,5 +37,5 @@ def test_no_other_kind_claims_a_training_file():
 
 
 def test_a_file_of_another_command_is_named():
-    assert FRAMEWORK.related_tool(yaml("model_name_or_path: m\ntemplate: llama3\ninfer_backend: vllm\n")) == "LLaMA-Factory"
+    assert FRAMEWORK.related_tool(yaml("model_name_or_path: m\ntemplate: llama3\ninfer_backend: vllm\n")) == "LLaMA-Factory inference"
     assert FRAMEWORK.related_tool(yaml("template: llama3\n")) is None

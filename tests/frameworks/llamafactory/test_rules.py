@@ -107,7 +107,7 @@ def test_its_own_parser_is_the_only_one(factory):
 def test_megatron_keys_depend_on_the_environment(factory):
     run = factory(1, tensor_model_parallel_size="2", pipeline_model_parallel_size="1", some_other_key="1")
     assert run.verdict == "accept"
-    assert [each.code for each in run.diagnostics].count("LLF001") == 3
+    assert [each.code for each in run.diagnostics].count("LLF001") == 1
 
 
 @pytest.mark.parametrize(
@@ -128,3 +128,34 @@ def test_without_effect(factory, keys, code):
 @pytest.mark.parametrize("keys", [{"galore_rank": "16"}, {"lora_rank": "64"}, {"quantization_bit": "4", "quantization_type": "fp4"}])
 def test_with_effect_or_a_default(factory, keys):
     assert factory(1, **keys).diagnostics == []
+
+
+def test_what_a_deepspeed_file_says_is_unknown_where_it_cannot_be_seen(of_text):
+    """BAdam needs ZeRO stage 3, which the file may well say."""
+    from tests.frameworks.llamafactory.conftest import BASE
+
+    text = BASE.replace("lora", "full") + "use_badam: true\ndeepspeed: elsewhere/ds.json\n"
+    assert of_text(text, gpus=8, whole=False).verdict == "accept"
+    assert of_text(text.replace("deepspeed: elsewhere/ds.json\n", ""), gpus=8, whole=True).verdict == "reject"
+
+
+def test_a_fork_is_reported_once(factory):
+    strangers = {"my_key": "1", "other_key": "2", "third_key": "3"}
+    run = factory(1, whole=False, **strangers)
+    assert [(each.code, each.severity) for each in run.diagnostics] == [("LLF001", "warning")]
+    assert [each.severity for each in factory(1, **strangers).diagnostics] == ["error"] * 3
+
+
+def test_a_checkout_has_keys_and_templates_of_its_own(tmp_path, of_text):
+    from tests.frameworks.llamafactory.conftest import BASE
+
+    package = tmp_path / "src" / "llamafactory"
+    (package / "hparams").mkdir(parents=True)
+    (package / "data").mkdir()
+    (tmp_path / ".git").mkdir()
+    (package / "hparams" / "data_args.py").write_text("class DataArguments:\n    my_key: int = 1\n")
+    (package / "data" / "template.py").write_text('register_template(name="mine", format_user=1)\n')
+    text = BASE.replace("llama3", "mine") + "my_key: 2\n"
+    assert of_text(text, name=str(tmp_path / "examples" / "train.yaml")).diagnostics == []
+    assert {each.code for each in of_text(text).diagnostics} == {"LLF001", "LLF014"}
+    assert [each.code for each in of_text(text + "your_key: 3\n", name=str(tmp_path / "train.yaml")).diagnostics] == ["LLF001"]

@@ -314,7 +314,7 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, "per_device_train_batch_size"), "the number of training samples is 0", exception=text)
         return
     limit = config.arguments["max_steps"]
-    if batches_of_rank(config) != 0 or not number(limit):
+    if config.own_sampler or batches_of_rank(config) != 0 or not number(limit):
         return
     setting = of(config, "dataloader_drop_last")
     size = config.batch.micro_batch

@@ -23,7 +23,7 @@ EVALUATED = BASE + "eval_dataset: other\n"
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=EVALUATED + "val_size: 0.1\n",
+    bad=(EVALUATED + "val_size: 0.1\n", BASE.replace("dataset: mine\n", "dataset: null\n") + "val_size: 0.1\n"),
     good=BASE + "val_size: 0.1\n",
     example={**KIND, "at": "/val_size"},
 )
@@ -53,7 +53,10 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "interleave_probs: 0.5,0.5\n",
+    bad=(
+        BASE + "interleave_probs: 0.5,0.5\n",
+        BASE + "mix_strategy: interleave_over\ninterleave_probs: 0.5,0.5\n",
+    ),
     good=BASE.replace("mine", "mine,yours") + "mix_strategy: interleave_over\ninterleave_probs: 0.5,0.5\n",
     example={**KIND, "at": "/interleave_probs"},
 )
@@ -92,7 +95,11 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
+    bad=(
+        BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
+        BASE + "streaming: true\nmax_steps: 100\nmax_samples: 1000\n",
+        BASE + "streaming: true\n",
+    ),
     good=BASE + "streaming: true\nmax_steps: 100\nval_size: 100\n",
     example={**KIND, "at": "/val_size"},
 )
@@ -173,6 +180,11 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     name = config.own("template")
     if name is None or (isinstance(name, str) and name in TEMPLATES):
         return
+    from cfglint.frameworks.llamafactory.checkout import checkout_of
+
+    checkout = checkout_of(config.documents[0].path)
+    if checkout is not None and name in checkout.templates:
+        return
     near = nearest_template(name) if isinstance(name, str) else None
     message = f"template `{name}` does not exist" + (f"; did you mean `{near}`?" if near else "")
     from cfglint.findings.fix_builders import replace
@@ -246,7 +258,7 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
-    bad=BASE + "eval_strategy: steps\n",
+    bad=(BASE + "eval_strategy: steps\n", BASE + "do_eval: true\n", BASE + "predict_with_generate: true\n"),
     good=BASE + "eval_strategy: steps\nval_size: 0.1\n",
     example={**KIND, "at": "/eval_strategy"},
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
@@ -38,6 +38,7 @@ MEGATRON = frozenset(
 )
 SURE_SIGNS = 2  # Megatron keys in a file from which it is taken for one of USE_MCA
 MOST_TYPOS = 2
+FORK = 3  # unknown keys from which an undeclared file is taken to be written for other code
 
 
 @rule(
@@ -46,7 +47,12 @@ MOST_TYPOS = 2
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "lora_ranks: 16\n",
+    bad=(
+        BASE + "lora_ranks: 16\n",
+        BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
+        BASE + "tensor_model_parallel_size: 2\npipeline_model_parallel_size: 2\n",
+        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"whole": False, "declared": False}),
+    ),
     good=BASE + "lora_rank: 16\n",
     fixed=BASE + "lora_rank: 16\n",
     example={**KIND, "at": "/lora_ranks"},
@@ -56,8 +62,9 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     The parser refuses the file for one such key. A field of `TrainingArguments` that transformers has removed, such as
     `evaluation_strategy` or `group_by_length`, is one of them. Only the environment variable ALLOW_EXTRA_ARGS=1 lets
-    unknown keys pass. Keys of Megatron-core (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, which no file
-    tells: they are a warning.
+    unknown keys pass. A file in a checkout or fork of LLaMA-Factory may have the fields of its code; an undeclared file
+    with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
+    (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, which no file tells: they are a warning.
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']`.
 
@@ -68,14 +75,21 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.is_for_fork:
         return
     unknown = [key for key in config.values if not known(key, config)]
-    megatron = len(MEGATRON.intersection(key for key in unknown if isinstance(key, str))) >= SURE_SIGNS
+    if unknown:
+        unknown = beyond_checkout(unknown, config)
+    megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
+    strangers = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON]
+    if not (config.facts.declared or config.facts.whole or megatron) and len(strangers) >= FORK:
+        named = ", ".join(f"`{key}`" for key in strangers[:3])
+        message = f"{len(strangers)} keys are unknown to LLaMA-Factory 0.9.5 ({named}, ...): is it written for a fork or another release?"
+        yield Finding(config.setting(strangers[0]), message, severity=WARNING, on_key=True)
+        unknown = [key for key in unknown if key not in strangers]
+    if megatron or MEGATRON.intersection(unknown):
+        yield for_megatron(unknown, config)
+        unknown = [key for key in unknown if not megatron and key not in MEGATRON]
     for key in unknown:
         setting = config.setting(key)
         exception = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-        if megatron or key in MEGATRON:
-            message = f"unknown key `{key}`: LLaMA-Factory accepts it only with the environment variable USE_MCA=1"
-            yield Finding(setting, message, severity=WARNING, on_key=True)
-            continue
         removed = removal(key, config)
         if removed is not None:
             yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True)
@@ -83,6 +97,22 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         near = nearest(key, config) if isinstance(key, str) else None
         message = f"unknown key `{key}`: LLaMA-Factory refuses it" + (f"; did you mean `{near}`?" if near else "")
         yield Finding(setting, message, exception=exception, fix=renamed(setting, near), on_key=True)
+
+
+def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
+    """The finding on keys that the environment variable USE_MCA=1 adds."""
+    named = [key for key in keys if key in MEGATRON]
+    others = f" and {len(named) - 1} other keys" if len(named) > 1 else ""
+    message = f"`{named[0]}`{others} of Megatron-core: LLaMA-Factory knows them only with the environment variable USE_MCA=1"
+    return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True)
+
+
+def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
+    """The keys that the checkout in which the file lies does not know either."""
+    from cfglint.frameworks.llamafactory.checkout import checkout_of
+
+    checkout = checkout_of(config.documents[0].path)
+    return keys if checkout is None else [key for key in keys if key not in checkout.fields]
 
 
 def known(key: Any, config: LlamaFactoryConfig) -> bool:

@@ -57,7 +57,7 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=FULL + "use_badam: true\n",
+    bad=(FULL + "use_badam: true\n", FULL + "use_badam: true\nbadam_mode: ratio\n", FULL + "use_galore: true\ngalore_layerwise: true\n"),
     good=FULL + "use_muon: true\n",
     example={**KIND, "gpus": 8, "at": "/use_badam"},
 )
@@ -83,7 +83,7 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.own("badam_mode") == "ratio":
         text = "ValueError: Radio-based BAdam does not yet support distributed training, use layer-wise BAdam."
         yield conflict(config, "badam_mode", message="`badam_mode` ratio is incompatible with several processes", exception=text)
-    elif not config.zero3:
+    elif config.zero3 is False:
         text = "ValueError: Layer-wise BAdam only supports DeepSpeed ZeRO-3 training."
         message = "`use_badam` requires ZeRO stage 3 when there are several processes"
         yield conflict(config, "use_badam", message=message, exception=text, needs=("deepspeed",))
@@ -147,7 +147,7 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "infer_backend: vllm\n",
+    bad=(BASE + "infer_backend: vllm\n", BASE + "quantization_bit: 4\nquantization_device_map: auto\n"),
     good=BASE + "infer_backend: huggingface\n",
     example={**KIND, "at": "/infer_backend"},
 )

@@ -133,7 +133,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=LORA + "use_badam: true\n",
+    bad=(LORA + "use_badam: true\n", FULL + "use_galore: true\nuse_apollo: true\n"),
     good=FULL + "use_badam: true\n",
     example={**KIND, "gpus": 1, "at": "/use_badam"},
 )
@@ -263,7 +263,11 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=FULL + "quantization_bit: 4\n",
+    bad=(
+        FULL + "quantization_bit: 4\n",
+        LORA + "quantization_bit: 4\nresize_vocab: true\nfp8: true\n",
+        LORA + "quantization_bit: 4\npissa_init: true\nadapter_name_or_path: one,two\ncreate_new_adapter: true\n",
+    ),
     good=LORA + "quantization_bit: 4\n",
     example={**KIND, "at": "/quantization_bit"},
 )

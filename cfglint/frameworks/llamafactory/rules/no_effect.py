@@ -115,7 +115,7 @@ def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "overwritten-value",
     WARNING,
     kinds=KINDS,
-    bad=BASE + "remove_unused_columns: true\n",
+    bad=(BASE + "remove_unused_columns: true\n", BASE + "use_mca: true\n"),
     good=BASE + "remove_unused_columns: false\n",
     example={**KIND, "at": "/remove_unused_columns"},
 )

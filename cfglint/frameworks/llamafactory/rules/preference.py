@@ -212,7 +212,12 @@ def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=PPO + "shift_attn: true\n",
+    bad=(
+        PPO + "shift_attn: true\n",
+        PPO.replace("do_train: true", "do_train: false"),
+        PPO + "use_unsloth: true\n",
+        PPO + "report_to: mlflow\n",
+    ),
     good=PPO + "report_to: wandb\n",
     example={**KIND, "at": "/shift_attn"},
 )

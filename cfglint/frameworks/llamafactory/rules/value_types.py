@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
 NULL_WORDS = ("none", "null")
-CHECKED_ELSEWHERE = ("finetuning_type", "stage", "infer_backend", "ref_model_quantization_bit", "reward_model_quantization_bit")
+CHECKED_ELSEWHERE = (
+    "finetuning_type",
+    "stage",
+    "infer_backend",
+    "reward_model_type",
+    "ref_model_quantization_bit",
+    "reward_model_quantization_bit",
+)
 
 
 @rule(

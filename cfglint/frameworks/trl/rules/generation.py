@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, evaluation_group, generating, generation, number
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, count, evaluation_group, generating, generation, number
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def terms_of(config: TrlConfig) -> str:
     return f"micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs x {made.steps} steps"
 
 
-def exception(config: TrlConfig, size: int, per_prompt: int) -> str:
+def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
     """What the release raises."""
     if config.modern:
         return f"ValueError: generation_batch_size ({size}) must be divisible by num_generations ({per_prompt})."
@@ -99,7 +99,7 @@ def sizes_conflict(config: TrlConfig) -> bool:
     return not_whole(config) is not None
 
 
-def not_whole(config: TrlConfig) -> int | None:
+def not_whole(config: TrlConfig) -> int | float | None:
     """Micro batch x processes, where a written `generation_batch_size` is not a multiple of it."""
     size, micro, world = number(config.arguments[GENERATION]), number(config.batch.micro_batch.value), config.world_size
     if size is None or micro is None or not world or micro < 1:
@@ -353,7 +353,7 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 generation/vllm_generation.py:313-318.
     """
     args, world = config.arguments, config.world_size
-    size = number(args["vllm_tensor_parallel_size"])
+    size = count(args["vllm_tensor_parallel_size"])
     if config.modern and generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
         yield Finding(
             of(config, "vllm_tensor_parallel_size"),
@@ -361,3 +361,67 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
             exception=f"ValueError: tensor_parallel_size ({size}) must divide world size ({world}) evenly.",
             severity=certain(config, "vllm_tensor_parallel_size"),
         )
+
+
+@rule(
+    "TRL039",
+    "invalid-generation-size",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
+    good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
+)
+def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
+    """`generation_batch_size` and `steps_per_generation` have to be positive integers.
+
+    Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
+    be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
+
+    Fix: a positive integer, or leave the key out.
+
+    Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
+    """
+    if not config.modern or not ready(config) or sizes_conflict(config):
+        return
+    for name in (GENERATION, GENERATION_STEPS):
+        value = config.arguments[name]
+        if not isinstance(value, (int, float)) or (isinstance(value, int) and value > 0):
+            continue
+        text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
+        if value < 0:
+            text = "ValueError: maxlen must be non-negative"
+        elif isinstance(value, float):
+            text = "TypeError: an integer is required"
+        yield Finding(of(config, name), f"`{name}` is {value}, not a positive integer", exception=text)
+
+
+@rule(
+    "TRL060",
+    "too-few-prompts",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
+    good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
+    example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},
+)
+def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
+    """The data does not hold the prompts of one generation, and an incomplete generation is dropped.
+
+    Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1`.
+
+    Fix: a smaller batch, or more completions per prompt.
+
+    Source: trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541.
+    """
+    made, examples, limit = generation(config), config.facts.num_examples, config.arguments["max_steps"]
+    size, per_prompt = count(made.size), count(made.per_prompt)
+    if not config.modern or not ready(config) or not size or not per_prompt or not examples or config.streams:
+        return
+    prompts = size // per_prompt
+    if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:
+        text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
+        message = f"one generation takes {prompts} prompts, and there are {examples}"
+        yield Finding(config.batch.micro_batch, message, related=(of(config, GENERATIONS),), exception=text)

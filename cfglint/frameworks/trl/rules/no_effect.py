@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.batch import generating
+from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, of, shown
-from cfglint.frameworks.trl.rules.trainers import peft, zero_stage
+from cfglint.frameworks.trl.rules.trainers import zero_stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL, generating
+from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of, shown
 
 TYPE_CHECKING = False
@@ -34,11 +35,6 @@ def losses(config: TrlConfig) -> list[object]:
     """DPO's losses as a list."""
     value = config.arguments["loss_type"]
     return list(value) if isinstance(value, (list, dict)) else [value]
-
-
-def peft(config: TrlConfig) -> bool:
-    """Whether the scripts wrap the model into LoRA adapters: everything but false turns it on."""
-    return config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
 
 
 def skips_preparation(config: TrlConfig) -> bool:
@@ -645,30 +641,3 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     """
     if not config.modern and config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
         yield Finding(of(config, "max_length"), "`max_length` is null, and the reward trainer of this release requires a number")
-
-
-@rule(
-    "TRL060",
-    "invalid-lora-option",
-    ERROR,
-    kinds=KINDS,
-    fails_at="init",
-    bad=HEAD + "packing: true\nuse_peft: true\nlora_r: 0\n",
-    good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\n",
-    example={"trainer": "sft", "at": "/lora_r"},
-)
-def invalid_lora_option(config: TrlConfig) -> Iterator[Finding]:
-    """LoRA's rank has to be a positive integer.
-
-    Run-time error: ``ValueError: `r` should be a positive integer value but the value passed is 0``.
-
-    Fix: a rank such as 16.
-
-    Source: peft 0.19.1 tuners/lora/layer.py (update_layer).
-    """
-    rank = config.arguments["lora_r"]
-    if peft(config) and isinstance(rank, (int, float)) and rank <= 0:
-        text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
-        yield Finding(
-            of(config, "lora_r"), f"`lora_r` is {rank}, not a positive integer", related=(of(config, "use_peft"),), exception=text
-        )

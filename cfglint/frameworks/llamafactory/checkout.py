@@ -1,0 +1,101 @@
+"""The keys and templates of a LLaMA-Factory checkout or fork in which a file lies, read as syntax trees and never run.
+
+Only asked for names that the released package does not have, so a clean file costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
+ARGUMENTS = "hparams"
+TEMPLATES = os.path.join("data", "template.py")
+MAX_LEVELS = 12
+
+_found: dict[str, Checkout | None] = {}
+
+
+class Checkout:
+    """Names of the fields and templates that a checkout's own code has."""
+
+    __slots__ = ("fields", "folder", "templates")
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.fields: frozenset[str] = frozenset(field_names(os.path.join(folder, ARGUMENTS)))
+        self.templates: frozenset[str] = frozenset(template_names(os.path.join(folder, TEMPLATES)))
+
+
+def checkout_of(path: str) -> Checkout | None:
+    """The checkout that a file lies in, inside its work tree; None where there is none."""
+    folder = package_of(os.path.dirname(os.path.abspath(path)))
+    if folder is None:
+        return None
+    if folder not in _found:
+        _found[folder] = Checkout(folder)
+    return _found[folder]
+
+
+def package_of(folder: str) -> str | None:
+    """The folder of the package's code in the file's work tree, or below the working directory without one."""
+    here = os.getcwd()
+    for level in above(folder):
+        for place in PLACES:
+            candidate = os.path.join(level, place)
+            if os.path.isdir(os.path.join(candidate, ARGUMENTS)):
+                return candidate
+        if os.path.exists(os.path.join(level, ".git")) or level == here:
+            return None
+    return None
+
+
+def above(folder: str) -> Iterator[str]:
+    """A folder and those that hold it, the nearest first."""
+    for _ in range(MAX_LEVELS):
+        yield folder
+        if os.path.dirname(folder) == folder:
+            return
+        folder = os.path.dirname(folder)
+
+
+def field_names(folder: str) -> Iterator[str]:
+    """The annotated names of the classes in the modules of a folder: the fields of its dataclasses."""
+    import ast
+
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".py"):
+            continue
+        for definition in tree_of(os.path.join(folder, name)).body:
+            if isinstance(definition, ast.ClassDef):
+                for statement in definition.body:
+                    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                        yield statement.target.id
+
+
+def template_names(path: str) -> Iterator[str]:
+    """The names under which a module registers templates."""
+    import ast
+
+    if not os.path.exists(path):
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "register_template" in node.func.id:
+            for keyword in node.keywords:
+                if keyword.arg == "name" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
+                    yield keyword.value.value
+
+
+def tree_of(path: str):  # type: ignore[no-untyped-def]  # ast.Module, whose import waits for the first call
+    """The syntax tree of a module; an empty one where it cannot be read or parsed."""
+    import ast
+
+    from cfglint.source import files
+
+    try:
+        return ast.parse(files.read(path)[0])
+    except (files.FileProblem, SyntaxError, ValueError, RecursionError):
+        return ast.parse("")

@@ -1,0 +1,173 @@
+"""The operations that TRL's classes and trainers apply to their fields, so that an unsuitable value fails here in the same way.
+
+They come after the operations of the Trainer, on the values as the parser leaves them: a null, a list or a fraction passes
+the parser, and Python's own exception is the prediction. Line numbers are those of trl 1.16.0, peft's those of 0.19.1.
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
+from cfglint.frameworks.trl.batch import generating
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.trl.config import TrlConfig
+
+TASKS = ("SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
+
+
+def adapters(config: TrlConfig) -> bool:
+    """Whether the scripts wrap the model into LoRA adapters: everything but false turns it on."""
+    return config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
+
+
+def prepares(config: TrlConfig) -> bool:
+    """Whether SFT prepares its data."""
+    given = config.arguments["dataset_kwargs"]
+    return config.only("sft") and not (isinstance(given, dict) and given.get("skip_prepare_dataset"))
+
+
+def group_size(value: Any, config: TrlConfig) -> None:
+    """trainer/grpo_config.py:1131, 0.17.0 trainer/grpo_trainer.py:587."""
+    if generating(config):
+        _ = 1 % (value or 1) if config.modern and value is not None else value < 2  # 0 is reported by a rule of its own
+        if value is None:
+            raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
+
+
+def generation_size(value: Any, config: TrlConfig) -> None:
+    """trainer/grpo_config.py:1103."""
+    if generating(config) and config.modern and value is not None:
+        _ = value % 1
+
+
+def generation_steps(value: Any, config: TrlConfig) -> None:
+    """trainer/grpo_config.py:1112, 1131."""
+    if generating(config) and config.modern and value is not None:
+        _ = value * 1 % 1
+
+
+def passes(value: Any, config: TrlConfig) -> None:
+    """trainer/utils.py:951 (RepeatSampler): the number of samples, which has to be a length."""
+    if not generating(config):
+        return
+    if value is None:
+        raise TypeError("unsupported operand type(s) for *: 'NoneType' and 'int'")
+    limit = config.arguments["max_steps"]
+    unlimited = isinstance(limit, (int, float)) and limit <= 0
+    if isinstance(value, int) and value < 0:
+        raise ValueError("__len__() should return >= 0")
+    if unlimited and (not isinstance(value, int) or value == 0):
+        raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
+
+
+def completion_length(value: Any, config: TrlConfig) -> None:
+    """transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate)."""
+    if generating(config) and value is not None and value <= 0:
+        raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
+
+
+def weights(value: Any, config: TrlConfig) -> None:
+    """trainer/grpo_trainer.py:569."""
+    if generating(config) and value is not None:
+        len(value)
+
+
+def lower_bound(value: Any, config: TrlConfig) -> None:
+    """trainer/grpo_config.py:1155."""
+    if config.modern and config.only("grpo") and value is not None:
+        _ = value >= 1.0
+
+
+def sample_length(value: Any, config: TrlConfig) -> None:
+    """trainer/sft_trainer.py:1440 cuts each sample; the other trainers compare its length; 0.17.0 trainer/kto_trainer.py:221."""
+    if value is None:
+        return
+    if prepares(config) and config.modern and not config.arguments["packing"]:
+        _ = [0][:value]
+    elif prepares(config) and not config.modern:
+        if isinstance(value, (list, dict)):
+            raise TypeError("an integer is required")
+        if isinstance(value, int) and value < 0:
+            raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
+    elif config.only("kto") and not config.modern:
+        _ = [0][:value]
+    elif config.only("dpo", "kto", "reward") and (config.modern or config.only("reward")):
+        _ = value > 1
+
+
+def prompt_length(value: Any, config: TrlConfig) -> None:
+    """0.17.0 trainer/dpo_trainer.py:604: prompts and completions are cut."""
+    if not config.modern and config.only("dpo") and value is not None:
+        _ = [0][:value]
+
+
+def preparation(value: Any, config: TrlConfig) -> None:
+    """trainer/sft_trainer.py:1008."""
+    if config.only("sft") and value is not None:
+        value.get("skip_prepare_dataset")
+
+
+def rank(value: Any, config: TrlConfig) -> None:
+    """peft tuners/lora/layer.py (update_layer)."""
+    if not adapters(config):
+        return
+    if value <= 0:
+        raise ValueError(f"`r` should be a positive integer value but the value passed is {value}")
+    if isinstance(value, float):
+        raise TypeError("empty(): argument 'size' (position 1) must be tuple of ints, but found element of type float at pos 0")
+
+
+def scale(value: Any, config: TrlConfig) -> None:
+    """peft tuners/lora/layer.py (update_layer): alpha / r."""
+    if adapters(config):
+        _ = value / 1
+
+
+def dropout(value: Any, config: TrlConfig) -> None:
+    """peft tuners/lora/layer.py (update_layer), torch 2.13 nn/modules/dropout.py."""
+    if adapters(config) and value > 0.0 and value > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
+
+
+def modules(value: Any, config: TrlConfig) -> None:
+    """peft tuners/lora/config.py (__post_init__): a list becomes a set."""
+    if adapters(config) and value is not None and not isinstance(value, str):
+        iter(value)
+
+
+def task(value: Any, config: TrlConfig) -> None:
+    """peft config.py (__post_init__)."""
+    if adapters(config) and value is not None and value not in TASKS:
+        raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
+
+
+def loading(value: Any, config: TrlConfig) -> None:
+    """trainer/rloo_trainer.py:425: options of the model are copied."""
+    if config.modern and config.only("rloo") and value is not None and not isinstance(value, str):
+        dict(value)
+
+
+OPERATIONS = (
+    Operation("num_generations", CONFIG, group_size),
+    Operation("generation_batch_size", CONFIG, generation_size),
+    Operation("steps_per_generation", CONFIG, generation_steps),
+    Operation("vllm_importance_sampling_clip_min", CONFIG, lower_bound),
+    Operation("model_init_kwargs", INIT, loading),
+    Operation("lora_r", INIT, rank),
+    Operation("lora_alpha", INIT, scale),
+    Operation("lora_dropout", INIT, dropout),
+    Operation("lora_target_modules", INIT, modules),
+    Operation("lora_modules_to_save", INIT, modules),
+    Operation("lora_task_type", INIT, task),
+    Operation("dataset_kwargs", INIT, preparation),
+    Operation("max_length", INIT, sample_length),
+    Operation("max_seq_length", INIT, sample_length),
+    Operation("max_prompt_length", INIT, prompt_length),
+    Operation("max_completion_length", INIT, prompt_length),
+    Operation("max_completion_length", INIT, completion_length),
+    Operation("reward_weights", INIT, weights),
+    Operation("num_iterations", INIT, passes),
+)

@@ -1,0 +1,169 @@
+"""What is wrong with a launch line, as far as the line and the files that it names tell."""
+
+from __future__ import annotations
+
+from cfglint.launch.line import Problem
+from cfglint.launch.machine import VISIBLE
+from cfglint.source.shell.tables import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.launch.arguments import Argument
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.slurm import Header
+    from cfglint.source.shell.interpreter import Call
+
+OWN = {
+    "deepspeed": names("num_gpus num_nodes include exclude hostfile master_port"),
+    "torchrun": names("nproc_per_node nnodes node_rank rdzv_backend rdzv_endpoint"),
+    "torch.distributed.launch": names("nproc_per_node nnodes node_rank"),
+    "torch.distributed.run": names("nproc_per_node nnodes node_rank"),
+    "accelerate": names("num_processes num_machines config_file multi_gpu use_deepspeed mixed_precision"),
+}
+NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
+REQUIRED = ("launcher:config_file", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
+
+
+def lost_arguments(line: LaunchLine) -> None:
+    """Words that a broken continuation cuts off."""
+    if not line.call.lost:
+        return
+    words, _ = line.call.lost[0]
+    first = words[0].string.partition("=")[0]
+    count = sum(word.string.startswith("--") for lost, _ in line.call.lost for word in lost)
+    more = f" and {count - 1} more" if count > 1 else ""
+    message = f"`{first}`{more} never reach the program: the line continuation in front is broken"
+    helps = "end each line but the last with a backslash and nothing behind it, without comments in between"
+    line.problems.append(Problem("LCH001", "warning", words[0], first, message, remedy=helps))
+
+
+def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
+    """Options of the launcher that the program gets."""
+    own = OWN.get(line.launcher, frozenset())
+    for argument in arguments:
+        given = line.options is not None and argument.name in line.options
+        if argument.name in own and not given and not (argument.name == "config_file" and line.launcher == "accelerate"):
+            message = f"`--{argument.name}` behind the program goes to the program, not to {line.launcher}"
+            helps = f"put it in front of the program: {line.launcher} --{argument.name} ..."
+            if argument.name != "mixed_precision":
+                line.problems.append(Problem("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps))
+
+
+def visible_devices(line: LaunchLine) -> None:
+    """CUDA_VISIBLE_DEVICES against the flags of the launcher."""
+    value = line.call.environment.get(VISIBLE)
+    if value is None or not value.value or value.place is None:
+        return
+    count = len([each for each in value.value.split(",") if each.strip().isdigit()])
+    options = line.options
+    if options is None:
+        return
+    chosen = any(name in options for name in ("num_gpus", "include", "exclude", "hostfile"))
+    if line.launcher == "deepspeed" and not chosen and options.value("num_nodes") == "1":
+        raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
+        message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
+        line.problems.append(Problem("LCH005", "error", options.given["num_nodes"].word, "--num_nodes", message, raised))
+    own = line.launcher in ("torchrun", "torch.distributed.run", "torch.distributed.launch") and "nproc_per_node" in options
+    if own and count and line.gpus_per_node is not None and line.gpus_per_node > count:
+        message = f"{line.gpus_per_node} processes start on {count} visible GPUs: `{VISIBLE}={value.value}`"
+        line.problems.append(Problem("LCH006", "warning", value, VISIBLE, message))
+
+
+def deepspeed_nodes(line: LaunchLine) -> None:
+    """`--num_nodes` above 1 without a hostfile."""
+    options = line.options
+    if line.launcher != "deepspeed" or options is None or "hostfile" in options or "include" in options or "exclude" in options:
+        return
+    nodes = options.value("num_nodes") or ""
+    if nodes.isdigit() and int(nodes) > 1:
+        message = f"`--num_nodes {nodes}` needs a hostfile (`--hostfile`, else /job/hostfile)"
+        line.problems.append(Problem("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message))
+
+
+def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
+    """Options without the value that they need."""
+    if line.options is not None and line.options.missing is not None:
+        option = line.options.missing
+        raised = f"error: argument --{option.name}: expected one argument"
+        message = f"`--{option.name}` has no value: the next word is an option"
+        line.problems.append(Problem("LCH013", "error", option.word, f"--{option.name}", message, raised))
+    for argument in arguments:
+        if trainer and argument.name in NEEDS_VALUE and not argument.texts:
+            raised = f"error: argument --{argument.name}: expected one argument"
+            message = f"`--{argument.name}` needs a value: `--{argument.name} True`"
+            line.problems.append(Problem("LCH013", "error", argument.word, f"--{argument.name}", message, raised))
+
+
+def header_sizes(line: LaunchLine, header: Header) -> None:
+    """The Slurm header against the sizes of the line."""
+    each, option = header.gpus_per_node, header.gpus_option
+    if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
+        return
+    word = header.options[option]
+    message = f"`#SBATCH --{option}={word.string}` gives {each} GPUs per node, but the line starts {line.gpus_per_node} processes on each"
+    line.problems.append(Problem("LCH015", "warning", word, f"--{option}", message))
+
+
+def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
+    """Config files that are named and not there; `firm` where the folder of the line is beyond doubt."""
+    for file in line.files:
+        name = file.word.value
+        if file.path is not None or name is None or not name or name.startswith(("/", "~", "%", "http", "$")) or "{" in name or "<" in name:
+            continue
+        if file.role == "launcher:hostfile":
+            message = f"hostfile `{name}` does not exist: the launcher uses the local machine alone"
+            if line.program_path is not None:
+                line.problems.append(Problem("LCH011", "warning", file.word, "--hostfile", message))
+            continue
+        if file.role not in REQUIRED or not file.known or line.program_path is None:
+            continue
+        if file.role == "--deepspeed" and not name.endswith(".json"):
+            continue
+        if mentioned(name, line, calls, written):
+            continue
+        key = file.role.removeprefix("launcher:") if file.role.startswith("launcher:") else file.role
+        key = key if key.startswith("--") else f"--{key}"
+        message = f"`{name}` does not exist (looked for from {folder_name(line)})"
+        line.problems.append(Problem("LCH002", "error" if firm else "warning", file.word, key, message))
+
+
+def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:
+    """Whether something else in the script mentions a file, and so may make it."""
+    last = name.rpartition("/")[2]
+    if any(path.rpartition("/")[2] == last for path in written):
+        return True
+    return any(last in word.string for call in calls if call.start < line.call.start for word in call.words if "--" not in word.string[:2])
+
+
+def folder_name(line: LaunchLine) -> str:
+    """The folder of a line as people read it."""
+    from cfglint.launch.command import readable
+
+    text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
+    return text or "the top of the project"
+
+
+def several_machines(line: LaunchLine) -> None:
+    """accelerate's own checks of a line without a file."""
+    options = line.options
+    if line.launcher != "accelerate" or options is None or "config_file" in options:
+        return
+    total = options.value("num_processes") or ""
+    if "multi_gpu" in options and total.isdigit() and int(total) < 2:
+        raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
+        message = f"`--multi_gpu` needs at least 2 processes, `--num_processes` is {total}"
+        line.problems.append(Problem("LCH008", "error", options.given["num_processes"].word, "--num_processes", message, raised))
+
+
+def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
+    """`--deepspeed` of the program beside an accelerate config with a DeepSpeed block."""
+    values = line.values or {}
+    block = values.get("deepspeed_config")
+    if values.get("type") != "use_deepspeed" or not isinstance(block, dict) or "zero_stage" not in block:
+        return
+    for argument in arguments:
+        if argument.name == "deepspeed" and argument.texts:
+            message = "the file of `--deepspeed` replaces the DeepSpeed block of the accelerate config: its `zero_stage` has no effect"
+            line.problems.append(Problem("LCH014", "info", argument.word, "--deepspeed", message))

@@ -1,0 +1,62 @@
+"""What a changed setting bears on, by its key: a number of the run, or nothing that the framework computes."""
+
+from __future__ import annotations
+
+LENGTHS = "tokens_per_step"
+EFFECTS = {
+    "warmup_ratio": "warmup",
+    "warmup_steps": "warmup",
+    "warmup_num_steps": "warmup",
+    "warmup": "warmup",
+    "lr_warmup_iters": "warmup",
+    "learning_rate": "learning_rate",
+    "lr": "learning_rate",
+    "warmup_max_lr": "learning_rate",
+    "min_lr": "lowest_rate",
+    "warmup_min_lr": "lowest_rate",
+    "lr_scheduler_type": "schedule",
+    "lr_scheduler": "schedule",
+    "lr_decay_style": "schedule",
+    "num_train_epochs": "total_steps",
+    "num_epochs": "total_steps",
+    "max_steps": "total_steps",
+    "train_iters": "total_steps",
+    "num_iterations": "total_steps",
+    "packing": "packing",
+    "sample_packing": "packing",
+    "eval_packing": "packing",
+    "num_generations": "num_generations",
+    "stage": "zero_stage",
+    "zero_stage": "zero_stage",
+    "offload_optimizer": "offload",
+    "offload_param": "offload",
+    "offload_optimizer_device": "offload",
+    "offload_param_device": "offload",
+    "gradient_clipping": "gradient_clipping",
+    "max_grad_norm": "gradient_clipping",
+    "num_processes": "gpus",
+    "optim": "optimizer",
+}
+TOKEN_LENGTHS = frozenset(
+    ("max_length", "max_seq_length", "max_seq_len", "cutoff_len", "sequence_len", "model_max_length", "seq_length", "block_size")
+)
+# Names, paths, ports and destinations of reports: nothing that the framework computes depends on them.
+WITHOUT_EFFECT = frozenset(
+    (
+        *("output_dir", "run_name", "logging_dir", "report_to", "hub_model_id", "hub_token", "hub_strategy", "push_to_hub"),
+        *("hub_private_repo", "project", "trackio_space_id", "main_process_port", "main_process_ip", "machine_rank", "rdzv_backend"),
+        *("wandb_project", "wandb_group", "wandb_team", "wandb_run_name", "wandb_entity", "wandb_name", "wandb_watch", "wandb_log_model"),
+        *("tensorboard_dir", "log_dir", "job_name", "output_path", "steps_per_print", "wall_clock_breakdown", "logging_steps"),
+        *("log_interval", "save", "checkpoint_dir", "overwrite_output_dir", "dump_state", "$schema", "tags", "save_total_limit"),
+    )
+)
+
+
+def length_key(key: str) -> bool:
+    """Whether a key is the number of tokens of one sample."""
+    return key in TOKEN_LENGTHS
+
+
+def has_effect(key: str) -> bool:
+    """Whether a setting may bear on what the framework computes; a dotted key counts by its last part."""
+    return key.rpartition(".")[2].replace("-", "_") not in WITHOUT_EFFECT

@@ -1,0 +1,62 @@
+"""Which launch of a script is which one of its earlier state."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.run.checked import CheckedRun
+
+    Pair = tuple[CheckedRun | None, CheckedRun | None]
+
+MOST_PAIRS = 2_000  # beyond, launches are matched by their order
+
+
+def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
+    """(before, after) for the launches of a script, the most alike first; those without a counterpart have None."""
+    if len(before) * len(after) > MOST_PAIRS:
+        longest = max(len(before), len(after))
+        return [(at(before, index), at(after, index)) for index in range(longest)]
+    scores = [
+        (-likeness(described(old), described(new)), abs(first - second), first, second)
+        for first, old in enumerate(before)
+        for second, new in enumerate(after)
+    ]
+    partner: dict[int, int] = {}
+    taken: set[int] = set()
+    for score, _, first, second in sorted(scores):
+        if score < 0 and first not in taken and second not in partner:
+            partner[second] = first
+            taken.add(first)
+    found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
+    found.extend((old, None) for index, old in enumerate(before) if index not in taken)
+    return found
+
+
+def at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
+    """A run by its position."""
+    return runs[index] if index < len(runs) else None
+
+
+def described(run: CheckedRun) -> dict[str, Any]:
+    """The launch of a run as plain values."""
+    command = run.documents[0]
+    return command.launch if isinstance(command, CommandDocument) else {}
+
+
+def likeness(old: dict[str, Any], new: dict[str, Any]) -> float:
+    """How much two launches have in common: their program first, then their launcher and arguments."""
+    one, other = old.get("arguments") or {}, new.get("arguments") or {}
+    common = sum(key in other and other[key] == value for key, value in one.items())
+    every = len({*one, *other})
+    score = common / every if every else 0.5
+    score += 2.0 * (name_of(old) == name_of(new)) + 0.5 * (old.get("launcher") == new.get("launcher"))
+    return score
+
+
+def name_of(launch: dict[str, Any]) -> str:
+    """The last part of a program's name."""
+    return str(launch.get("program") or "").rpartition("/")[2]
