@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.options import declared_run, gathering_of
 from cfglint.cli.parallel import map_blocks
+from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
 
 TYPE_CHECKING = False
@@ -44,7 +45,22 @@ def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> 
     for share in shares:
         tally.add(share.tally)
     found = sorted((pair for share in shares for pair in share.found), key=lambda pair: pair[0])
-    return [outcome for _, outcome in found]
+    outcomes_of_runs = [outcome for _, outcome in found]
+    tell_once(outcomes_of_runs)
+    return outcomes_of_runs
+
+
+def tell_once(found: list[Outcome]) -> None:
+    """Leave out what was said of another run already: a file in several runs has the same mistakes in each of them."""
+    seen: set[tuple[str, int, str, str, str, str]] = set()
+    for outcome in found:
+        kept = []
+        for each in outcome.diagnostics:
+            place = (each.place.file, each.place.start, each.code, each.key, each.severity, each.message)
+            if each.code == INTERNAL or place not in seen:
+                kept.append(each)
+            seen.add(place)
+        outcome.diagnostics[:] = kept
 
 
 def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:

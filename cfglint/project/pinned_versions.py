@@ -32,6 +32,7 @@ RELEASES = {
     ),
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
+SHORTEST_COMMIT = 7
 OWN_NAME = "name"  # what the name of the repository's own package is kept under, beside the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
@@ -92,6 +93,10 @@ class Repositories:
             facts = facts.but(outside={**facts.outside, **own})
             missing = [package for package in missing if package not in own]
         found = {package: self.look(folders, package) for package in missing}
+        commits = {package: f"{each.spec} ({each.file})" for package, each in found.items() if each and not each.version}
+        if commits:
+            facts = facts.but(outside={**facts.outside, **{package: f"at {said}" for package, said in commits.items()}})
+            found = {package: each for package, each in found.items() if package not in commits}
         target = {package: each.version for package, each in found.items() if each}
         if not target:
             return facts
@@ -104,7 +109,7 @@ class Repositories:
         for folder in folders:
             answers = self.in_folder(folder).get(package, [])
             exact = next((each for each in answers if each.exact), None)
-            if exact is not None and (nearest is None or allowed(nearest.spec, exact.version)):
+            if exact is not None and (nearest is None or (exact.version and allowed(nearest.spec, exact.version))):
                 return exact
             nearest = nearest or (answers[0] if answers else None)
         return nearest
@@ -216,7 +221,20 @@ def in_file(name: str, text: str, package: str) -> Found | None:
 
         lines = setup_files.requirements_of_script(text) if name.endswith(".py") else setup_files.requirements_of_cfg(text)
         return best(required("\n".join(lines), package), package, name)
+    if name.endswith(".txt") and at_commit(text, package):
+        return Found("", True, name, "a commit")
     return best(in_environment(text, package) if is_environment(name) else required(text, package), package, name)
+
+
+def at_commit(text: str, package: str) -> bool:
+    """Whether requirements take a package from a commit of its repository, which no release tells."""
+    for line in text.splitlines():
+        place = line.split(" #")[0].strip().rpartition("git+")[2]
+        repository, mark, commit = place.partition("#")[0].rpartition("@")
+        name = repository.rpartition("/")[2].removesuffix(".git").lower()
+        if "git+" in line and mark and name == package and len(commit) >= SHORTEST_COMMIT and not commit.strip("0123456789abcdef"):
+            return True
+    return False
 
 
 def in_environment(text: str, package: str) -> Iterator[str]:

@@ -452,7 +452,9 @@ class Discovery:
 
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
         """The facts with the versions that the file's repository tells, where nobody named a target."""
-        packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
+        consumer = getattr(document, "consumer", "")
+        read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
+        packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         facts = self.facts
         if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
             facts = facts.but(declared=True)

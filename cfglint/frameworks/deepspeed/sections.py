@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import LaunchFacts, Version
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Problem
@@ -176,6 +177,10 @@ class DeepSpeedSections(Config):
         if self.section("fp16")["enabled"]:
             return "fp16"
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
+
+    def is_outside(self, rule: Rule) -> bool:
+        """What a trainer hands over depends on its release, too."""
+        return super().is_outside(rule) or (self.trainer is not None and self.trainer.is_outside(rule))
 
     @property
     def is_partial(self) -> bool:
