@@ -14,6 +14,16 @@ ROOT = Path(__file__).resolve().parent.parent
 UPDATE = "CFGLINT_UPDATE"  # set: expected outputs are rewritten with what is printed now
 
 
+SLOW = ("hostile", "fuzz", "browser", "test_precommit.py", "test_package.py", "test_benchmarks.py", "test_ci_examples.py", "test_docs.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the suites that start many processes or build things; `pytest -m slow` runs them, CI runs both."""
+    for item in items:
+        if os.path.relpath(item.path, ROOT / "tests").split(os.sep)[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def environment():
     """The environment of a plain terminal in which `cfglint` and `python` are those under test."""

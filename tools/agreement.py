@@ -1,9 +1,9 @@
-"""Judge the disagreements that `agree.py --json FILE` wrote: only those whose recording is disputed may be there.
+"""Judge the disagreements that `agree.py --json FILE` wrote: none may be there.
 
     agreement.py FILE
 
-`tests/conformance/disputed.json` names them, each with what the real framework says. Exits 1 for a
-disagreement that is not disputed, and for a dispute that is settled and still on the list.
+Recordings that the real framework contradicts are named in `tests/conformance/disputed.json`, each with what the real
+framework does. Exits 1 for a disagreement that is not disputed, and for a dispute that is settled and still listed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DISPUTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests
 
 
 def main() -> int:
-    """Print what is wrong; 0 when nothing is."""
+    """Print each wrong entry; 0 when there is none."""
     with open(sys.argv[1], encoding="utf-8") as file:
         found = {entry["id"] for entry in json.load(file)}
     with open(DISPUTED, encoding="utf-8") as file:
@@ -24,8 +24,8 @@ def main() -> int:
     for case in sorted(found - disputed):
         print(f"disagrees: {case}")
     for case in sorted(disputed - found):
-        print(f"agrees now, take it off the list of disputes: {case}")
-    print(f"{len(found & disputed)} disagreements, all disputed" if found <= disputed else f"{len(found - disputed)} disagreements")
+        print(f"agrees now, remove it from the disputed ones: {case}")
+    print(f"{len(found)} disagreements, {len(found & disputed)} of them disputed")
     return int(found != disputed)
 
 

@@ -6,6 +6,7 @@
     python tools/rebuild_schema.py huggingface site-packages/transformers
     python tools/rebuild_schema.py llamafactory site-packages
     python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
+    python tools/rebuild_schema.py trl         site-packages
 
 Writes `schemas/KIND.json`, and `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one; `--check`
 compares only, and exits 1 when a file would change. Exits 2, naming what,
@@ -23,7 +24,7 @@ from pathlib import Path
 import schema_merge
 from schema_source import SourceError, Tree
 
-KINDS = ("accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox")
+KINDS = ("accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl")
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:

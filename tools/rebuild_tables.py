@@ -24,7 +24,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         trees = {release: schema_trl.find(Path(path)) for release, _, path in (each.partition("=") for each in options.releases)}
-        text = schema_trl.tables(trees)
+        text = schema_trl.table_module(trees)
     except SourceError as problem:
         print(problem, file=sys.stderr)
         return 2

@@ -88,7 +88,7 @@ def definitions(tree: Tree) -> dict[str, Raw]:
     found: dict[str, Raw] = {}
     for name, fields in _read(tree)[1].items():
         policy = fields.pop("*", {"x-section-policy": "ignore"})
-        found[name] = {"type": "object", **policy, "properties": fields}
+        found[name] = {"type": ["object", "null"], **policy, "properties": fields}
     return found
 
 
@@ -331,6 +331,9 @@ def shown(reads: Any, reading: Reading) -> Raw:
     types: list[str] = []
     values: list[Any] = []
     parts: list[Raw] = []
+    models = [member for member in members if isinstance(member, list) and member[0] == "model"]
+    if len(models) == 1 and len(members) == 1 + ("None" in members):
+        return nested(models[0], reading)  # a model's own schema takes null
     for member in members:
         if member == "Any":
             return {"x-any": True}

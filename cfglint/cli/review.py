@@ -158,5 +158,5 @@ def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) ->
 
 def differ(before: LaunchFacts, after: LaunchFacts) -> bool:
     """Whether a declaration says something else of the launch."""
-    said = ("gpus", "num_examples", "target", "strict_keys", "overrides", "promises", "declared")
+    said = ("gpus", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "promises", "declared")
     return any(getattr(before, name) != getattr(after, name) for name in said)

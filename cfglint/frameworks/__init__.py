@@ -38,7 +38,7 @@ def nearest_modelled(package: str, version: str) -> str | None:
     for kind in kinds():
         own = framework(kind)
         if own.package == package and own.oldest:
-            release, minor = parse_version(version), 2
+            release, minor = parse_version(version), own.release_parts
             if release[:minor] < parse_version(own.oldest)[:minor]:
                 return own.oldest
             return own.newest if release[:minor] > parse_version(own.newest)[:minor] else None

@@ -413,11 +413,12 @@ class Framework:
     title = ""
     package = ""
     newest = ""
-    oldest = ""  # the first modelled release; empty where no older one is told apart from the newest
+    release_parts = 2  # numbers of a version in which a release has to lie between the modelled ones
+    oldest = ""  # the first modelled release; empty where only the newest is modelled
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
-    estimates_memory = False  # whether `memory` tells what a run of this kind does with its memory
+    estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 

@@ -204,6 +204,14 @@ def memory_of(config: Config) -> RunMemory | None:
     )
 
 
+def micro_batch_bound(config: Config) -> int | None:
+    """The largest micro batch that surely fits; None where model or card are not known, or where none surely fits."""
+    if config.facts.gpu_memory is None:
+        return None
+    found = memory_of(config)
+    return (found.surely or None) if found is not None else None
+
+
 def missing_for(config: Config) -> list[str]:
     """The flags that would tell what is missing for an estimate and its verdict; none where the kind of run is not modelled."""
     if not config.framework.estimates_memory:

@@ -345,7 +345,7 @@ class Schema:
         if path not in self._levels:
             above = self._find(path[:-1])
             raw = above[0].get("properties", {}).get(path[-1]) if above is not None else None
-            if raw is not None and "x-alias-of" in raw:
+            if raw is not None and "$ref" in raw and ("x-alias-of" in raw or "properties" in self._target(raw["$ref"])):
                 raw = {**self._target(raw["$ref"]), **raw}
             self._levels[path] = (raw, raw.get("x-checked-at", handed_down(*above))) if raw is not None and above is not None else None
         return self._levels[path]

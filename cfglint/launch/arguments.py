@@ -22,8 +22,11 @@ class Argument:
         self.texts = texts
 
 
-def read_arguments(words: Iterable[Text]) -> tuple[list[Argument], list[Text]]:
-    """(options with the words behind each, words before the first option)."""
+def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
+    """(options with the words behind each, words before the first option).
+
+    `assignments`: words such as `seed=1` are options too, as OmegaConf's command line has them behind a LLaMA-Factory file.
+    """
     found: list[Argument] = []
     before: list[Text] = []
     for word in words:
@@ -31,6 +34,8 @@ def read_arguments(words: Iterable[Text]) -> tuple[list[Argument], list[Text]]:
             name, mark, _ = word.string.partition("=")
             key = name[2:].replace("-", "_")
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
+        elif assignments and word.string.partition("=")[0].replace(".", "_").isidentifier() and "=" in word.string:
+            found.append(Argument(word.string.partition("=")[0], before_mark(word), [after_mark(word)]))
         elif found:
             found[-1].texts.append(word)
         else:

@@ -35,7 +35,7 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
     document.launch_line = line
     document.machine = line.machine
-    for argument in read_arguments(line.arguments)[0]:
+    for argument in read_arguments(line.arguments, assignments=line.launcher == "llamafactory-cli")[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)
     return document
 

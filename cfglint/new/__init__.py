@@ -1,4 +1,4 @@
-"""Facts to a fresh config: a job that somebody can describe becomes files that its framework starts with.
+"""From a job specification to new configs that its framework accepts.
 
 `generate` is pure: what it returns has names, texts and reasons, and nothing is read or written.
 """
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from cfglint.new.generated import Generated
     from cfglint.new.job_spec import JobSpec
 
-KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory")
+KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory", "axolotl")
 RUN = "run"
 FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
 
 
 def takes(kind: str, framework: str = "huggingface") -> frozenset[str]:
-    """The facts that a kind of file, or a set, has words for."""
+    """The facts that a kind of file, or a set of files, supports."""
     module = __import__(f"cfglint.new.{framework if kind == RUN else kind}", fromlist=["TAKES"])
     taken: frozenset[str] = module.TAKES
     return taken
 
 
 def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: str = "") -> Generated:
-    """The files of a kind, or with `run` the set of a framework; `folder` is where they will lie, seen from where the job is started.
+    """The files of a kind, or with `run` the set of a framework; `folder` is their folder, relative to where the job is started.
 
-    Raises `cfglint.new.job_spec.Contradiction` where the facts do not go together, do not suffice or cannot be said
+    Raises `cfglint.new.job_spec.Contradiction` where the facts are incompatible, insufficient or not supported
     in such a file, and `Unreachable` where the global batch cannot be had on these GPUs.
     """
     if kind == "neox" or (kind == RUN and framework == "neox"):
@@ -48,6 +48,10 @@ def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: st
         from cfglint.new import llamafactory
 
         return llamafactory.training(job, folder)
+    if kind == "axolotl":
+        from cfglint.new import axolotl
+
+        return axolotl.training(job, folder)
     from cfglint.new import huggingface
 
     return huggingface.matching_set(job, folder) if kind == RUN else huggingface.trainer(job, folder)

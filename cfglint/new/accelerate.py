@@ -1,4 +1,4 @@
-"""A file for `accelerate launch`: how many processes start where, and under which engine."""
+"""A config for `accelerate launch`: processes, nodes and engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEYOND = "the script's own, a launch file only starts processes"
 
 
 def launch(job: JobSpec, folder: str = "") -> Generated:
-    """The file for a script of which nothing else is known."""
+    """The config for a script of which nothing else is known."""
     job.refuse_beyond(TAKES, BEYOND)
     keys = processes(job)
     name, why = choices.precision(job)
@@ -35,7 +35,7 @@ def launcher(job: JobSpec, folder: str) -> str:
 
 
 def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
-    """The file for a trainer that runs under DeepSpeed: the precision and the rest stand in the files of those two."""
+    """The config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
     keys = processes(job)
     section = "deepspeed_config"
     why = "ZeRO, precision and clipping stand there; repeated here they are refused"
@@ -46,7 +46,7 @@ def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
 
 
 def processes(job: JobSpec) -> Keys:
-    """Machines, processes and the way to start them."""
+    """Nodes, processes and the launcher."""
     keys = Keys()
     gpus, machines = job.needed_gpus(), choices.nodes(job)
     kind = "DEEPSPEED" if job.zero is not None else "MULTI_GPU" if gpus > 1 else "NO"
@@ -80,13 +80,13 @@ def engine(keys: Keys, job: JobSpec) -> None:
 
 
 def sharded_while_built(keys: Keys, job: JobSpec) -> None:
-    """At stage 3 no process ever holds the whole model."""
+    """At stage 3 no process ever holds the complete model."""
     if job.zero == 3:
         keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built, so that it never has to fit whole")
 
 
 def every_machine(keys: Keys, job: JobSpec) -> None:
-    """The launcher that needs no hostfile and no password-less ssh."""
+    """The launcher that requires neither a hostfile nor password-less ssh."""
     if choices.nodes(job) > 1:
         why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
         keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)

@@ -1,4 +1,4 @@
-"""What nobody said, chosen so that it can be named: each choice with its reason or source."""
+"""Defaults for facts that were not specified, each with its reason or source."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 GPUS_PER_NODE = 8
 PRECISION = "bf16"
-WHY_PRECISION = "the exponents of fp32, so nothing has to be scaled (arXiv 1905.12322); Ampere and later have it"
+WHY_PRECISION = "same exponent range as fp32, no loss scaling (arXiv 1905.12322); Ampere and newer"
 LORA_RATE = 2.0e-4
-WHY_LORA_RATE = "what QLoRA found for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
+WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
 CLIPPING = 1.0
 
 
@@ -30,7 +30,7 @@ class Choice:
 
 
 class Chosen:
-    """The batch of a job: a split, and in words why this one."""
+    """The batch sizes of a job, with the reason for them."""
 
     __slots__ = ("split", "why")
 
@@ -40,27 +40,27 @@ class Chosen:
 
     @property
     def equation(self) -> str:
-        """`micro batch 4 x accumulation 8 x 8 GPUs = 256`, as a comment says it."""
+        """`micro batch 4 x accumulation 8 x 8 GPUs = 256`, for a comment."""
         each = self.split
         return f"{each.micro_batch} x {each.accumulation} x {each.data_parallel} data-parallel = global batch {each.global_batch}"
 
     @property
     def adjustable(self) -> str:
-        """What the accumulation is for, where the file is bound to its GPU count, and what keeps that on another one."""
+        """The purpose of the accumulation in a file for one GPU count, and how to keep the global batch on another."""
         return f"for a global batch of {self.split.global_batch}; on other GPU counts `cfglint fix --gpus N` keeps it"
 
 
 def batch(job: JobSpec, cap: Choice) -> Chosen:
-    """The split of the job's global batch; `cap` bounds the micro batch where nobody did.
+    """The batch sizes for the job's global batch; `cap` bounds the micro batch where it is not specified.
 
-    Without a global batch it is the micro batch on every replica, once for each pipeline stage.
+    Without a global batch it is the micro batch on every replica, times the pipeline stages.
     """
     gpus, stages = job.needed_gpus(), job.pipeline_parallel or 1
     micro = job.micro_batch or job.max_micro_batch
     problem = Problem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
     replicas = problem.data_parallel
     if replicas is None:
-        raise Unreachable(told(solve(problem)))
+        raise Unreachable(infeasible(solve(problem)))
     if job.global_batch is None:
         return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
     problem = problem.but(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
@@ -68,35 +68,35 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
         return Chosen(exact(problem, job.micro_batch), "")
     solution = solve(problem)
     if solution.chosen is None:
-        raise Unreachable(told(solution))
+        raise Unreachable(infeasible(solution))
     return Chosen(solution.chosen, why_micro(solution.chosen, problem, cap, job.max_micro_batch is not None))
 
 
 def why_micro(split: Split, problem: Problem, cap: Choice, bounded: bool) -> str:
-    """Why a micro batch below or at the cap, and where the cap comes from where nobody said it."""
-    busy = ", and keeps the pipeline busy" if problem.pipeline_parallel > 1 else ""
-    share = split.micro_batch * split.accumulation
-    divides = f"the largest up to {problem.cap} that divides {share}{busy}"
+    """The reason for the micro batch, and for its upper bound where that was not specified."""
+    busy = " and keeps the pipeline busy" if problem.pipeline_parallel > 1 else ""
+    per_replica = split.micro_batch * split.accumulation
+    divides = f"the largest up to {problem.cap} that divides {per_replica}{busy}"
     if bounded:
         return "" if split.micro_batch == problem.cap else divides
     return cap.why if split.micro_batch == problem.cap else f"{divides}; {problem.cap} is {cap.why}"
 
 
 def exact(problem: Problem, micro_batch: int) -> Split:
-    """The split with a micro batch that was asked for; Unreachable where it does not divide."""
+    """The batch sizes with a specified micro batch; Unreachable where it does not divide the global batch."""
     replicas = problem.data_parallel or 1
     accumulation, rest = divmod(problem.global_batch, micro_batch * replicas)
     if rest:
         near = [f"{number * micro_batch * replicas}" for number in (accumulation, accumulation + 1) if number]
         raise Unreachable(
-            f"a global batch of {problem.global_batch} is no multiple of micro batch {micro_batch} x {replicas} data-parallel;"
-            f" {' and '.join(near)} {'are' if len(near) > 1 else 'is'}, or say --max-micro-batch"
+            f"global batch {problem.global_batch} is not a multiple of micro batch {micro_batch} x {replicas} data-parallel"
+            f" (nearest: {' and '.join(near)}); change it or use --max-micro-batch"
         )
     return Split(micro_batch, accumulation, replicas)
 
 
-def told(solution: Solution) -> str:
-    """Why a batch cannot be had, and what comes nearest."""
+def infeasible(solution: Solution) -> str:
+    """Why a global batch is infeasible, and the nearest feasible ones."""
     text = solution.reasons[0]
     near = [str(each.global_batch) for each in (solution.below, solution.above) if each]
     if near:
@@ -107,43 +107,43 @@ def told(solution: Solution) -> str:
 
 
 def total_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> int | None:
-    """The optimizer steps that were asked for, in steps or in tokens; None for a run in epochs, or of unknown length."""
+    """The specified optimizer steps, from steps or tokens; None for a run in epochs or of unknown length."""
     if job.tokens is not None and seq_length:
         return ceil(job.tokens / (global_batch * seq_length))
     return job.steps
 
 
 def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
-    """Where a number of steps comes from."""
+    """The source of a number of steps."""
     if job.tokens is None:
         return ""
     return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} a step"
 
 
 def warmup_steps(job: JobSpec, total: int | None) -> int | None:
-    """Steps of warm-up of a run whose total has to be known for a share of it; Contradiction where it is not, or too short."""
+    """Steps of warm-up; a ratio requires the total steps. Contradiction where they are unknown or too few."""
     if not job.warmup:
         return None
     if job.warmup < 1 and total is None:
-        raise Contradiction(f"--warmup {job.warmup} is a share of the run: say --steps, or --epochs with --num-examples")
+        raise Contradiction(f"--warmup {job.warmup} is a ratio of the run: pass --steps, or --epochs with --num-examples")
     steps = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * (total or 0))
     fitting_warmup(steps, total)
     return steps
 
 
 def fitting_warmup(steps: int, total: int | None) -> None:
-    """Raise Contradiction when warm-up takes longer than the run."""
+    """Raise Contradiction when warm-up is longer than the run."""
     if total is not None and steps >= total:
-        raise Contradiction(f"--warmup {steps}: the run is over after {total} steps, before the learning rate gets there")
+        raise Contradiction(f"--warmup {steps} is longer than the run ({total} steps)")
 
 
 def nodes(job: JobSpec) -> int:
-    """Machines of the job, full of GPUs but for a single one; Contradiction where the GPUs leave one half empty."""
+    """Nodes of the job; Contradiction where the GPUs do not fill them."""
     gpus, each = job.needed_gpus(), job.gpus_per_node or GPUS_PER_NODE
     if gpus <= each:
         return 1
     if gpus % each:
-        raise Contradiction(f"{gpus} GPUs do not fill nodes of {each}; say how many a node has with --gpus-per-node")
+        raise Contradiction(f"{gpus} GPUs do not fill nodes of {each} GPUs; pass --gpus-per-node")
     return gpus // each
 
 
@@ -162,18 +162,18 @@ def torch_launcher(job: JobSpec) -> str:
 
 
 def made_for(job: JobSpec) -> str:
-    """The line above the keys of a file that is bound to its GPU count."""
+    """The comment above the keys of a file that depends on its GPU count."""
     gpus, machines = job.needed_gpus(), nodes(job)
-    return f"Made for {gpus} GPU{'s' if gpus > 1 else ''}" + (f" on {machines} machines." if machines > 1 else ".")
+    return f"Generated for {gpus} GPU{'s' if gpus > 1 else ''}" + (f" on {machines} machines." if machines > 1 else ".")
 
 
 def precision(job: JobSpec) -> tuple[str, str]:
-    """(precision, why); bf16 where nobody said."""
+    """(precision, reason); default bf16."""
     return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
 
 
 def rate(job: JobSpec, default: float, why: str) -> tuple[float, str]:
-    """(learning rate, why); the framework's default where nobody said and all weights are trained."""
+    """(learning rate, reason); the framework's default where it is not specified and all weights are trained."""
     if job.learning_rate is not None:
         return job.learning_rate, ""
     return (LORA_RATE, WHY_LORA_RATE) if job.lora else (default, why)

@@ -304,8 +304,27 @@ def of_llamafactory(found: Existing, config: Any) -> None:
         found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
 
 
+def of_axolotl(found: Existing, config: Any) -> None:
+    """The facts of an axolotl file: the trainer's under axolotl's names, the adapter and the length of a sample."""
+    of_trainer(found, config)
+    model = config.model
+    if model is None:
+        return
+    if config.get("max_steps") is None:
+        found.facts.pop("steps", None)  # axolotl's own count
+        found.number("epochs", config, "num_epochs", default=1.0)
+    if config.get("warmup_ratio") is not None:
+        found.number("warmup", config, "warmup_ratio")
+    if model.adapter in ("lora", "qlora"):
+        found.take("lora", config, "adapter", value=True)
+    found.take("seq_length", config, "sequence_len", value=model.sequence_len)
+    for key in ("micro_batch_size", "gradient_accumulation_steps", "batch_size"):
+        found.use(config, key)
+
+
 READERS = {
     "huggingface": of_trainer,
+    "axolotl": of_axolotl,
     "llamafactory": of_llamafactory,
     "deepspeed": of_deepspeed,
     "neox": of_neox,

@@ -1,4 +1,4 @@
-"""A DeepSpeed JSON: the whole config of a run, or the part that a trainer leaves to it."""
+"""A DeepSpeed config: the complete config of a run, or the part that the Trainer does not set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KIND = "deepspeed"
 NAME = "ds_config.json"
 AUTO = "auto"
 OPTIMIZERS = {"adamw": "AdamW", "lion": "Lion", "sgd": "SGD"}
-ON_CPU = ("adamw", "lion")  # what DeepSpeed has for the CPU (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
+ON_CPU = ("adamw", "lion")  # DeepSpeed's CPU optimizers (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
 SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
 BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
 RATE = 1.0e-3
@@ -25,13 +25,13 @@ WHY_RATE = "DeepSpeed's own default for Adam"
 PINNED_SINCE = (0, 19, 5)
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
-SMALLEST = Choice(1, "the least memory, for nobody said what fits")
+SMALLEST = Choice(1, "smallest memory use, as no limit was given")
 TAKES = TRAINING | {"lora"}
 BEYOND = "a DeepSpeed file has no words for it; how a model is split is told in code"
 
 
 def own(job: JobSpec, folder: str = "") -> Generated:
-    """The config of a run without a trainer: `deepspeed.initialize` gets nothing else."""
+    """The config of a run without the Trainer: `deepspeed.initialize` gets nothing else."""
     job.refuse_beyond(TAKES, BEYOND)
     chosen = choices.batch(job, SMALLEST)
     keys = Keys()
@@ -51,9 +51,9 @@ def own(job: JobSpec, folder: str = "") -> Generated:
 
 
 def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
-    """The part of a trainer's run that only DeepSpeed knows; `auto` where the trainer fills in what its file says.
+    """The DeepSpeed part of a Trainer run; `auto` where the Trainer sets the value.
 
-    `why_stage` says where the stage comes from when nobody asked for it.
+    `why_stage` is the reason for the stage where it is not specified.
     """
     keys = Keys()
     keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
@@ -78,7 +78,7 @@ def batch(keys: Keys, chosen: Chosen) -> None:
 
 
 def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
-    """The section of ZeRO with what is moved to the CPU."""
+    """The ZeRO section, with offloading to the CPU."""
     stage = job.zero or 0
     keys.add("zero_optimization.stage", stage, SHARDS[stage] + (f"; {why_stage}" if why_stage else ""))
     moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
@@ -89,11 +89,11 @@ def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
 
 
 def optimizer(keys: Keys, job: JobSpec) -> None:
-    """The optimizer with its rate; SGD, which DeepSpeed has not tried with ZeRO, with leave to be used."""
+    """The optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
     name = job.optimizer or "adamw"
     job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
     if job.offload and name not in ON_CPU:
-        raise Contradiction(f"--optimizer {name} --offload: DeepSpeed has no {name} for the CPU, only {', '.join(ON_CPU)}")
+        raise Contradiction(f"--optimizer {name} does not support --offload: DeepSpeed's CPU optimizers are {', '.join(ON_CPU)}")
     keys.add("optimizer.type", OPTIMIZERS[name])
     keys.add("optimizer.params.lr", *choices.rate(job, RATE, WHY_RATE))
     if name in BETAS and job.beta1 is not None and job.beta2 is not None:
@@ -106,12 +106,12 @@ def optimizer(keys: Keys, job: JobSpec) -> None:
 
 
 def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """The schedule, where one was asked for; a warm-up that is linear, not DeepSpeed's logarithmic default."""
+    """The schedule, if specified; warm-up is linear, not DeepSpeed's logarithmic default."""
     shape = job.scheduler or ("constant" if job.warmup else None)
     if shape is None or (shape == "constant" and not job.warmup):
         return
     if shape != "constant" and total is None:
-        raise Contradiction(f"--scheduler {shape} ends with the run: say --steps, or --epochs with --num-examples")
+        raise Contradiction(f"--scheduler {shape} requires the total steps: pass --steps, or --epochs with --num-examples")
     steps = max(choices.warmup_steps(job, total) or 0, LEAST_WARMUP)
     choices.fitting_warmup(steps, total)
     keys.add("scheduler.type", SCHEDULES[shape])
@@ -128,7 +128,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
-    """Optimizer steps of the run; None where its length is not known."""
+    """Optimizer steps of the run; None where its length is unknown."""
     total = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if total is None and job.epochs and job.num_examples:
         total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)

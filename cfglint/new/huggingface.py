@@ -1,4 +1,4 @@
-"""A trainer's YAML, and the set of trainer, DeepSpeed and accelerate files that agree with each other."""
+"""A Trainer config, and a consistent set of Trainer, DeepSpeed and accelerate configs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 BEYOND = "a trainer's file has no words for it; GPT-NeoX's has"
 ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
-SHARE_SINCE = (5,)  # warmup_steps below 1 is a share
+RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
 RENAMED_CHECKPOINTING = (5, 23)
 
 
 def trainer(job: JobSpec, folder: str = "") -> Generated:
-    """The trainer's file, with the DeepSpeed file that it names where ZeRO was asked for."""
+    """The Trainer config, with a DeepSpeed config if ZeRO is specified."""
     file, chosen = trainer_file(job, folder)
     files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
     starter = choices.torch_launcher(job) if job.zero is None else choices.deepspeed_launcher(job)
@@ -50,7 +50,7 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
 
 
 def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
-    """What the files cannot say."""
+    """The facts that these files do not support."""
     told = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
         told.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
@@ -62,7 +62,7 @@ def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
 
 
 def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
-    """The trainer's file and the batch that it comes to."""
+    """The Trainer config and its batch sizes."""
     job.refuse_beyond(TAKES, BEYOND)
     chosen = choices.batch(job, USUAL)
     keys = Keys()
@@ -82,7 +82,7 @@ def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    """Epochs or steps; returns the number of optimizer steps, where it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -104,7 +104,7 @@ def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     name = job.optimizer or "adamw"
     spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "a trainer")
     if job.offload and name != "adamw":
-        raise Contradiction(f"--optimizer {name} --offload: only adamw has a DeepSpeed twin on the CPU that accelerate puts in its place")
+        raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
     keys.add_known("optim", spelled)
     keys.add("learning_rate", *choices.rate(job, RATE, WHY_RATE))
     schedule(keys, job)
@@ -117,7 +117,7 @@ def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:
-    """The shape of the schedule, down to the lowest rate where that is not 0."""
+    """The schedule, with its minimum learning rate where that is not 0."""
     lowest = job.min_learning_rate
     if job.scheduler == "constant":
         keys.add("lr_scheduler_type", "constant_with_warmup" if job.warmup else "constant")
@@ -133,30 +133,30 @@ def schedule(keys: Keys, job: JobSpec) -> None:
 
 
 def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Warm-up in steps or as a share, in the spelling of the release."""
+    """Warm-up in steps or as a ratio, in the spelling of the release."""
     if not job.warmup:
         return
     steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
     choices.fitting_warmup(steps_of_it, total)
     if job.warmup == 1 and job.version("transformers") < ONE_STEP_SINCE:
-        raise Contradiction("--warmup 1: transformers before 4.44 takes no warm-up of one step; say 2")
+        raise Contradiction("--warmup 1: transformers before 4.44 does not accept a single warm-up step; use 2")
     if job.warmup >= 1:
         keys.add("warmup_steps", int(job.warmup))
-    elif job.version("transformers") >= SHARE_SINCE:
+    elif job.version("transformers") >= RATIO_SINCE:
         keys.add("warmup_steps", job.warmup, "below 1: a share of all steps")
     else:
         keys.add("warmup_ratio", job.warmup, "a share of all steps; from 5.0 on it is written as warmup_steps")
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; fp32 is what the trainer does without a word."""
+    """The number format; fp32 is the Trainer's default."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
 
 
 def checkpointing(keys: Keys, job: JobSpec) -> None:
-    """Recomputation of activations, which are most of the memory beside an adapter."""
+    """Gradient checkpointing: with an adapter, activations are most of the memory."""
     renamed = job.version("transformers") >= RENAMED_CHECKPOINTING
     name = "activation_checkpointing" if renamed else "gradient_checkpointing"
     keys.add(name, True, "recomputes activations: less memory, about a third more compute")
@@ -165,7 +165,7 @@ def checkpointing(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log lines often enough for a curve, also in a short run; checkpoints where somebody said when."""
+    """Log entries frequent enough for a curve, also in a short run; checkpoints where an interval is specified."""
     every = job.logging_steps or LOGGING
     if total is not None and every > total:
         every = 1

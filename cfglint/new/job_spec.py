@@ -1,4 +1,4 @@
-"""What people know of a training job before it has a file."""
+"""The specification of a training job, before it has a config."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ OFFLOADS = ("optimizer", "all")
 LENGTHS = ("epochs", "steps", "tokens")
 SIZES = ("layers", "hidden", "heads")
 PARALLEL = ("tensor_parallel", "pipeline_parallel")
-# What every kind has words for.
+# Facts that every kind supports.
 COMMON = frozenset(
     ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "num_examples"),
 ).union(("zero", "offload", "precision", "clipping", "target"))
-# What belongs to an optimizer and its schedule.
+# Facts of an optimizer and its schedule.
 TRAINING = COMMON.union(
     ("learning_rate", "warmup", "optimizer", "scheduler", "weight_decay", "beta1", "beta2", "epsilon"),
     (*LENGTHS, "seq_length", "logging_steps"),
 )
 
 
-# What a flag of the command line says, under its own name; --offload, --offload-weights and --target are spelled otherwise.
+# Facts whose command-line flag has the same name; --offload, --offload-weights and --target differ.
 FLAGS = (
     *("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "precision"),
     *("tensor_parallel", "pipeline_parallel", "seq_length", "learning_rate", "warmup", *LENGTHS, "num_examples"),
@@ -37,15 +37,15 @@ FLAGS = (
 
 
 class Contradiction(CfglintError):
-    """Facts that do not go together, do not suffice, or that this kind of file cannot say; the text tells what to do."""
+    """Facts that are incompatible, insufficient or not supported by this kind of file; the text says what to do."""
 
 
 class Unreachable(CfglintError):
-    """A global batch or a layout that these GPUs cannot have; the text names what they can."""
+    """A global batch or layout that is infeasible on these GPUs; the text names feasible ones."""
 
 
 class JobSpec:
-    """The facts of a job; None where nobody said.
+    """The facts of a job; None where not specified.
 
     `global_batch` counts samples of one optimizer step. `warmup` is a share of the run below 1, and steps from 1
     on. `offload` moves the `optimizer` to the CPU, or `all`: the weights too. `model` names a published GPT-NeoX
@@ -111,13 +111,13 @@ class JobSpec:
         return JobSpec(**{**self.known(), **changes})
 
     def known(self) -> dict[str, Any]:
-        """The facts that somebody said."""
+        """The specified facts."""
         return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
 
     def needed_gpus(self) -> int:
-        """The GPU count, without which nothing can be made."""
+        """The GPU count, which is required."""
         if self.gpus is None:
-            raise Contradiction("how many GPUs? Say it with --gpus")
+            raise Contradiction("--gpus is required")
         return self.gpus
 
     def version(self, package: str) -> Version:
@@ -129,35 +129,35 @@ class JobSpec:
         return parse_version((self.target or {}).get(package, framework(kind).newest))
 
     def _check(self) -> None:
-        """Raise Contradiction for facts that exclude each other, whatever the kind."""
+        """Raise Contradiction for facts that are incompatible in every kind."""
         for names in (LENGTHS, ("micro_batch", "max_micro_batch")):
             given = [flag(name) for name in names if getattr(self, name) is not None]
             if len(given) > 1:
-                raise Contradiction(f"{' and '.join(given)}: say one of them")
+                raise Contradiction(f"{' and '.join(given)} are incompatible; pass one of them")
         if self.offload and not self.zero:
-            raise Contradiction("--offload moves what ZeRO splits: say --zero 1, 2 or 3 too")
+            raise Contradiction("--offload requires --zero 1, 2 or 3")
         if self.offload == "all" and self.zero != 3:
-            raise Contradiction("--offload-weights: weights are split, and can be moved, at ZeRO stage 3 only; say --zero 3")
+            raise Contradiction("--offload-weights requires --zero 3")
         if self.tokens is not None and self.seq_length is None and self.model is None:
-            raise Contradiction("--tokens are counted in steps with --seq-length")
+            raise Contradiction("--tokens requires --seq-length")
         if self.warmup is not None and (self.warmup < 0 or (self.warmup >= 1 and self.warmup % 1)):
-            raise Contradiction(f"--warmup {self.warmup}: a share of the run below 1, or whole steps")
+            raise Contradiction(f"--warmup {self.warmup} must be a ratio below 1, or an integer number of steps")
 
     def beyond(self, taken: frozenset[str]) -> list[str]:
-        """The facts that a kind of file has no words for, by what it takes; a parallel size of 1 needs none."""
+        """The facts that a kind of file does not support; a parallel size of 1 is always supported."""
         return [name for name, value in self.known().items() if name not in taken and not (name in PARALLEL and value == 1)]
 
     def refuse_beyond(self, taken: frozenset[str], because: str) -> None:
-        """Raise Contradiction when a fact is given that a kind of file has no words for."""
+        """Raise Contradiction for a specified fact that a kind of file does not support."""
         given = self.beyond(taken)
         if given:
             raise Contradiction(f"{', '.join(map(flag, given))}: {because}")
 
     def choose(self, name: str, table: dict[str, Any], kind: str) -> Any:
-        """What a kind writes for a fact with a closed list of values; Contradiction where it has nothing for it."""
+        """The value that a kind writes for a fact with a fixed list of choices; Contradiction where it does not support it."""
         value = getattr(self, name)
         if value not in table:
-            raise Contradiction(f"{flag(name)} {value}: not for {kind}, which has {', '.join(table)}")
+            raise Contradiction(f"{flag(name)} {value} is not available for {kind} (valid: {', '.join(table)})")
         return table[value]
 
 

@@ -1,4 +1,4 @@
-"""GPT-NeoX files: one for everything, or the pair of a model file and a cluster file."""
+"""GPT-NeoX configs: a single file, or a model file and a cluster file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def whole(job: JobSpec, folder: str = "") -> Generated:
 
 
 def pair(job: JobSpec, folder: str = "") -> Generated:
-    """The model with its training, and the paths and machines of this cluster; no key stands in both."""
+    """The model and its training, and the paths and nodes of this cluster; no key is in both files."""
     model, shape, chosen = model_keys(job)
     cluster = Keys()
     cluster_keys(cluster, job, shape)
@@ -47,7 +47,7 @@ def pair(job: JobSpec, folder: str = "") -> Generated:
 
 
 def notes(chosen: Chosen, names: str) -> tuple[str, ...]:
-    """What the files cannot say."""
+    """The facts that these files do not support."""
     return (chosen.equation, f"start it with: python deepy.py train.py {names}")
 
 
@@ -75,14 +75,14 @@ def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
 
 
 def shape_of(job: JobSpec) -> Shape:
-    """The model's sizes, published or in numbers; the rate and micro batch of a shape in numbers are those of the nearest one."""
+    """The model's sizes, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
     given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
     if job.model is not None:
         if given:
-            raise Contradiction(f"--model {job.model} has its sizes: leave out {', '.join(map(flag, given))}")
+            raise Contradiction(f"--model {job.model} already sets the sizes: remove {', '.join(map(flag, given))}")
         return models.published(job.model)
     if job.layers is None or job.hidden is None or job.heads is None:
-        raise Contradiction(f"which model? Say --model ({', '.join(models.SHAPES)}), or --layers, --hidden and --heads")
+        raise Contradiction(f"pass --model ({', '.join(models.SHAPES)}), or --layers, --hidden and --heads")
     shape = Shape(job.layers, job.hidden, job.heads, 0.0, 0, "", kv_heads=job.kv_heads)
     name = models.nearest(shape)
     known = models.SHAPES[name]
@@ -92,32 +92,32 @@ def shape_of(job: JobSpec) -> Shape:
 
 
 def usual(job: JobSpec, shape: Shape) -> Choice:
-    """The micro batch where nobody bounds it: what the published file has, for its own sequence length."""
+    """The default micro batch: that of the published config, scaled from its sequence length."""
     return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
 def fitting(shape: Shape, job: JobSpec) -> None:
-    """Raise Contradiction for sizes that do not divide over heads, stages and ranks, or that ZeRO does not go with."""
+    """Raise Contradiction for sizes that are not divisible by heads, stages and ranks, or that are incompatible with ZeRO."""
     ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
     if shape.hidden % shape.heads:
-        raise Contradiction(f"--hidden {shape.hidden} does not divide by --heads {shape.heads}")
+        raise Contradiction(f"--hidden {shape.hidden} is not divisible by --heads {shape.heads}")
     if shape.kv_heads and shape.heads % shape.kv_heads:
-        raise Contradiction(f"--heads {shape.heads} does not divide by --kv-heads {shape.kv_heads}")
+        raise Contradiction(f"--heads {shape.heads} is not divisible by --kv-heads {shape.kv_heads}")
     for name, size in (("attention heads", shape.heads), ("key-value heads", shape.kv_heads or 0), ("hidden size", shape.hidden)):
         if size % ranks:
             raise Contradiction(f"--tp {ranks} does not divide the {name}, {size}")
     if shape.layers < stages:
         raise Contradiction(f"--pp {stages}: some stages would have none of the {shape.layers} layers")
     if (job.zero or 0) >= 2 and (ranks > 1 or stages > 1):
-        raise Contradiction(f"--zero {job.zero}: with --tp or --pp GPT-NeoX exits at once, with status 0; --zero 1 goes with them")
+        raise Contradiction(f"--zero {job.zero} is incompatible with --tp and --pp (GPT-NeoX exits with status 0); use --zero 1")
     if job.offload and stages > 1:
-        raise Contradiction("--offload: not with the pipeline engine; leave out --pp")
+        raise Contradiction("--offload is incompatible with the pipeline engine; remove --pp")
     if job.offload == "all":
-        raise Contradiction("--offload-weights: GPT-NeoX keeps the weights on the GPUs; --offload moves the optimizer")
+        raise Contradiction("--offload-weights is not supported by GPT-NeoX; --offload moves the optimizer")
 
 
 def layout(keys: Keys, job: JobSpec) -> None:
-    """Pipeline stages and ranks that share a layer; 0 stages is GPT-NeoX's word for no pipeline engine."""
+    """Pipeline and tensor parallel sizes; in GPT-NeoX 0 pipeline stages disable the pipeline engine."""
     stages = job.pipeline_parallel or 1
     engine = stages > 1 or ((job.zero or 0) < 2 and not job.offload)
     keys.add("pipe_parallel_size", stages if engine else 0, "" if stages > 1 else why_stages(engine))
@@ -160,7 +160,7 @@ def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
     name = job.optimizer or "adamw"
     spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
-        raise Contradiction(f"--optimizer {name} --offload: GPT-NeoX has only Adam for the CPU")
+        raise Contradiction(f"--optimizer {name} does not support --offload: GPT-NeoX's only CPU optimizer is Adam")
     rate = shape.rate if job.learning_rate is None else job.learning_rate
     keys.add("optimizer.type", "cpu_adam" if job.offload else spelled, "with decoupled weight decay, as AdamW" if name == "adamw" else "")
     keys.add("optimizer.params.lr", rate, f"configs/{shape.source}" if job.learning_rate is None else "")
@@ -181,7 +181,7 @@ def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
 
 
 def zero(keys: Keys, job: JobSpec) -> None:
-    """The section that bfloat16 needs even at stage 0."""
+    """The section that bfloat16 requires even at stage 0."""
     stage = 1 if job.zero is None else job.zero
     keys.add("zero_optimization.stage", stage, "as the published files have it" if job.zero is None else "")
     if job.offload:
@@ -201,15 +201,15 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
-    """Iterations or epochs, and the share of them that is warm-up."""
+    """Iterations or epochs, and the warm-up fraction."""
     seq_length = job.seq_length or shape.seq_length
     total = choices.total_steps(job, chosen.split.global_batch, seq_length)
     if total is not None:
         keys.add("train_iters", total, choices.why_steps(job, chosen.split.global_batch, seq_length))
     elif job.epochs is None:
-        raise Contradiction("how long? GPT-NeoX has no default: say --steps, --tokens or --epochs")
+        raise Contradiction("GPT-NeoX has no default length: pass --steps, --tokens or --epochs")
     elif job.epochs % 1:
-        raise Contradiction(f"--epochs {job.epochs}: GPT-NeoX counts whole epochs; say --steps or --tokens")
+        raise Contradiction(f"--epochs {job.epochs}: GPT-NeoX requires an integer number of epochs; or pass --steps or --tokens")
     else:
         keys.add("train_epochs", int(job.epochs), "of packed data; train_iters follows from the length of the data")
         total = planned(job, chosen)
@@ -227,7 +227,7 @@ def planned(job: JobSpec, chosen: Chosen) -> int | None:
 
 
 def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
-    """(share of the run, why); steps become the share that gives exactly them."""
+    """(fraction of the run, reason); steps are converted to a fraction that gives exactly this number."""
     if job.warmup is None:
         return WARMUP, "a share of the run; GPT-NeoX's own default"
     if job.warmup < 1:
@@ -235,12 +235,12 @@ def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
     steps_of_it = int(job.warmup)
     choices.fitting_warmup(steps_of_it, total)
     if total is None:
-        raise Contradiction(f"--warmup {steps_of_it} is written as a share of the run: say --steps or --tokens, or --num-examples too")
+        raise Contradiction(f"--warmup {steps_of_it} is written as a fraction of the run: pass --steps, --tokens or --num-examples too")
     return share(steps_of_it, total), f"a share of the run: {steps_of_it} of {total} iterations"
 
 
 def share(part: int, total: int) -> float:
-    """The fraction that, times the total, is the part again, or the least above it where no float gives it exactly.
+    """The fraction that gives the part when multiplied by the total, or the smallest one above it where no float is exact.
 
     GPT-NeoX compares steps with the product, so that below the part a step would be missing.
     """
@@ -250,7 +250,7 @@ def share(part: int, total: int) -> float:
 
 
 def memory(keys: Keys, job: JobSpec) -> None:
-    """Recomputation, which every published file has."""
+    """Gradient checkpointing, as in every published config."""
     if job.checkpointing is not False:
         keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
         if (job.tensor_parallel or 1) > 1:

@@ -55,7 +55,7 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     total = length(keys, job, chosen, per_prompt)
     rates(keys, job, name, total)
     precision(keys, job)
-    adapter(keys, job)
+    adapter(keys, job, name)
     logging(keys, job, total)
     keys.add_known("seed", job.seed, default=42)
     if job.zero is not None:
@@ -151,13 +151,15 @@ def precision(keys: Keys, job: JobSpec) -> None:
         keys.add("bf16", False, "TRL turns bf16 on otherwise")
 
 
-def adapter(keys: Keys, job: JobSpec) -> None:
+def adapter(keys: Keys, job: JobSpec, name: str) -> None:
     """LoRA, and the recomputation of activations where it is not the default."""
     if job.lora:
         keys.add("use_peft", True)
         keys.add("lora_r", 16)
         keys.add("lora_alpha", 32)
         keys.add("lora_target_modules", "all-linear")
+        if name == "reward":
+            keys.add("lora_task_type", "SEQ_CLS", "a reward model gives a number, not text")
     if (job.lora or job.checkpointing) and job.version(KIND) < NEW_DEFAULTS:
         huggingface.checkpointing(keys, job)
 

@@ -1,4 +1,4 @@
-"""Findings that a project has accepted: they stay silent, wherever their lines move, and new ones do not."""
+"""Baselines: accepted findings are suppressed, also when their lines move; new findings are reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Baseline:
 
     @classmethod
     def of(cls, path: str, outcomes: list[Outcome]) -> Baseline:
-        """The baseline that accepts what was found and nobody silenced."""
+        """The baseline that accepts every finding that is not suppressed."""
         baseline = cls(path, {})
         for outcome in outcomes:
             for same, number in baseline.counted(outcome).items():
@@ -40,7 +40,7 @@ class Baseline:
         return baseline
 
     def counted(self, outcome: Outcome) -> dict[Identity, int]:
-        """How often each finding stands in a run."""
+        """The number of occurrences of each finding in a run."""
         numbers: dict[Identity, int] = {}
         for each in open_findings(outcome):
             same = identity(each, self.folder)
@@ -48,7 +48,7 @@ class Baseline:
         return numbers
 
     def apply(self, outcomes: list[Outcome]) -> int:
-        """Silence what is accepted; the number of accepted findings in the files of these runs that are gone."""
+        """Suppress accepted findings; returns the number of accepted findings in these files that are resolved."""
         present: set[Identity] = set()
         files = {relative(file, self.folder) for outcome in outcomes for file in outcome.files}
         for outcome in outcomes:
@@ -74,7 +74,7 @@ class Baseline:
 
 
 def open_findings(outcome: Outcome) -> list[Diagnostic]:
-    """The findings that a baseline can accept: not silenced already, and no bug of ours."""
+    """The findings that a baseline can accept: not suppressed, and not an internal error."""
     return [each for each in outcome.diagnostics if not each.suppressed and each.code != INTERNAL]
 
 
@@ -88,13 +88,13 @@ def read(path: str) -> Baseline:
     import json
 
     if not os.path.exists(path):
-        raise ConfigurationError(f"baseline {path}: there is none; `cfglint check --baseline {path} --write-baseline` makes it")
+        raise ConfigurationError(f"baseline {path}: does not exist; create it with `cfglint check --baseline {path} --write-baseline`")
     try:
         content = json.loads(read_bytes(path, MAX_SIZE).decode("utf-8"))
     except FileProblem as error:
         raise ConfigurationError(f"baseline {error}") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"baseline {path}: not JSON: {error}") from error
+        raise ConfigurationError(f"baseline {path}: not valid JSON: {error}") from error
     if not isinstance(content, dict) or content.get("cfglint-baseline") != VERSION or not isinstance(content.get("findings"), list):
         raise ConfigurationError(f"baseline {path}: not a baseline of this version of cfglint; write it again with --write-baseline")
     return Baseline(path, dict(entry(each, path) for each in content["findings"]))

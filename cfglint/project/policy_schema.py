@@ -1,4 +1,4 @@
-"""House rules: JSON Schemas of an organisation's own that the configs of a kind have to satisfy."""
+"""Policy schemas: a project's own JSON Schemas that the configs of a kind must satisfy."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from cfglint.source.document import Path
 
 EVERY_KIND = ""
-OWN_WORDS = "x-message"  # a keyword of ours: what to say instead of the validator's words
+MESSAGE_KEYWORD = "x-message"  # a keyword of cfglint: the message to show instead of the validator's
 LONGEST = 300  # characters of a validator's message, which quotes whole values
 DEEPEST = 200
 SECONDS = 2  # of processor time for one file
-MOST = 1000  # violations of one file that are told
-MOST_EXPLOSIONS = 5  # files for which a schema takes too long; it is not held against more
+MOST = 1000  # reported violations of one file
+MOST_TIMEOUTS = 5  # files for which a schema takes too long; it is not applied to more
 
 
 class PolicySchemaError(CfglintError):
-    """A house schema that cannot be used; the text says where and why."""
+    """A policy schema that cannot be used; the text says where and why."""
 
 
 class Violation:
-    """A value that a house schema does not allow: where, and what is wrong with it."""
+    """A value that a policy schema does not allow: its path, and a message."""
 
     __slots__ = ("message", "path")
 
@@ -39,28 +39,28 @@ class Violation:
 
 
 class PolicySchemas:
-    """The schemas of a house by kind; the one under `""` holds for every kind.
+    """The schemas of a project by kind; the one under `""` applies to every kind.
 
-    HouseError for a schema that breaks the rules of its own dialect or refers to what is not there.
+    PolicySchemaError for a schema that is invalid in its own dialect or has an unresolvable reference.
     Nothing is ever fetched: references stay inside the file, or name a published meta-schema.
     """
 
     def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
-        self.validators = {kind: validator(schema, (paths or {}).get(kind, "house schema")) for kind, schema in schemas.items()}
-        self.exploded = dict.fromkeys(schemas, 0)  # files for which each took too long
+        self.validators = {kind: validator(schema, (paths or {}).get(kind, "policy schema")) for kind, schema in schemas.items()}
+        self.timeouts = dict.fromkeys(schemas, 0)  # files for which each took too long
 
     def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[Violation]:
-        """What the schemas of a kind do not allow in the values of a config."""
+        """The violations of the schemas of a kind in the values of a config."""
         document = plain(values)
         for each in (EVERY_KIND, kind):
             if each in self.validators:
                 yield from self._bounded(each, document)
 
     def _bounded(self, kind: str, document: Any) -> list[Violation]:
-        """The first violations that a schema finds before its time is over; one of them says so when it is, or when it breaks."""
+        """The violations that a schema finds within its time limit; a timeout or an exception is reported as a violation."""
         found: list[Violation] = []
-        if self.exploded[kind] >= MOST_EXPLOSIONS:
-            return [Violation((), f"the house schema is not held against this file: it took too long for {MOST_EXPLOSIONS} others")]
+        if self.timeouts[kind] >= MOST_TIMEOUTS:
+            return [Violation((), f"the policy schema is not applied to this file: it took too long for {MOST_TIMEOUTS} others")]
         try:
             with TimeLimit(SECONDS):
                 for error in self.validators[kind].iter_errors(document):
@@ -68,16 +68,16 @@ class PolicySchemas:
                     if len(found) >= MOST:
                         break
         except (TimeLimitExceeded, RecursionError):
-            self.exploded[kind] += 1
-            told = f"the house schema needs more than {SECONDS} seconds for this file: a pattern or reference in it explodes"
-            found.append(Violation((), told))
-        except Exception as wrong:  # a part that no keyword of the dialect leads to is tried out by no check beforehand
-            found.append(Violation((), f"the house schema cannot be held against this file: {reason(wrong)}"))
+            self.timeouts[kind] += 1
+            message = f"the policy schema takes more than {SECONDS} seconds for this file; simplify its patterns and references"
+            found.append(Violation((), message))
+        except Exception as error:  # the checks at loading do not cover every part of a schema
+            found.append(Violation((), f"the policy schema cannot be applied to this file: {reason(error)}"))
         return found[:MOST]
 
 
 def load(files: dict[str, str], folder: str) -> PolicySchemas:
-    """The house whose schemas lie in the files, by kind, relative to a folder. HouseError when one cannot be used."""
+    """The schemas in the files, by kind, relative to a folder. PolicySchemaError when one cannot be used."""
     paths = {kind: os.path.join(folder, file) for kind, file in files.items()}
     return PolicySchemas({kind: read(path) for kind, path in paths.items()}, paths)
 
@@ -88,14 +88,14 @@ def read(path: str) -> Any:
 
     try:
         return json.loads(read_bytes(path).decode("utf-8-sig"))
-    except FileProblem as wrong:
-        raise PolicySchemaError(f"house schema {wrong}") from wrong
-    except (ValueError, RecursionError) as wrong:
-        raise PolicySchemaError(f"house schema {path}: not JSON: {wrong}") from wrong
+    except FileProblem as error:
+        raise PolicySchemaError(f"policy schema {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise PolicySchemaError(f"policy schema {path}: not valid JSON: {error}") from error
 
 
 def validator(schema: Any, path: str) -> Any:
-    """A jsonschema validator that has been tried out, so that a broken schema is found before any config is."""
+    """A jsonschema validator, tested once, so that an invalid schema is reported before any config is checked."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
@@ -103,7 +103,7 @@ def validator(schema: Any, path: str) -> Any:
     from referencing.exceptions import Unresolvable
 
     if not isinstance(schema, dict):
-        raise PolicySchemaError(f"{path}: a JSON Schema is an object, this is {schema!r:.80}")
+        raise PolicySchemaError(f"{path}: a JSON Schema must be an object, not {schema!r:.80}")
     try:
         with TimeLimit(SECONDS):
             dialect = validator_for(schema, default=Draft202012Validator)
@@ -111,22 +111,22 @@ def validator(schema: Any, path: str) -> Any:
             check_references(schema, dialect)
             ready = dialect(schema, registry=REGISTRY)
             ready.is_valid({})
-    except TimeLimitExceeded as wrong:
-        raise PolicySchemaError(f"{path}: it takes more than {SECONDS} seconds to look through: its references explode") from wrong
-    except SchemaError as wrong:
-        where = "/".join(str(step) for step in wrong.absolute_path) or "its top"
-        raise PolicySchemaError(f"{path}: not a valid JSON Schema: at {where}: {short(wrong.message)}") from wrong
-    except Unresolvable as wrong:
-        raise PolicySchemaError(f"{path}: nothing is found under the reference {wrong.ref!r}; references stay inside the file") from wrong
-    except RecursionError as wrong:
-        raise PolicySchemaError(f"{path}: a reference leads to itself without end") from wrong
-    except Exception as wrong:  # the dialect of a schema is looked up before anything has checked its name
-        raise PolicySchemaError(f"{path}: not a valid JSON Schema: {reason(wrong)}") from wrong
+    except TimeLimitExceeded as error:
+        raise PolicySchemaError(f"{path}: loading takes more than {SECONDS} seconds; simplify its references") from error
+    except SchemaError as error:
+        where = "/".join(str(step) for step in error.absolute_path) or "top level"
+        raise PolicySchemaError(f"{path}: not a valid JSON Schema: at {where}: {short(error.message)}") from error
+    except Unresolvable as error:
+        raise PolicySchemaError(f"{path}: unresolvable reference {error.ref!r}; references must stay inside the file") from error
+    except RecursionError as error:
+        raise PolicySchemaError(f"{path}: infinite recursion in a reference") from error
+    except Exception as error:  # the dialect of a schema is looked up before its name is checked
+        raise PolicySchemaError(f"{path}: not a valid JSON Schema: {reason(error)}") from error
     return ready
 
 
 def check_references(schema: dict[str, Any], dialect: Any) -> None:
-    """Follow every reference of a schema; Unresolvable for one that leads nowhere."""
+    """Resolve every reference of a schema; raises Unresolvable."""
     from jsonschema_specifications import REGISTRY
     from referencing.jsonschema import DRAFT202012, specification_with
 
@@ -141,20 +141,20 @@ def check_references(schema: dict[str, Any], dialect: Any) -> None:
 
 
 def violations(error: Any) -> Iterator[Violation]:
-    """The violations that a validator's error tells: one for each key that is not allowed, else one at its place."""
+    """The violations of a validator's error: one for each key that is not allowed, else one at its place."""
     path = tuple(error.absolute_path)
-    own = error.schema.get(OWN_WORDS) if isinstance(error.schema, dict) else None
-    said = own if isinstance(own, str) else None
-    message = short(said or error.message)
+    own = error.schema.get(MESSAGE_KEYWORD) if isinstance(error.schema, dict) else None
+    custom = own if isinstance(own, str) else None
+    message = short(custom or error.message)
     extras = unexpected(error) if error.validator == "additionalProperties" and error.validator_value is False else []
     for key in extras:
-        yield Violation((*path, key), message if said else f"`{key}` is not allowed here")
+        yield Violation((*path, key), message if custom else f"`{key}` is not allowed here")
     if not extras:
         yield Violation(path, message)
 
 
 def unexpected(error: Any) -> list[str]:
-    """The keys that `additionalProperties: false` refuses."""
+    """The keys that `additionalProperties: false` rejects."""
     import re
 
     known = error.schema.get("properties", {})
@@ -162,18 +162,18 @@ def unexpected(error: Any) -> list[str]:
     return [key for key in error.instance if key not in known and not any(re.search(each, key) for each in patterns)]
 
 
-def reason(wrong: Exception) -> str:
-    """What a library says that broke on a schema."""
-    return short(f"{type(wrong).__name__}: {wrong}")
+def reason(error: Exception) -> str:
+    """The exception of a library as text."""
+    return short(f"{type(error).__name__}: {error}")
 
 
 def short(message: str) -> str:
-    """A message without the rest of a value that fills the screen."""
+    """A message, shortened where a value in it is too long."""
     return message if len(message) <= LONGEST else message[: LONGEST - 3] + "..."
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON could hold it: text as keys, lists for sequences, text for dates and the like."""
+    """A value as JSON can represent it: string keys, lists for sequences, strings for dates and the like."""
     if depth > DEEPEST:
         return None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Which findings count here: codes that were selected or ignored, by flags, files and configuration."""
+"""Selected and ignored codes, by flags, files and configuration."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.project.settings_file import Configuration
 
-OWN_WORD = ("RUN100", "HSE001")
+DECLARED_BY_PROJECT = ("RUN100", "HSE001")
 
 
 class Selection:
-    """What `--select`, `--ignore` and a configuration leave; it never changes a verdict.
+    """The effect of `--select`, `--ignore` and a configuration; it never changes a verdict.
 
-    A broken promise or house rule is a warning, for the framework would start, and fails all the same: it is
-    the project's own word.
+    An unexpected number or a violated custom rule is a warning, because the framework would start, but it always gives exit
+    status 1, because the project declared it.
     """
 
     def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: str | None) -> None:
@@ -31,12 +31,12 @@ class Selection:
         self._in_file: dict[str, list[str]] = {}
 
     def apply(self, outcome: Outcome) -> None:
-        """Mark the findings that are silenced here."""
+        """Mark the findings that are suppressed here."""
         for each in outcome.diagnostics:
-            if not each.suppressed and each.code != INTERNAL and self._silenced(each):
+            if not each.suppressed and each.code != INTERNAL and self._suppressed(each):
                 each.suppressed = "configuration"
 
-    def _silenced(self, diagnostic: Diagnostic) -> bool:
+    def _suppressed(self, diagnostic: Diagnostic) -> bool:
         if self.select is not None and not matches(diagnostic.code, self.select):
             return True
         if matches(diagnostic.code, self.ignore):
@@ -44,19 +44,19 @@ class Selection:
         return bool(self.per_file) and matches(diagnostic.code, self._ignored_in(diagnostic.place.file))
 
     def _ignored_in(self, file: str) -> list[str]:
-        """The codes that the patterns which a file fits leave out."""
+        """The codes that are ignored in a file, by its patterns."""
         if file not in self._in_file:
-            self._in_file[file] = [code for glob, chosen in self.per_file if fits(file, glob) for code in chosen]
+            self._in_file[file] = [code for glob, chosen in self.per_file if matches_glob(file, glob) for code in chosen]
         return self._in_file[file]
 
     def status(self, outcomes: list[Outcome]) -> int:
-        """The exit status for what was found: 1 from `fail_on` on, 2 for a bug of ours."""
+        """The exit status: 1 for findings from `fail_on` on, 2 for an internal error."""
         worst = 0
         for outcome in outcomes:
             for each in outcome.diagnostics:
                 if each.code == INTERNAL:
                     return 2
-                if not each.suppressed and (rank(each.severity) >= rank(self.fail_on) or own_word(each)):
+                if not each.suppressed and (rank(each.severity) >= rank(self.fail_on) or declared_by_project(each)):
                     worst = 1
         return worst
 
@@ -75,9 +75,9 @@ class Selection:
         return [code for code in self.unknown() if code in self.of_flags] if self.of_flags else []
 
 
-def own_word(diagnostic: Diagnostic) -> bool:
-    """Whether a finding is a promise or a rule of the project that does not hold."""
-    return diagnostic.code in OWN_WORD and diagnostic.severity == WARNING
+def declared_by_project(diagnostic: Diagnostic) -> bool:
+    """Whether a finding violates an expectation or a custom rule of the project."""
+    return diagnostic.code in DECLARED_BY_PROJECT and diagnostic.severity == WARNING
 
 
 def matches(code: str, chosen: list[str]) -> bool:
@@ -95,8 +95,8 @@ def with_codes(chosen: list[str]) -> list[str]:
     return [codes.get(each, each) for each in chosen]
 
 
-def fits(path: str, glob: str) -> bool:
-    """Whether a path fits a glob of the configuration."""
+def matches_glob(path: str, glob: str) -> bool:
+    """Whether a path matches a glob of the configuration."""
     from fnmatch import fnmatch
 
     return fnmatch(os.path.normpath(path), os.path.normpath(glob)) or fnmatch(os.path.abspath(path), os.path.abspath(glob))

@@ -1,4 +1,4 @@
-"""`[tool.cfglint]` of a pyproject.toml, or a cfglint.toml: what a project declares about its runs."""
+"""`[tool.cfglint]` of a pyproject.toml, or a cfglint.toml: the settings and declared runs of a project."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class DeclaredRun:
             raise ConfigurationError(f"{where}: unknown key `{unknown[0]}` in a run; known are {', '.join(sorted(RUN_KEYS))}")
         files = table.get("files")
         if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
-            raise ConfigurationError(f"{where}: a run needs `files`, a list of paths")
+            raise ConfigurationError(f"{where}: a run requires `files`, a list of paths")
         self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
         self.kind = one_of(kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)
@@ -140,7 +140,7 @@ class Configuration:
         self.house: PolicySchemas | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
-            raise ConfigurationError(f"{where}: `run` has to be a list of tables: [[run]]")
+            raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
         self.runs = [DeclaredRun(each, self.folder, f"{where}, run {number}") for number, each in enumerate(runs, 1)]
 
 
@@ -152,14 +152,14 @@ def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:
 
 
 def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """The value of a key when it has the type; None when it is not there; ConfigurationError else."""
+    """The value of a key of the expected type; None when it is absent; ConfigurationError otherwise."""
     value = table.get(key)
     if value is None:
         return None
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigurationError(f"{where}: `{key}` has to be {NAMES[kind]}, not {quoted(value)}")
+        raise ConfigurationError(f"{where}: `{key}` must be {NAMES[kind]}, not {quoted(value)}")
     if isinstance(value, int) and value < 0:
-        raise ConfigurationError(f"{where}: `{key}` cannot be negative")
+        raise ConfigurationError(f"{where}: `{key}` must not be negative")
     if isinstance(value, int) and value > LARGEST:
         raise ConfigurationError(f"{where}: `{key}` is more than {LARGEST:,}")
     return value
@@ -177,14 +177,14 @@ def gpu_memory(table: dict[str, Any], where: str) -> float | None:
             return offered(str(value))
         except ValueError:
             pass
-    raise ConfigurationError(f"{where}: `gpu-memory` has to be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
+    raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
 
 
 def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) -> str | None:
-    """The word of a key when it is one of those that there are; None when it is not there; ConfigurationError else."""
+    """The value of a key with fixed choices; None when it is absent; ConfigurationError otherwise."""
     value: str | None = expect(table, key, str, where)
     if value is not None and value not in words:
-        raise ConfigurationError(f"{where}: `{key}` has to be one of {', '.join(words)}, not {quoted(value)}")
+        raise ConfigurationError(f"{where}: `{key}` must be one of {', '.join(words)}, not {quoted(value)}")
     return value
 
 
@@ -204,16 +204,16 @@ def quoted(value: Any) -> str:
         return "that"
 
 
-NAMES = {int: "a whole number", str: "text", bool: "true or false", dict: "a table"}
+NAMES = {int: "an integer", str: "a string", bool: "a boolean", dict: "a table"}
 
 
 def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
-    """A list of texts, or None when the key is not there."""
+    """A list of strings, or None when the key is absent."""
     value = table.get(key)
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ConfigurationError(f"{where}: `{key}` has to be a list of texts")
+        raise ConfigurationError(f"{where}: `{key}` must be a list of strings")
     return value
 
 
@@ -222,7 +222,7 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     target = expect(table, "target", dict, where) or {}
     for package, version in target.items():
         if not isinstance(version, str) or not is_version(version):
-            raise ConfigurationError(f'{where}: target `{package}` has to be a version such as "4.57.1"')
+            raise ConfigurationError(f'{where}: target `{package}` must be a version such as "4.57.1"')
     return dict(target)
 
 
@@ -253,7 +253,7 @@ def find(folder: str) -> str | None:
 
 
 def peek(path: str) -> bytes:
-    """What is in a configuration file; nothing when it cannot be read."""
+    """The content of a configuration file; empty when it cannot be read."""
     try:
         return read_bytes(path)
     except FileProblem:
@@ -269,13 +269,13 @@ def read(path: str) -> Configuration:
 
 
 def take(content: bytes, path: str) -> Configuration:
-    """The configuration that a file of this name and content is. ConfigurationError when it cannot be used."""
+    """The configuration in a file's content. ConfigurationError when it cannot be used."""
     table = parse(content, path)
     if os.path.basename(path) == "pyproject.toml":
         tool = table.get("tool")
         table = tool.get("cfglint", {}) if isinstance(tool, dict) else {}
         if not isinstance(table, dict):
-            raise ConfigurationError(f"{path}: `tool.cfglint` has to be a table")
+            raise ConfigurationError(f"{path}: `tool.cfglint` must be a table")
     return Configuration(table, relative(path))
 
 
@@ -287,7 +287,7 @@ def unquoted(line: bytes) -> bytes:
 
 
 def relative(path: str) -> str:
-    """A path as people in this folder would write it."""
+    """A path relative to the working directory, where it is below it."""
     return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
 
 

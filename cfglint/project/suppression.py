@@ -1,4 +1,4 @@
-"""`# cfglint: ignore[BAT001] reason`: findings that a comment in the file silences."""
+"""`# cfglint: ignore[BAT001] reason`: findings that a comment in the file suppresses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 COMMENT = "comment"
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
-MEANT = re.compile(r"[#/*]+\s*cfglint:")  # a comment that speaks to nobody but cfglint
+ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
 CODE = re.compile(r"[^\s,]+")
 
 
 def silence(run: LoadedRun, found: list[Diagnostic]) -> list[Diagnostic]:
-    """Mark what the comments of a run's files silence; the diagnostics of comments that silence nothing."""
+    """Mark what the comments of a run's files suppress; returns the diagnostics of unused comments."""
     documents = {document.path: document for document in run.documents}
     ignores = {path: ignores_in(document) for path, document in documents.items()}
     by_line = {path: lines_of(listed) for path, listed in ignores.items()}
@@ -54,7 +54,7 @@ def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
 
 
 def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
-    """(file, line, code) of the ignores that silence a finding: on the line of its place, or of its key, whose value may start below."""
+    """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, whose value may start below."""
     code = diagnostic.code
     lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
     names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
@@ -74,7 +74,7 @@ def key_line(document: Document, pointer: str) -> int | None:
 
 
 def ignores_in(document: Document) -> list[Ignore]:
-    """Every ignore that the comments of a file hold, in the order of the text."""
+    """Every ignore in the comments of a file, in the order of the text."""
     found: list[Ignore] = []
     firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
     alone = {line for line, start in firsts.items() if starts_line(document, start)}
@@ -82,7 +82,7 @@ def ignores_in(document: Document) -> list[Ignore]:
     for start, end in document.comments:
         text = document.text[start:end]
         asked = IGNORE.search(text)
-        if asked is None and not MEANT.match(text):
+        if asked is None and not ADDRESSED.match(text):
             continue
         line = document.position(start)[0]
         if line in alone and not block[0] <= line < block[1]:
@@ -97,13 +97,13 @@ def ignores_in(document: Document) -> list[Ignore]:
 
 
 def starts_line(document: Document, start: int) -> bool:
-    """Whether nothing but blanks stands before a comment on its line."""
+    """Whether a comment is alone on its line."""
     line, column = document.position(start)
     return not document.line(line)[: column - 1].strip()
 
 
 def below(document: Document, line: int, alone: set[int]) -> int:
-    """The next line with content under a comment that has its line to itself, which it speaks of, too."""
+    """The next line with content after a comment on its own line, to which it applies too."""
     line += 1
     last = document.position(len(document.text))[0]
     while line < last and (line in alone or not document.line(line).strip()):

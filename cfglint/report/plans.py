@@ -12,7 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-COLUMNS = ("GPUs", "micro", "accumulation", "data-parallel", "global", "steps/epoch", "total steps", "tokens/step", "hours", "note")
+COLUMNS = (
+    "GPUs",
+    "micro",
+    "accumulation",
+    "data-parallel",
+    "global",
+    "steps/epoch",
+    "total steps",
+    "tokens/step",
+    "GiB/GPU",
+    "hours",
+    "note",
+)
 HEADS = (
     ("", "GPUs"),
     ("", "micro"),
@@ -22,6 +34,7 @@ HEADS = (
     ("steps", "per epoch"),
     ("total", "steps"),
     ("tokens", "per step"),
+    ("GiB", "per GPU"),
     ("", "hours"),
     ("", "note"),
 )
@@ -59,8 +72,17 @@ def row(plan: dict[str, Any]) -> list[str]:
         plan["steps_per_epoch"],
         plan["total_steps"],
         plan["tokens_per_step"],
+        memory(plan.get("memory")),
     ]
     return [*("" if cell is None else str(cell) for cell in cells), "" if hours is None else f"{hours:.1f}", remark(plan)]
+
+
+def memory(found: dict[str, Any] | None) -> str | None:
+    """The peak on a GPU and whether it fits."""
+    if found is None or found["peak_gib"] is None:
+        return None
+    peak = f"{found['peak_gib']:.1f}"
+    return f"{peak} {found['verdict'].replace('-', ' ')}" if found["verdict"] else peak
 
 
 def remark(plan: dict[str, Any]) -> str:

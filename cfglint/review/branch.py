@@ -1,4 +1,4 @@
-"""Which files a branch changes, which runs they belong to, and what these were before."""
+"""The files that a branch changes, the runs they belong to, and the earlier state of these runs."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ OLD, NEW = 0, 1  # sides
 
 
 class Branch:
-    """What became of the configs of a repository since a commit.
+    """The changes to the configs of a repository since a commit.
 
-    `old` and `new` give the files of both sides. Once it has looked, `altered` are the names of new and changed
-    files, `gone` those of deleted ones, `same` those that did not change, and `renamed` tells the old name of a
-    new file.
+    `old` and `new` give the files of both sides. After `look`, `altered` are the names of new and changed
+    files, `gone` those of deleted ones, `same` those that did not change, and `renamed` maps a new name to the old name of
+    the file.
     """
 
     def __init__(self, repository: Repository, base: str, state: str) -> None:
@@ -57,7 +57,7 @@ class Branch:
         self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
 
     def look(self, declared: Iterable[str] = ()) -> None:
-        """Compare both sides; `declared` are files that count as configs whatever they are called."""
+        """Compare both sides; `declared` are files that count as configs whatever their names."""
         wanted = {self.repository.path(name) for name in declared}
         old, new = self._ids(
             [path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or is_script(path) or path in wanted]
@@ -79,7 +79,7 @@ class Branch:
         return old, {path: self._after[path].id for path in paths if path in self._after}
 
     def _on_disk(self, paths: list[str]) -> dict[str, str]:
-        """The ids of the files in the working tree; line ends that git changes on the way are no change."""
+        """The ids of the files in the working tree; line endings that git converts are not a change."""
         ids: dict[str, str] = {}
         for path in paths:
             data = content(os.path.join(self.repository.top, path))
@@ -107,7 +107,7 @@ class Branch:
     # ---- runs
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], tally: ScanStats) -> Iterator[Pair]:
-        """(before, after) for every touched file that is a run of its own; `taken` are files of declared runs."""
+        """(before, after) for every touched file that is a separate run; `taken` are files of declared runs."""
         others = self.same if self.other_versions else self._naming(self.altered | self.gone)
         touched = sorted({*self.altered, *others} - taken)
         gathering = self._gathering(NEW, after)
@@ -134,7 +134,7 @@ class Branch:
         return self._run_before([*map(self.was, names)], before, kind), run
 
     def _gathering(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
-        """What makes runs of the files of a side."""
+        """The discovery of runs in the files of a side."""
         gathering = Discovery(facts, kind, shelf=(self.old, self.new)[side])
         gathering.folders = self._folders[side]
         return gathering
@@ -144,7 +144,7 @@ class Branch:
         return [name for name in names if self.old.is_file(name)]
 
     def _run_before(self, names: list[str], facts: LaunchFacts, kind: str | None = None) -> CheckedRun | None:
-        """The run of files as they were; None where they were not there, or nobody could tell what they were."""
+        """The run of files in their earlier state; None where they did not exist or their kind is unknown."""
         if self._there(names) != names:
             return None
         try:
@@ -162,7 +162,7 @@ class Branch:
 
 
 def content(path: str) -> bytes | None:
-    """The bytes of a file as git would keep them, for a link where it leads; None for what cannot be a config."""
+    """The bytes of a file as git stores them, for a link its target; None for a file that cannot be a config."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):

@@ -1,4 +1,4 @@
-"""A run before and after a change: what that means, which settings differ, which findings came and went."""
+"""A run before and after a change: its consequences, the changed settings, the new and the resolved findings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """One run before and after; a side is None when the run is new or gone.
+    """One run before and after; a side is None when the run is new or deleted.
 
-    `settings` and `consequences` do not know what comments, flags or a configuration silence; the findings
-    do, as they are asked for after that is known.
+    `settings` and `consequences` do not depend on what comments, flags or a configuration suppress; the findings
+    do, because they are computed later.
     """
 
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None) -> None:
@@ -37,7 +37,7 @@ class Comparison:
 
     @property
     def files(self) -> list[str]:
-        """The files of the run as they are now."""
+        """The current files of the run."""
         side = self.after or self.before
         return side.files if side else []
 
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def gone(self) -> list[Diagnostic]:
-        """Findings of the old side that the new one does not have any more, worst first."""
+        """Findings of the old side that are resolved in the new one, worst first."""
         return self._only(self.before, self.after)
 
     @staticmethod
@@ -86,21 +86,21 @@ class Comparison:
         return sorted(unmatched(findings(side), findings(other)), key=lambda each: -rank(each.severity))
 
     def add_notes(self) -> None:
-        """Say of every changed setting what was found there before and still is, so that nobody changes it in vain."""
+        """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""
         new = self.new
-        standing = [each for each, _ in findings(self.after) if each not in new and each.severity != INFO]
+        remaining = [each for each, _ in findings(self.after) if each not in new and each.severity != INFO]
         for change in self.settings:
             span = change.after.span
             if span is None:
                 continue
             file, start, end = span
             change.notes += [
-                f"{each.code}: {each.message}" for each in standing if each.place.file == file and start <= each.place.start < end
+                f"{each.code}: {each.message}" for each in remaining if each.place.file == file and start <= each.place.start < end
             ]
 
 
 def findings(outcome: Outcome | None) -> list[tuple[Diagnostic, Mark]]:
-    """The findings of a side that nobody silenced, each with what tells it from others when numbers in its message change."""
+    """The findings of a side that are not suppressed, each with an identity that does not depend on numbers in its message."""
     if outcome is None:
         return []
     kinds = dict(zip(outcome.files, outcome.kinds, strict=False))
@@ -109,7 +109,7 @@ def findings(outcome: Outcome | None) -> list[tuple[Diagnostic, Mark]]:
 
 
 def unmatched(found: list[tuple[Diagnostic, Mark]], others: list[tuple[Diagnostic, Mark]]) -> list[Diagnostic]:
-    """The findings that have no counterpart; one with the same words is a counterpart before any other."""
+    """The findings without a counterpart; one with the same message is preferred as the counterpart."""
     alike = [(mark, identity(each)[-1]) for each, mark in others]
     changed: list[tuple[Diagnostic, Mark]] = []
     for each, mark in found:

@@ -73,9 +73,10 @@ LEFT_OPEN = {  # lines whose absence says that these files do not decide it
     "ZeRO stage": "without DeepSpeed",
 }
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")  # consequences whose values are numbers
-ABOUT = 0.01  # from here on a number is no longer about twice another
+ABOUT = 0.01  # relative tolerance of "about doubled"
 HUGE = 1e300  # numbers from here on are not divided by each other
-NOTEWORTHY = 0.02  # relative change from which a number that is rounded on its way counts as changed
+GIB = 1 << 30
+NOTEWORTHY = 0.02  # relative change from which a rounded number counts as changed
 
 
 class Consequence:
@@ -203,7 +204,7 @@ def launch(old: Side, new: Side) -> list[Consequence]:
     found = changed("gpus", "GPUs", old.line("GPUs"), new.line("GPUs"))
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
-        found.append(Consequence("implied_gpus", f"the batch sizes multiply up on {after:,} GPUs, before on {before:,}", before, after))
+        found.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
     for package, version in new.outcome.target.items():
         was = old.outcome.target.get(package, version)
         if was != version:
@@ -219,9 +220,9 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
     found = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
-        text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), and with it the memory for activations"
+        text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), which changes activation memory"
         found.append(Consequence("micro_batch", text, before, after))
-    return found + tokens(old, new)
+    return [*found, *tokens(old, new), *memory(old, new)]
 
 
 def tokens(old: Side, new: Side) -> list[Consequence]:
@@ -234,8 +235,26 @@ def tokens(old: Side, new: Side) -> list[Consequence]:
     return [Consequence("tokens_per_step", text, factor=now / was * (growth(old, new) or 1), known=False)]
 
 
+def memory(old: Side, new: Side) -> list[Consequence]:
+    """The memory that it needs on each GPU, where a model or a card is named."""
+    facts = new.run.facts
+    if facts.model is None and facts.gpu_memory is None:
+        return []
+    from cfglint.frameworks.memory import memory_of, rounded
+
+    before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
+    if before is None or after is None or not (before.inputs.micro_known and after.inputs.micro_known):
+        return []
+    sizes = before.estimate.total, after.estimate.total
+    if before.verdict == after.verdict and isclose(*sizes, rel_tol=NOTEWORTHY):
+        return []
+    card = f" of {after.available:g}: {(after.verdict or '').replace('-', ' ')}" if after.available is not None else ""
+    text = f"memory peak {rounded(sizes[0])} -> {rounded(sizes[1])} GiB per GPU{card}"
+    return [Consequence("memory", text, round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
+
+
 def global_batch(old: Side, new: Side) -> list[Consequence]:
-    """The global batch; on an unknown number of GPUs what each of them contributes."""
+    """The global batch; with an unknown number of GPUs the contribution of each GPU."""
     before, after = old.number("global_batch"), new.number("global_batch")
     terms = split(old, new)
     if before is not None and after is not None and before != after:
@@ -279,7 +298,7 @@ def per_gpu(side: Side) -> int | None:
 
 
 def growth(old: Side, new: Side) -> float | None:
-    """How many times as large a batch is; None when that is not known."""
+    """The factor between the batches; None when it is unknown."""
     before, after = old.number("global_batch"), new.number("global_batch")
     if before is None and after is None and old.run.facts.gpus == new.run.facts.gpus:
         before, after = per_gpu(old), per_gpu(new)
@@ -287,7 +306,7 @@ def growth(old: Side, new: Side) -> float | None:
 
 
 def quotient(above: float, below: float) -> float | None:
-    """A quotient; None where it is beyond all floats."""
+    """A quotient; None where it exceeds a float."""
     try:
         return above / below
     except OverflowError:
@@ -305,7 +324,7 @@ def split(old: Side, new: Side) -> str:
 
 
 def terms_of(side: Side) -> list[int]:
-    """Micro batch, accumulation and data-parallel size as far as they multiply up to the global batch; empty when not."""
+    """Micro batch, accumulation and data-parallel size, if their product is the global batch; else empty."""
     terms = [side.number(name) for name in ("micro_batch", "accumulation", "data_parallel")]
     known = [term for term in terms if term]
     total = side.number("global_batch")
@@ -315,7 +334,7 @@ def terms_of(side: Side) -> list[int]:
 
 
 def consumed(old: Side, new: Side) -> list[Consequence]:
-    """The samples that a step really takes, where that is not the global batch."""
+    """The samples that a step actually consumes, where that is not the global batch."""
     before, after = old.number("consumed_batch"), new.number("consumed_batch")
     if (before, after) == (old.number("global_batch"), new.number("global_batch")):
         return []
@@ -323,7 +342,7 @@ def consumed(old: Side, new: Side) -> list[Consequence]:
 
 
 def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
-    """The learning rates that stay although the batch does not."""
+    """The learning rates that do not change although the batch does."""
     if growth(old, new) in (None, 1):
         return []
     before, after = peaks(old), peaks(new)
@@ -343,7 +362,7 @@ def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Conseq
 
 
 def peaks(side: Side) -> dict[str, tuple[float, str]]:
-    """The learning rates that the files give, by their keys: (value, text with place)."""
+    """The learning rates in the files, by key: (value, text with place)."""
     found = {}
     for setting in tuned(side.run):
         value = number(setting.value)
@@ -356,7 +375,7 @@ def peaks(side: Side) -> dict[str, tuple[float, str]]:
 
 
 def length(old: Side, new: Side) -> list[Consequence]:
-    """Steps, samples, and the parts of the run that warm-up and decay take."""
+    """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
     found = changed("total_steps", "total steps", before, after)
     found = found or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
@@ -365,7 +384,7 @@ def length(old: Side, new: Side) -> list[Consequence]:
 
 
 def estimated(old: Side, new: Side) -> list[Consequence]:
-    """What becomes of a number of steps that is not known, for the same data."""
+    """The change of an unknown number of steps, for the same data."""
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
     if not epochs[0] or not epochs[1] or not times or old.run.facts.num_examples != new.run.facts.num_examples:
@@ -384,7 +403,7 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
 
 
 def samples(old: Side, new: Side) -> list[Consequence]:
-    """What the run sees in all, where another batch changes that."""
+    """The total samples of the run, where another batch changes them."""
     times, totals = growth(old, new), (old.number("total_steps"), new.number("total_steps"))
     if times in (None, 1) or not totals[0] or not totals[1]:
         return []
@@ -398,7 +417,7 @@ def samples(old: Side, new: Side) -> list[Consequence]:
 
 
 def warmup(old: Side, new: Side) -> list[Consequence]:
-    """The part of the run in which the learning rate rises."""
+    """The fraction of the run for warm-up."""
     return part("warmup", "warm-up", old, new, (old.number("warmup_steps"), new.number("warmup_steps")))
 
 
@@ -433,14 +452,14 @@ def part(what: str, name: str, old: Side, new: Side, steps: tuple[int | None, in
 
 
 def rate(old: Side, new: Side) -> list[Consequence]:
-    """The learning rate, and whether it follows the batch."""
+    """The learning rate, and whether it scales with the batch."""
     before, after = number(old.line("learning rate")), number(new.line("learning rate"))
     if before is None or after is None or before == after:
         return []
     how, times = ratio(before, after), growth(old, new)
     if before and times not in (None, 1):
         if isclose(after / before, times or 1, rel_tol=NOTEWORTHY):
-            how += ", like the global batch"
+            how += ", linear with the global batch"
         elif isclose(after / before, sqrt(times or 1), rel_tol=NOTEWORTHY):
             how += ", with the square root of the global batch"
     text = f"learning rate {as_written(old.lines['learning rate'])} -> {as_written(new.lines['learning rate'])} ({how})"
@@ -533,9 +552,9 @@ def changed(what: str, name: str, before: Any, after: Any) -> list[Consequence]:
 
 
 def ratio(before: float, after: float) -> str:
-    """How much more or less, in words that people use."""
+    """The relative change, as `doubled`, `3 times as much` or `-66.7 %`."""
     if not (abs(before) < HUGE and abs(after) < HUGE):
-        return "beyond compare"
+        return "too large to compare"
     times = after / before if before else 0
     if times <= 0:
         return f"{after - before:+g}"
@@ -545,7 +564,7 @@ def ratio(before: float, after: float) -> str:
     if times >= 2:
         return f"{times:.3g} times as much"
     if isclose(1 / times, round(1 / times), rel_tol=ABOUT):
-        return f"1/{round(1 / times)} of it"
+        return f"1/{round(1 / times)} of the previous value"
     return f"{100 * (times - 1):+.3g} %"
 
 
@@ -561,7 +580,7 @@ def about(times: float) -> str:
 
 
 def number(value: Any) -> float | None:
-    """A value as a finite number, text that spells one included; None for anything else."""
+    """A value as a finite number, also from a string; None for anything else."""
     if isinstance(value, bool):
         return None
     try:

@@ -1,7 +1,7 @@
-"""What a git repository holds, read without running anything that belongs to it.
+"""The contents of a git repository, read without running any of its own programs.
 
-Only plumbing commands are called that print objects, trees and the index. Hooks and file system monitors of the
-repository's own configuration are off, filters and external diffs have no part in these commands, and nothing
+Only plumbing commands that print objects, trees and the index are run. Hooks and file system monitors of the
+repository's configuration are disabled, these commands use no filters or external diffs, and nothing
 is fetched, not even by a partial clone.
 """
 
@@ -26,20 +26,20 @@ ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects whatever the line above says
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the whole repository
+    "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the entire repository
     "LC_ALL": "C",
 }
 ALGORITHMS = ("sha1", "sha256")
 LINK = "120000"
 REGULAR = ("100644", "100755")
 MOST_CONTENT = 50_000_000  # bytes of one file
-PATIENCE = 120  # seconds for one command
+TIMEOUT = 120  # seconds for one command
 MOST_LINKS = 10  # that are followed from one file
 NOT_CHECKED_OUT = "S"
 
 
 class GitProblem(CfglintError):
-    """Why the repository cannot be asked; the text says what to do."""
+    """The repository cannot be used; the text says what to do."""
 
 
 class Entry:
@@ -67,7 +67,7 @@ class Repository:
             raise GitProblem(f"git: {said}")
         *top, algorithm, shallow = ["", "", *os.fsdecode(asked.stdout).removesuffix("\n").split("\n")]
         if algorithm not in ALGORITHMS or not any(top):
-            raise GitProblem("what git says of the repository makes no sense; `git --version` tells whether it is git")
+            raise GitProblem("unexpected output of git; check with `git --version` that it is git")
         self.algorithm = algorithm
         self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may have several lines
         self.shallow = shallow == "true"
@@ -83,9 +83,9 @@ class Repository:
     # ---- commits
 
     def commit(self, name: str) -> str | None:
-        """The id of the commit that a name stands for; None where there is none. GitProblem for what looks like an option."""
+        """The id of the commit of a name; None where there is none. GitProblem for a name that looks like an option."""
         if name.startswith("-"):
-            raise GitProblem(f"{name}: a revision does not start with a dash")
+            raise GitProblem(f"{name}: a revision must not start with a dash")
         asked = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return hexadecimal(asked.stdout) if asked.returncode == 0 else None
 
@@ -138,13 +138,11 @@ class Repository:
             ask.write(f"{content_id}\n".encode("ascii"))
             ask.flush()
         except BrokenPipeError:
-            raise GitProblem("git cat-file has ended before its time") from None
+            raise GitProblem("git cat-file exited unexpectedly") from None
         wait_for(answer)
         head = answer.readline().split()
         if len(head) != 3:
-            raise GitProblem(
-                f"the repository does not hold object {content_id}; a partial clone has to fetch it first: git fetch --refetch"
-            )
+            raise GitProblem(f"the repository does not contain object {content_id}; in a partial clone, run git fetch --refetch first")
         size = int(head[2])
         content = answer.read(min(size, MOST_CONTENT + 1))
         left = size + 1 - len(content)
@@ -181,12 +179,12 @@ class Repository:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 check=False,
-                timeout=PATIENCE,
+                timeout=TIMEOUT,
             )
         except FileNotFoundError:
-            raise GitProblem("there is no git on the search path") from None
+            raise GitProblem("git was not found on the PATH") from None
         except OSError as error:
-            raise GitProblem(f"the git on the search path cannot be run: {error.strerror}") from None
+            raise GitProblem(f"git cannot be run: {error.strerror}") from None
         except subprocess.TimeoutExpired:
             raise GitProblem(silent(arguments[0])) from None
 
@@ -199,15 +197,15 @@ class Repository:
 
 
 def complaint(stderr: bytes) -> str:
-    """What git says is wrong: the line for it, before which traces and warnings may stand."""
+    """The error message of git, after any traces and warnings."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
     said = next((line for line in lines if line.startswith("fatal:")), lines[0])
     return f"{said}; `git config --global --add safe.directory FOLDER` trusts its owner" if "dubious ownership" in said else said
 
 
 def silent(command: str) -> str:
-    """What is said of a git that does not answer."""
-    return f"git {command} has not answered for {PATIENCE} seconds; a pipe in the place of a file does that"
+    """The message for a git command that does not answer."""
+    return f"git {command} did not answer for {TIMEOUT} seconds; is one of the files a named pipe?"
 
 
 def wait_for(answer: IO[bytes]) -> None:
@@ -217,7 +215,7 @@ def wait_for(answer: IO[bytes]) -> None:
     if hasattr(select, "poll"):
         ready = select.poll()
         ready.register(answer, select.POLLIN)
-        if not ready.poll(PATIENCE * 1000):
+        if not ready.poll(TIMEOUT * 1000):
             raise GitProblem(silent("cat-file"))
 
 

@@ -1,4 +1,4 @@
-"""Files that were renamed: gone under one name, there under another, with the same or similar content."""
+"""Renamed files: deleted under one name, added under another, with the same or similar content."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
 
-ALIKE = 0.5  # share of common parts from which two files are versions of one
-SAME_NAME = 0.2  # what the same last part of the path adds to that share
+SIMILAR = 0.5  # fraction of common parts from which two files are versions of one
+SAME_NAME = 0.2  # bonus to that fraction for the same base name
 MOST_PAIRS = 10_000
 MOST_COMPARED = 50_000_000  # characters of all pairs of texts, a second or so; beyond, only equal texts are one file
 
@@ -29,7 +29,7 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     new = {name: parts_of(text) for name, text in come.items()}
     pairs = ((likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
     for alike, name, was in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
-        if alike >= ALIKE and name not in found and was not in taken:
+        if alike >= SIMILAR and name not in found and was not in taken:
             found[name] = was
             taken.add(was)
     return found
@@ -50,7 +50,7 @@ def by_content(gone: dict[str, str], come: dict[str, str]) -> dict[str, str]:
 
 
 def parts_of(text: str) -> Counter[str]:
-    """The lines of a text, and what commas and brackets set apart in them, and how often each part is there."""
+    """The parts of a text, split at line ends, commas and brackets, with their counts."""
     from collections import Counter
 
     for mark in ",{}[]":
@@ -59,7 +59,7 @@ def parts_of(text: str) -> Counter[str]:
 
 
 def likeness(old: Counter[str], new: Counter[str], was: str, name: str) -> float:
-    """The share of common parts, and a little more for the same base name."""
+    """The fraction of common parts, with a bonus for the same base name."""
     common, every = sum((old & new).values()), old.total() + new.total()
     bonus = SAME_NAME if os.path.basename(was) == os.path.basename(name) else 0.0
     return 2 * common / every + bonus if every else 0.0

@@ -1,4 +1,4 @@
-"""Which settings of a run have another value, as the frameworks read them."""
+"""The settings of a run whose values differ, as the frameworks parse them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Path = tuple[Any, ...]
 
 AUTO = "auto"
-NOWHERE: Any = object()  # the value of a key that is not there
+NOWHERE: Any = object()  # the value of an absent key
 LONGEST = 80  # characters of a value that are shown
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
@@ -39,7 +39,7 @@ class State:
 
     @property
     def written(self) -> bool:
-        """Whether a file says it; else it is a default, or not there."""
+        """Whether it is set in a file; otherwise it is a default or absent."""
         return self.span is not None
 
     @property
@@ -68,9 +68,9 @@ class SettingChange:
 
 
 def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange]:
-    """Settings with another value; a key that says its default, or another name for it, is no change.
+    """Settings with another value; writing a default explicitly, or using an alias, is not a change.
 
-    A file that the run names and that is not there has no settings to compare.
+    A file that the run names and that does not exist has no settings to compare.
     """
     changes: list[SettingChange] = []
     seen: set[tuple[Any, Any]] = set()
@@ -82,21 +82,21 @@ def setting_changes(before: CheckedRun, after: CheckedRun) -> list[SettingChange
             continue
         for change in differ.changes():
             spans = (change.before.span, change.after.span)
-            if spans not in seen:  # a section of a trainer's file is a config of its own, too
+            if spans not in seen:  # a section of a Trainer config is a separate config too
                 seen.add(spans)
                 changes.append(change)
     return changes
 
 
 def missing_files(run: CheckedRun) -> list[tuple[str, str]]:
-    """(name, kind) of the files that a run names and that are not there."""
+    """(name, kind) of the files that a run names and that do not exist."""
     there = {basename(document.path) for document in run.documents}
     named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
     return [(name, kind) for _, name, kind in named if basename(name) not in there]
 
 
 class Differ:
-    """Compares the configs of a kind, one a side; a side may have none."""
+    """Compares the configs of a kind, one per side; a side may have none."""
 
     def __init__(self, kind: str, before: CheckedRun, after: CheckedRun) -> None:
         self.kind = kind

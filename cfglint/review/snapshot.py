@@ -1,4 +1,4 @@
-"""One side of a comparison: a run with what came of it and the lines that `explain` shows of it."""
+"""One side of a comparison: a run with its outcome and its `explain` lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Side:
-    """A run, its `outcome`, and the `lines` of its account by their labels."""
+    """A run, its `outcome`, and the `lines` of its summary by their labels."""
 
     def __init__(self, run: CheckedRun) -> None:
         self.run = run
@@ -30,7 +30,7 @@ class Side:
 
     @property
     def readable(self) -> bool:
-        """Whether the framework gets as far as the values of all files."""
+        """Whether the framework can load the values of all files."""
         return bool(self.run.configs) and self.unreadable_file is None
 
     @property
@@ -41,9 +41,9 @@ class Side:
         return broken[0] if broken else None
 
     def number(self, name: str) -> int | None:
-        """A number that the run resolves to; None when it is not known."""
+        """A resolved number of the run; None when it is unknown."""
         return self.outcome.resolved.get(name)
 
     def line(self, label: str) -> Any:
-        """The value of a line; None when the account has no such line or does not know it."""
+        """The value of a line; None when the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None

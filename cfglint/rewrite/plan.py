@@ -1,4 +1,4 @@
-"""What a global batch means on each of several GPU counts: split, steps, tokens, time, and what was tuned for the old one."""
+"""A target global batch on each of several GPU counts: split, steps, tokens, time, and the settings tuned for the old one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.solver import Solution
+    from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
 
@@ -39,11 +40,11 @@ class Pace:
 
     def __str__(self) -> str:
         if self.seconds_per_step is not None:
-            return f"at {self.seconds_per_step:g} seconds a step on every number of GPUs, so measure each"
-        return f"at {self.tokens_per_second:g} tokens a second on every number of GPUs, so measure each"
+            return f"assuming {self.seconds_per_step:g} seconds per step on every GPU count; measure each one"
+        return f"assuming {self.tokens_per_second:g} tokens per second on every GPU count; measure each one"
 
     def hours(self, numbers: dict[str, int | None]) -> float | None:
-        """Hours for the whole run; None when its steps or tokens are not known."""
+        """Hours for the entire run; None when its steps or tokens are unknown."""
         total, tokens = numbers["total_steps"], numbers["tokens_per_step"]
         if total is None:
             return None
@@ -55,14 +56,16 @@ class Pace:
 
 
 class Plan:
-    """A target global batch on one GPU count, and what it comes to."""
+    """A target global batch on one GPU count, with the resulting numbers."""
 
-    __slots__ = ("gpus", "hours", "numbers", "retarget")
+    __slots__ = ("gpus", "hours", "memory", "numbers", "retarget")
 
     def __init__(self, found: Retarget, pace: Pace) -> None:
         self.gpus = found.gpus
         self.retarget = found
-        self.numbers = found.after().resolved if found.feasible else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
+        after = found.after() if found.feasible else None
+        self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
+        self.memory = memory_after(after) if after is not None else None
         self.hours = pace.hours(self.numbers) if found.feasible else None
 
     @property
@@ -71,8 +74,17 @@ class Plan:
         return self.retarget.solution
 
 
+def memory_after(run: CheckedRun) -> RunMemory | None:
+    """The memory of a planned run; None where nobody names a model or a card."""
+    if run.facts.model is None and run.facts.gpu_memory is None:
+        return None
+    from cfglint.frameworks.memory import memory_of
+
+    return memory_of(run.configs[0]) if run.configs else None
+
+
 class Advice:
-    """A setting that was tuned for another global batch, and what a published rule makes of it. Never applied."""
+    """A setting that was tuned for another global batch, and the value that a published rule suggests. Never applied."""
 
     __slots__ = ("rule", "setting", "value")
 
@@ -83,13 +95,13 @@ class Advice:
 
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
-    """A plan for each GPU count; `global_batch` None keeps the current one. MissingFactError is raised when the facts do not suffice."""
+    """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
     return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
-    """The plans as plain values, for reports; `pace` says what hours rest on."""
-    before = today_batch(plans)
+    """The plans as plain values, for reports; `pace` is the basis of the hours."""
+    before = current_batch(plans)
     targets = {each.solution.problem.global_batch for each in plans}
     after = targets.pop() if len(targets) == 1 else None
     notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
@@ -106,7 +118,7 @@ def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
 
 
 def entry(each: Plan) -> dict[str, Any]:
-    """One plan: the keys of the contract, then what helps a person to choose."""
+    """One plan: the keys of the JSON output, then additional ones for display."""
     solution = each.solution
     chosen = solution.chosen
     return {
@@ -133,13 +145,14 @@ def entry(each: Plan) -> dict[str, Any]:
         },
         "tokens_per_step": each.numbers["tokens_per_step"],
         "bubble": solution.bubble,
+        "memory": each.memory.entry() if each.memory is not None else None,
         "warnings": solution.warnings,
         "reasons": solution.reasons,
     }
 
 
 def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
-    """What the published scaling rules say of the settings that were tuned for the batch `before`."""
+    """The values that published scaling rules suggest for settings tuned for the batch `before`."""
     ratio = after / before
     found: list[Advice] = []
     for setting in tuned(run):
@@ -155,8 +168,8 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
     return found
 
 
-def today_batch(plans: list[Plan]) -> int | None:
-    """Today's global batch, where it is known."""
+def current_batch(plans: list[Plan]) -> int | None:
+    """The current global batch, where it is known."""
     before = plans[0].retarget.before if plans else None
     return integer(before.global_batch.value) if before is not None and before.problem is None else None
 

@@ -89,7 +89,8 @@ class Retarget:
 
     `texts` maps files to their new text; `held` are `"auto"` settings that follow another file's number;
     `before` is the current batch; `needs` is what has to be set outside these files; `unbounded` says that the
-    current micro batch is unknown, so that nothing but the target bounds the new one.
+    current micro batch is unknown, so that nothing but the target bounds the new one. `memory_bound` is the largest micro
+    batch that surely fits into a GPU, where that bounds it.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -102,6 +103,7 @@ class Retarget:
         self.held: list[Setting] = []
         self.needs: list[Need] = []
         self.unbounded = False
+        self.memory_bound: int | None = None
 
     @property
     def feasible(self) -> bool:
@@ -153,12 +155,23 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
     if target is None:
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = left_open(run)
-    solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro, opened))
+    bound = None if max_micro else memory_bound(run, facts.but(gpus=gpus))
+    solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or bound, opened))
     found = Retarget(run, gpus, before, solution)
-    found.unbounded = max_micro is None and not positive(before.micro_batch.value)
+    found.memory_bound = bound
+    found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
     if found.feasible:
         _rewrite(found, facts.but(gpus=gpus), opened)
     return found
+
+
+def memory_bound(run: CheckedRun, facts: LaunchFacts) -> int | None:
+    """The largest micro batch that surely fits into a GPU under other facts; None where model or card are not known."""
+    if facts.gpu_memory is None:
+        return None
+    from cfglint.frameworks.memory import micro_batch_bound
+
+    return micro_batch_bound(CheckedRun(run.documents, run.kinds, facts).configs[0])
 
 
 def refuse_unreadable(run: CheckedRun) -> None:

@@ -30,7 +30,7 @@ class Problem:
     """A reason for which a text cannot be loaded, at a span.
 
     `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
-    `duplicate`, `digits`, `value`; `exception` is what the reader would raise, as `Type: text`, when one is known.
+    `duplicate`, `digits`, `value`; `exception` is what the loader would raise, as `Type: text`, when one is known.
     `only_here`: another parser that commonly loads such a file accepts it; `note` says which.
     """
 
@@ -84,7 +84,7 @@ class Node:
         return found
 
     def resolved(self) -> Node:
-        """The node itself, or what an alias stands for."""
+        """The node itself, or the target of an alias."""
         node = self
         while node.kind == ALIAS and node.target is not None:
             node = node.target
@@ -158,7 +158,7 @@ class Document:
         return self._lines[number]
 
     def find(self, path: Path) -> tuple[Node | None, Node | None]:
-        """(key node, value node) at a path; the last of several equal keys, as readers take it.
+        """(key node, value node) at a path; the last of duplicate keys, as parsers use it.
 
         The key is None for the root and for items of a sequence; both are None where there is nothing.
         """
@@ -183,7 +183,7 @@ class Document:
         return child(mapping, step) if self.places(mapping, "<<") else (None, None)
 
     def places(self, mapping: Node, name: str | int) -> list[int]:
-        """Where among the pairs of a mapping those with a key of this name stand; looked for once."""
+        """Where among the pairs of a mapping those with a key of this name are; searched once."""
         if id(mapping) not in self._indexes:
             index = self._indexes[id(mapping)] = {}
             for place, (key, _) in enumerate(mapping.children):

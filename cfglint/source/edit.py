@@ -54,7 +54,7 @@ class Change:
     - `RENAME`: the key at `path` becomes `key`.
 
     `text` is source text, as `spell` makes it; `key` is the key's name. `occurrence` picks one of several
-    equal keys, from 0; without it the last is meant, which readers take.
+    equal keys, from 0; without it the last one, which parsers use.
     """
 
     __slots__ = ("key", "kind", "occurrence", "path", "text")
@@ -429,15 +429,15 @@ class Step:
         start = line_start(self.text, key.head)
         end = self.layout.value_end(value)
         if self.text[start : key.head].strip(" \t"):
-            # The key shares its line with the dash of a list: what follows moves up to it.
+            # The key is on one line with the dash of a list: what follows moves up to it.
             if index + 1 == len(container.children):
-                raise self.refuse("this key shares its line with others", key)
+                raise self.refuse("this key is on one line with others", key)
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
         if self.text[end - 1 : end] not in ("\n", "\r"):  # it is behind the line break of a block scalar
             comma = self.layout.comma(end, self.layout.line_end(end))
             if not self.layout.ends_line(self.layout.comment_end(max(end, comma + 1))):
-                raise self.refuse("this key shares its line with others", key)
+                raise self.refuse("this key is on one line with others", key)
             end = self.layout.line_end(end)
         self.remove_lines(start, end)
 

@@ -35,7 +35,7 @@ class FileProblem(CfglintError):
 
     `kind` is `unreadable`, `too-large`, `encoding` or `control`; `offset` is the byte where the last two
     begin, `exception` what Python's own decoder says there, `text` what can be read of such a file all the same: what
-    stands before, or all of it in another encoding. `unwritable` is the kind of a refused write.
+    is before it, or all of it in another encoding. `unwritable` is the kind of a refused write.
     """
 
     def __init__(

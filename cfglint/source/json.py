@@ -1,6 +1,6 @@
 """JSON text and its relatives as a span tree, without recursion.
 
-The grammar is hjson's (version 3.1.0, `hjson/decoder.py`), the most generous of the readers: strict JSON is
+The grammar is hjson's (version 3.1.0, `hjson/decoder.py`), the most permissive of the parsers: strict JSON is
 the part of it that leaves no relaxation behind. Only `NaN` and `Infinity` mean something to Python's json
 and something else to hjson; they are taken as json does.
 """
@@ -66,8 +66,8 @@ class TooMany(Exception):
 def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Document:
     """The span tree of a JSON or hjson text.
 
-    `relaxations` tell where it leaves strict JSON. A text that hjson refuses has a problem and the tree of
-    what stands before it. Without `constants`, `NaN` and `Infinity` are the bare strings that hjson sees.
+    `relaxations` are the places that are not strict JSON. A text that hjson refuses has a problem and the tree of
+    the part before it. Without `constants`, `NaN` and `Infinity` are the bare strings that hjson sees.
     """
     document = Document(path, text, "json", bom)
     parser = Parser(document, constants)
@@ -348,7 +348,7 @@ class Parser:
         return "".join(chunks), position
 
     def escape(self, start: int, position: int) -> tuple[str, int]:
-        """The character that an escape stands for, `position` being behind the backslash, and where it ends."""
+        """The character of an escape sequence, `position` being behind the backslash, and where it ends."""
         name = self.text[position : position + 1]
         if not name:
             raise Refused(start, "Unterminated string starting at")
@@ -393,7 +393,7 @@ class Parser:
         return code
 
     def multiline(self) -> Node:
-        """A string in three quotes; each line loses as many blanks as stand before the opening quotes."""
+        """A string in three quotes; each line loses as many blanks as there are before the opening quotes."""
         text, start = self.text, self.position
         breaks = self.line_breaks()
         if not breaks:
@@ -438,7 +438,7 @@ class Parser:
         return position
 
     def skip(self) -> str:
-        """Step over blanks and comments; the character that stands there, empty at the end."""
+        """Step over blanks and comments; the next character, empty at the end."""
         text, position = self.text, self.position
         char = text[position : position + 1]
         if char > " " and char not in "#/":

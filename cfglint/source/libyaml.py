@@ -1,9 +1,9 @@
 """libyaml's parser without the rest of PyYAML.
 
 `import yaml` compiles the regular expressions of loaders and dumpers that a span tree does not need, which
-takes ten times as long as the parser itself. In a process of our own the binding is loaded alone, with
-stand-ins for what it asks of the package, and it makes our own leaves. A process that others share gets the
-package as it is.
+takes ten times as long as the parser itself. In the process of the command line only the binding is loaded, with
+replacements for what it imports from the package, and it creates cfglint's own nodes. Other processes load the
+complete package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-OWNED = False  # set by the command line: nobody else in this process uses PyYAML
+OWNED = False  # set by the command line: no other code in this process uses PyYAML
 ERRORS = {
     "reader": "ReaderError",
     "scanner": "ScannerError",

@@ -1,4 +1,4 @@
-"""Which bare texts the readers take as numbers, without regular expressions: compiling them costs more than a file."""
+"""Which unquoted scalars the loaders parse as numbers, without regular expressions: compiling them costs more than a file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def yaml_int(raw: str) -> int:
 
 
 def magnitude(text: str) -> int:
-    """The integer of a text without sign and underscores, in the base that its first characters tell."""
+    """The integer of a text without sign and underscores, in the base that its prefix selects."""
     if text[:2] == "0b":
         return int(text[2:], 2)
     if text[:2] == "0x":

@@ -38,7 +38,7 @@ def spell(value: Any, document: Document, node: Node | None = None) -> str:
 
 
 def spell_bool(value: bool, document: Document, bare: str) -> str:
-    """`true`, or the author's word for it where the reader knows more than one."""
+    """`true`, or the spelling of the file where the loader accepts several."""
     words = next((pair for pair in MANNERS if bare in pair), MANNERS[0]) if document.syntax == "yaml" else MANNERS[0]
     return words[0] if value else words[1]
 
@@ -52,7 +52,7 @@ def spell_number(value: float, document: Document, bare: str) -> str:
         candidates.append(f"{value:_}")
     loader = YAML11 if document.syntax == "yaml" else HJSON
     if candidates and type(loader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
-        return plain  # the form of a fraction, for a whole number
+        return plain  # the form of a fraction, for an integer
     for text in candidates:
         read = loader.scalar(Node(SCALAR, 0, 0, text))
         if read == value and type(read) is type(value):
@@ -107,7 +107,7 @@ def spell_key(key: str, document: Document, sibling: Node | None = None) -> str:
 
 
 def is_name(key: str) -> bool:
-    """Whether hjson takes a key without quotes, and nobody has to think about it."""
+    """Whether hjson takes a key without quotes, without further rules."""
     return bool(key) and key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
 
 
@@ -141,7 +141,7 @@ def spell_yaml_text(value: str, style: str) -> str:
 
 
 def is_bare_text(value: str) -> bool:
-    """Whether text may stand without quotes in any YAML, and every reader takes it as text."""
+    """Whether a string may be unquoted in any YAML, and every parser loads it as a string."""
     if not value or value != value.strip() or needs_escape(value, ""):
         return False
     if value[0] in INDICATORS or value[-1] == ":" or any(mark in value for mark in (": ", " #", ",", "[", "]", "{", "}", "?")):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Loader(Protocol):
-        """The reader that meets a tag."""
+        """The loader that finds a tag."""
 
         python_tags: bool
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
         @property
         def loader(self) -> Loader:
-            """The reader that makes it."""
+            """The loader."""
 
         def value(self, node: Node) -> Any:
             """The value of any node."""
@@ -80,7 +80,7 @@ def untagged(construction: Construction, node: Node) -> Any:
 
 
 def type_name(construction: Construction, node: Node) -> str | None:
-    """The short name of a tag that the reader knows."""
+    """The short name of a tag that the loader supports."""
     tag = node.tag or ""
     if tag.startswith(PYTHON):
         return PYTHON_NAMES.get(tag[len(PYTHON) :]) if construction.loader.python_tags else None

@@ -1,12 +1,13 @@
 """Atomic writes: a file is written completely or not at all, however the process ends.
 
-A new text is put on the disk under no name, gets one beside its target, and is renamed over it: whoever looks sees
-the old file or the new one. What remains of a process that is killed between the last two steps is removed by the
-next write in that folder. It can tell that nobody needs such a file, because who writes holds a lock on the folder,
-and the system takes locks back from the dead. Process numbers would not tell: in containers all have the same few.
+A new text is written to an unnamed file, gets a temporary name in the folder of its target, and is renamed to it:
+other processes see the old file or the new one. A temporary file of a process that was killed between the last two
+steps is removed by the next write in that folder. Each writer holds a lock on the folder, and the system releases
+the locks of killed processes, so such a file is known to be unused. Process ids would not be enough: in containers
+many processes have the same ones.
 
-Without unnamed files (O_TMPFILE, of Linux) the new file has a name for as long as it is written. Without locks
-(Windows, some network file systems) what a killed process left stays. The target is in no danger either way.
+Without unnamed files (O_TMPFILE, Linux only) the new file has a name while it is written. Without locks (Windows,
+some network file systems) temporary files of killed processes remain. The target is safe in both cases.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ def write(path: str, identity: Identity, text: str) -> str | None:
 
 
 def put(path: str, data: bytes) -> None:
-    """Make a report, whatever was there; raises FileProblem, and then what was there stays.
+    """Write a report, replacing an existing file; raises FileProblem, and then the existing file does not change.
 
-    What is no regular file, a pipe or /dev/stdout, is written to; so is a file that cannot be replaced since its
-    folder is closed to us or it is mounted by itself.
+    A path that is not a regular file, such as a pipe or /dev/stdout, is written to; so is a file that cannot be
+    replaced because its folder is not writable or it is a mount point.
     """
     report = Write(path, data)
     try:

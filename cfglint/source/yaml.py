@@ -34,7 +34,7 @@ def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Docume
 
     libyaml parses where it is installed, and Python what libyaml refuses. `relaxations` hold the places
     where the two may differ. `pure` asks for the one in Python alone. A text that cannot be
-    parsed has a `syntax` problem and the tree of what stands before it.
+    parsed has a `syntax` problem and the tree of the part before it.
     """
     document = Document(path, text, "yaml", bom)
     builder = Builder(document)
@@ -164,7 +164,7 @@ class Builder:
             node.end = max(last_end(node), node.start)
 
     def alias(self, event: Any) -> None:
-        """Add an alias, with the node that it stands for."""
+        """Add an alias, with the node that it refers to."""
         node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
         node.target = self.anchors.get(event.anchor)
         if node.target is None:

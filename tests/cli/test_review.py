@@ -144,7 +144,7 @@ class TestBase:
     def test_a_name_that_looks_like_an_option(self, topic, review):
         status, _, err = review("--base=--upload-pack=x")
         assert status == 2
-        assert "does not start with a dash" in err
+        assert "must not start with a dash" in err
 
     def test_no_base_at_all(self, topic, review):
         topic.git("branch", "-D", "main")
@@ -189,7 +189,7 @@ class TestBase:
     def test_without_git(self, topic, review, monkeypatch):
         monkeypatch.setenv("PATH", "")
         status, _, err = review()
-        assert (status, err) == (2, "cfglint: there is no git on the search path\n")
+        assert (status, err) == (2, "cfglint: git was not found on the PATH\n")
 
 
 class TestDeclared:

@@ -107,12 +107,12 @@ def test_the_file_is_the_same_for_the_same_findings(check, folder):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
         ("[]", "not a baseline of this version"),
         ('{"cfglint-baseline": 99, "findings": []}', "not a baseline of this version"),
         ('{"cfglint-baseline": 1, "findings": [{"code": "A"}]}', "is not a finding"),
         ('{"cfglint-baseline": 1, "findings": [{"code": "A", "file": "b", "key": "", "message": "", "count": 0}]}', "is not a finding"),
-        ("\udcff", "not JSON"),
+        ("\udcff", "not valid JSON"),
     ],
 )
 def test_a_broken_baseline_is_exit_2(check, folder, content, words):
@@ -162,5 +162,5 @@ def test_several_runs_of_a_file_share_what_is_accepted(folder):
 
 
 def test_read_refuses_with_the_reason(folder):
-    with pytest.raises(ConfigurationError, match="there is none"):
+    with pytest.raises(ConfigurationError, match="does not exist"):
         read("none.json")

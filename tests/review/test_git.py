@@ -36,7 +36,7 @@ class TestRepository:
 
     def test_no_git(self, monkeypatch):
         monkeypatch.setenv("PATH", "")
-        with pytest.raises(GitProblem, match="no git on the search path"):
+        with pytest.raises(GitProblem, match="git was not found on the PATH"):
             Repository()
 
     def test_in_a_bare_one(self, checkout):
@@ -52,7 +52,7 @@ class TestRepository:
 
     @pytest.mark.parametrize("name", ["--all", "-x", "--output=x"])
     def test_a_revision_is_never_an_option(self, repository, name):
-        with pytest.raises(GitProblem, match="does not start with a dash"):
+        with pytest.raises(GitProblem, match="must not start with a dash"):
             repository.commit(name)
 
     def test_merge_base(self, repository, checkout):
@@ -85,7 +85,7 @@ class TestRepository:
         assert [repository.content(each) for each in (*ids, ids[0])] == [b"one: 1\n", b"two: 2\n", b"one: 1\n"]
 
     def test_a_content_that_is_not_there(self, repository):
-        with pytest.raises(GitProblem, match="does not hold object"):
+        with pytest.raises(GitProblem, match="does not contain object"):
             repository.content("0" * 40)
 
     def test_untracked_and_ignored(self, repository, checkout):

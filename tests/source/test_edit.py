@@ -201,7 +201,7 @@ def test_text_of_a_json_value_must_be_one(text):
 def test_a_proposal_never_takes_the_neighbour_on_the_line():
     document = parse("x", "a: '{' 'b': 1\nc: 2\n", "json")
     assert [key.raw for key, _ in document.root.pairs()] == ["a", "b", "c"]
-    with pytest.raises(EditRefused, match="shares its line"):
+    with pytest.raises(EditRefused, match="on one line with others"):
         edits(document, [Change(DELETE, ("a",))])
 
 

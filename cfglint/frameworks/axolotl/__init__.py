@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -73,7 +74,9 @@ class Axolotl(Framework):
     title = "axolotl"
     package = PACKAGE
     newest = NEWEST
+    oldest = NEWEST  # one release is modelled
     base = "huggingface"
+    estimates_memory = True
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
     replaced_rules = frozenset(
         (
@@ -116,6 +119,19 @@ class Axolotl(Framework):
         """axolotl, and the transformers that the release pins."""
         return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}
 
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """Each release pins its transformers: another one tells that the release is not the modelled one, where nobody says which."""
+        if PACKAGE in facts.target or "transformers" not in facts.target:
+            return facts
+        pinned, modelled = facts.target["transformers"], parse_version(TRANSFORMERS)
+        version = facts.version("transformers", TRANSFORMERS)
+        if version[:2] == modelled[:2]:
+            return facts
+        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
+            return facts.but(target={**facts.target, "transformers": TRANSFORMERS})
+        outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
+        return facts.but(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
+
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that a file names."""
         from cfglint.frameworks.huggingface import names_file
@@ -142,6 +158,18 @@ class Axolotl(Framework):
         from cfglint.frameworks.axolotl.batch import numbers
 
         return numbers(config)
+
+    def model(self, config: AxolotlConfig) -> Model | None:
+        """The model in the folder that the file names."""
+        from cfglint.frameworks.axolotl.memory import model
+
+        return model(config)
+
+    def memory(self, config: AxolotlConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.axolotl.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: AxolotlConfig) -> Summary:
         """Length, learning rate, precision, and what the trainer fills in."""

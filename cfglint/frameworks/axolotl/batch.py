@@ -106,9 +106,18 @@ def total_steps(config: AxolotlConfig) -> int | None:
     if model is None or not config.whole:
         return None
     if model.max_steps:
-        return int(model.max_steps) if model.max_steps > 0 else None
+        return int(model.max_steps) if model.max_steps > 0 else by_epochs(config)
     total = counted(config)
     return total if total else None
+
+
+def by_epochs(config: AxolotlConfig) -> int | None:
+    """The steps of a negative `max_steps`: the Trainer counts them by `num_epochs` itself."""
+    if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
+        return None
+    from cfglint.frameworks.huggingface.batch import steps
+
+    return steps(config).total
 
 
 def planned(config: AxolotlConfig) -> int | None:

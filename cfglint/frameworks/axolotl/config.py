@@ -59,10 +59,21 @@ class AxolotlConfig(TrainerConfig):
         given, filled, source = handed(self)
         return Handed(given, filled, source, self._version)
 
+    def _additions(self) -> dict[str, Any]:
+        """What axolotl writes into DeepSpeed's configuration; the micro batch under packing (core/builders/causal.py:480)."""
+        model = self.model
+        packed = {"train_micro_batch_size_per_gpu": model.micro_batch_size} if model is not None and model.sample_packing else {}
+        return {**self.validation.additions, **packed}
+
     @property
     def model(self) -> Model | None:
         """The values that axolotl goes on with."""
         return self.validation.model
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """Every check that ends the run, in axolotl's order."""
+        return [*self.validation.refusals, *([self.refusal] if self.refusal is not None else [])]
 
     @property
     def axolotl_version(self) -> Version:
@@ -77,9 +88,10 @@ class AxolotlConfig(TrainerConfig):
     def section(self, name: str) -> Any:
         """A mapping of the file or of a file that it names; what a check of axolotl adds to DeepSpeed's file is in it."""
         found = super().section(name)
-        if name == "deepspeed" and isinstance(found, dict) and self.validation.additions:
+        additions = self._additions() if name == "deepspeed" and isinstance(found, dict) else {}
+        if isinstance(found, dict) and additions:
             found = {**found}
-            for key, value in self.validation.additions.items():
+            for key, value in additions.items():
                 top, _, inner = key.partition(".")
                 if inner:
                     found[top] = {**(found.get(top) or {})}

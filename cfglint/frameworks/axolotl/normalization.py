@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import BATCH, Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +17,11 @@ def normalize(config: AxolotlConfig) -> Refusal | None:
     """Complete the model's values; why axolotl cannot."""
     model = config.model
     assert model is not None
-    refusal = None if model.use_ray else batch(model)
+    refusal = batch(model)
     if refusal is not None:
         return refusal
     precision(model)
-    intervals(model)
-    return None
+    return intervals(model) or variable_length(model)
 
 
 def batch(model: Model) -> Refusal | None:
@@ -52,17 +51,36 @@ def precision(model: Model) -> None:
         model.tf32 = True
 
 
-def intervals(model: Model) -> None:
-    """:283-303: a number per epoch becomes a fraction of the run, below 1 only."""
+def intervals(model: Model) -> Refusal | None:
+    """:283-303: a number per epoch becomes a fraction of the run, below 1 only; of 0 epochs there is none."""
     for per_epoch, steps, on in (
         ("saves_per_epoch", "save_steps", True),
         ("evals_per_epoch", "eval_steps", evaluates(model)),
     ):
         count = getattr(model, per_epoch)
-        if count and on and model.num_epochs:
-            fraction = 1.0 / (count * model.num_epochs)
-            if fraction < 1.0:
-                setattr(model, steps, fraction)
+        if not count or not on:
+            continue
+        if not model.num_epochs:
+            message = f"`{per_epoch}` is {count}, and `num_epochs` is 0: there is nothing to divide"
+            return Refusal(BATCH, ("num_epochs", per_epoch), message, "float division by zero", "ZeroDivisionError")
+        fraction = 1.0 / (count * model.num_epochs)
+        if fraction < 1.0:
+            setattr(model, steps, fraction)
+    return None
+
+
+def variable_length(model: Model) -> Refusal | None:
+    """:390-420: only native diffusion models have an attention of this name."""
+    native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
+    if model.attn_implementation != "varlen" or native:
+        return None
+    return Refusal(
+        ATTENTION,
+        ("attn_implementation",),
+        "`attn_implementation: varlen` is for native diffusion models only",
+        "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen.",
+        "ValueError",
+    )
 
 
 def evaluates(model: Model) -> bool:

@@ -63,6 +63,8 @@ class Named:
 
 def named(value: Any) -> list[Named]:
     """The plugins of the key `plugins`, in their order."""
+    if isinstance(value, str):  # walked letter by letter
+        return [resolve(0, value[0])] if value else []
     return [resolve(index, name) for index, name in enumerate(value)] if isinstance(value, list) else []
 
 

@@ -40,15 +40,13 @@ SAME = (
     "remove_unused_columns",
     "metric_for_best_model",
     "greater_is_better",
-    "hub_model_id",
-    "hub_strategy",
-    "hub_revision",
     "deepspeed",
     "lr_scheduler_kwargs",
     "torch_compile",
     "torch_compile_backend",
     "torch_compile_mode",
 )
+HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # handed on together, where the first is given
 # The Trainer's field -> axolotl's key.
 RENAMED = {
     "per_device_train_batch_size": "micro_batch_size",
@@ -93,6 +91,8 @@ def handed(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[
         fields[name] = (getattr(model, key), key)
     if fields["per_device_eval_batch_size"][0] is None:
         fields["per_device_eval_batch_size"] = (model.micro_batch_size, "micro_batch_size")
+    if model.hub_model_id:
+        fields.update({name: (getattr(model, name), name) for name in HUB if getattr(model, name)})
     optimizer(model, fields)
     schedule(config, model, fields)
     saving(model, fields)
@@ -121,6 +121,8 @@ def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, s
     """Steps, warm-up, logging and the shape of the learning rate."""
     name = model.lr_scheduler or "cosine"
     fields["lr_scheduler_type"] = ("cosine" if name in OWN_SCHEDULES else name, "lr_scheduler")
+    if name in OWN_SCHEDULES or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
+        fields.pop("lr_scheduler_kwargs", None)  # axolotl builds the schedule itself (core/trainers/mixins/scheduler.py:67-140)
     total = total_steps(config)
     written = model.max_steps if model.max_steps else None
     fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")

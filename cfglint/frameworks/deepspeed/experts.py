@@ -42,7 +42,7 @@ def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
 
 
 def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
-    """The sizes, which split the GPUs, and what goes with tensor parallelism."""
+    """The sizes, which split the GPUs, and compatibility with tensor parallelism."""
     experts, inner = section.get("autoep_size", 1), section.get("expert_tensor_parallel_size", 1)
     for key, value in (("autoep_size", experts), ("expert_tensor_parallel_size", inner)):
         if not isinstance(value, int) or value < 1:

@@ -46,7 +46,7 @@ def number(value: Any, default: float) -> float:
 
 
 def zero_of(config: DeepSpeedConfig, model: Model) -> Zero:
-    """The `zero_optimization` section. `"auto"` sizes that nobody filled are the trainer's, from the model's hidden size."""
+    """The `zero_optimization` section. `"auto"` sizes that are not resolved are the trainer's, from the model's hidden size."""
     section, hidden = config.zero, model.shape.hidden
     types = config.values.get("data_types")
     raw = config.values.get("zero_optimization")

@@ -60,7 +60,7 @@ class Field:
     """One key of a model: how its value is read, the default, its bounds and its names.
 
     `alias` is the name that the documentation uses; the Python name is taken as well. The releases from
-    `since` to just before `until` know the key. `older` is (release, reader): how the value was read before
+    `since` to just before `until` know the key. `older` is (release, loader): how the value was parsed before
     that release, and `above_since` the release that brought the bound `above`.
     """
 
@@ -115,7 +115,7 @@ class Field:
 class Model:
     """A pydantic model: its title in error texts, its fields, and what it checks once the fields are read.
 
-    Before the release `since` nobody read the section. `checks_since` is the first release with `after`.
+    Before the release `since` DeepSpeed ignored the section. `checks_since` is the first release with `after`.
     """
 
     __slots__ = ("after", "checks_since", "fields", "names", "nullable", "since", "title")

@@ -104,6 +104,12 @@ class HfDeepSpeedConfig:
         self._at = ""
 
     @property
+    def hidden_size(self) -> int:
+        """The model's hidden size, where a model is named."""
+        model = self.trainer.facts.model
+        return HIDDEN_SIZE if model is None else model.shape.hidden
+
+    @property
     def tensor_parallel(self) -> int:
         """The size of automatic tensor parallelism."""
         section = self.written.get("tensor_parallel")

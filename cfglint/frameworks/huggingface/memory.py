@@ -125,9 +125,11 @@ class TrainerMemory:
             found.append(changed(settings, attention=MASKED))
         return found
 
+    row_keys: tuple[str, ...] = ROWS
+
     def sequence(self) -> int | None:
         """Tokens of a row: the files', else the flag's."""
-        for name in ROWS:
+        for name in self.row_keys:
             length = self.value(name)
             if type(length) is int and length > 0:
                 if not self.packed:

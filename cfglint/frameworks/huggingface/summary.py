@@ -199,5 +199,7 @@ def assumed(config: TrainerConfig, summary: Summary) -> None:
     else:
         summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by a launcher")
     summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages are installed, an evaluation set is passed")
-    if any("hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())):
+    if config.facts.model is None and any(
+        "hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())
+    ):
         summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')

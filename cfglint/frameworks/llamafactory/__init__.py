@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -57,7 +58,10 @@ class LlamaFactory(Framework):
     title = "LLaMA-Factory"
     package = "llamafactory"
     newest = NEWEST
+    oldest = NEWEST
+    release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
+    estimates_memory = True
     replaced_rules = REPLACED
 
     def detect(self, document: Document) -> int:
@@ -104,6 +108,18 @@ class LlamaFactory(Framework):
     def numbers(self, config: LlamaFactoryConfig) -> dict[str, int | None]:
         """Steps, warm-up steps, and the length of a packed block."""
         return {**TRAINER.numbers(config), "seq_length": config.block_length}
+
+    def model(self, config: LlamaFactoryConfig) -> Model | None:
+        """The model in the folder that the file names."""
+        from cfglint.frameworks.huggingface.memory import model
+
+        return model(config)
+
+    def memory(self, config: LlamaFactoryConfig, model: Model) -> Inputs | None:
+        """What the run does with its memory."""
+        from cfglint.frameworks.llamafactory.memory import inputs
+
+        return inputs(config, model)
 
     def account(self, config: LlamaFactoryConfig) -> Summary:
         """The trainer's lines, and what is trained on what."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cfglint.cli import main
@@ -46,3 +48,16 @@ def test_new_makes_files_that_are_accepted(facts):
     assert run.resolved["global_batch"] == facts.get("global_batch", 8 * facts["gpus"])
     if "steps" in facts:
         assert run.resolved["total_steps"] == 500
+
+
+def test_assignments_behind_the_file_override_it(tmp_path, capsys):
+    (tmp_path / "train.yaml").write_text(BASE + 'learning_rate: "1e-5"\n')
+    script = tmp_path / "train.sh"
+    script.write_text("llamafactory-cli train train.yaml learning_rate=1e-4 lr_scheduler_type=cosine per_device_train_batch_size=8\n")
+    assert main(["check", str(script), "--gpus", "4", "--format", "json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["verdict"], run["resolved"]["global_batch"]) == ("accept", 8 * 4 * 4)
+    script.write_text("llamafactory-cli train train.yaml learning_rate=1e-4 lora_ranks=8\n")
+    assert main(["check", str(script), "--gpus", "4", "--format", "json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert (found["code"], found["file"], found["key"]) == ("LLF001", str(script), "lora_ranks")

@@ -158,8 +158,10 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
     """
     for plugin in config.validation.plugins:
         if plugin.problem:
-            setting = config.place(("plugins", plugin.index))
-            yield Finding(setting, f"`plugins`: axolotl {config.axolotl_text} has no {setting.value}", exception=plugin.problem)
+            listed = isinstance(config.get("plugins"), list)
+            setting = config.place(("plugins", plugin.index) if listed else ("plugins",))
+            message = f"`plugins`: axolotl {config.axolotl_text} has no {setting.value}" if listed else "`plugins` is not a list"
+            yield Finding(setting, message, exception=plugin.problem)
 
 
 @rule(

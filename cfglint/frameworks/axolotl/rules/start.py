@@ -1,9 +1,9 @@
-"""What ends a run once its file is validated: the batch, the parallel sizes, DeepSpeed's file, the optimizer."""
+"""What ends a run once its file is validated: the parallel sizes, the optimizer."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.parallel import problem
 from cfglint.frameworks.axolotl.trainer_arguments import UNHANDLED
@@ -16,33 +16,6 @@ if TYPE_CHECKING:
 
 KINDS = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
-
-
-@rule(
-    "AXL040",
-    "axolotl-batch-not-computed",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + "gradient_accumulation_steps: null\n",
-    good=BASE + "gradient_accumulation_steps: 4\n",
-    example={"kind": KIND, "at": "/gradient_accumulation_steps"},
-)
-def batch_not_computed(config: AxolotlConfig) -> Iterator[Finding]:
-    """An accumulation or micro batch of null or 0 leaves nothing to compute the batch from.
-
-    With an accumulation of null or 0 axolotl divides `batch_size` by `micro_batch_size`; without `batch_size` there is nothing to
-    divide. A key that is left out has the default 1 instead.
-
-    Run-time error: `TypeError: unsupported operand type(s) for //: 'NoneType' and 'int'`.
-
-    Fix: write numbers, or leave the key out.
-
-    Source: axolotl 0.21.0 utils/config/__init__.py:253-260.
-    """
-    if config.refusal is not None:
-        first, *others = [config.place(path) for path in config.refusal.paths]
-        yield Finding(first, config.refusal.message, related=[each for each in others if each.written], exception=config.refusal.exception)
 
 
 @rule(
@@ -78,51 +51,6 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule(
     "AXL042",
-    "axolotl-deepspeed-file",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    when_partial=WARN,
-    bad=BASE + "deepspeed: configs/no_such_file.json\n",
-    good=BASE + "deepspeed: {zero_optimization: {stage: 2}}\n",
-    example={"kind": KIND, "at": "/deepspeed"},
-)
-def deepspeed_file(config: AxolotlConfig) -> Iterator[Finding]:
-    """`deepspeed` names a file that does not exist.
-
-    The path is relative to the working directory of the launch. `axolotl fetch deepspeed_configs` writes the packaged ones.
-
-    Run-time error: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string.
-    Received: configs/no_such_file.json`.
-
-    Fix: correct the path, or write the configuration as a mapping.
-
-    Source: axolotl 0.21.0 utils/trainer.py:736-752; transformers 5.20.1 integrations/deepspeed.py:50-70.
-    """
-    model = config.model
-    if model is None or not model.deepspeed or not config.whole:
-        return
-    if isinstance(model.deepspeed, str) and not named_in_run(config, model.deepspeed):
-        yield Finding(
-            config.place(("deepspeed",)),
-            f"`deepspeed` names {model.deepspeed}, which does not exist",
-            exception="ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. "
-            f"Received: {model.deepspeed}",
-        )
-
-
-def named_in_run(config: AxolotlConfig, name: str) -> bool:
-    """Whether the run has the file of this name; inline JSON is decoded by transformers."""
-    from os.path import join, normpath
-
-    document = config.files.get("deepspeed")
-    if document is None:
-        return name.startswith("{")
-    return normpath(document.path).endswith(normpath(join("/", name))) or normpath(document.path) == normpath(name)
-
-
-@rule(
-    "AXL043",
     "axolotl-optimizer-unhandled",
     ERROR,
     kinds=KINDS,

@@ -6,7 +6,7 @@ The checks are in `checks_before.py`, `checks_after.py` and `plugins.py`; these 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.refusals import (
     ADAPTER,
@@ -45,7 +45,7 @@ NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # what the launch l
 
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
     """The refusals of a topic."""
-    for refusal in config.validation.refusals:
+    for refusal in config.refusals:
         if refusal.topic != topic:
             continue
         first, *others = [config.place(path) for path in refusal.paths] or [config.place(())]
@@ -116,7 +116,10 @@ def streaming(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "batch_size: 32\ngradient_accumulation_steps: 4\n",
+    bad=(
+        BASE + "batch_size: 32\ngradient_accumulation_steps: 4\n",
+        Example(BASE + "gradient_accumulation_steps: null\n", "/gradient_accumulation_steps"),
+    ),
     good=BASE + "micro_batch_size: 8\ngradient_accumulation_steps: 4\n",
     example={"kind": KIND, "at": "/batch_size"},
 )

@@ -144,7 +144,10 @@ def _choice_fix(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
     old_names=("steps-needed",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nlogging_steps: 0\n",
+    bad=(
+        "output_dir: out\nlogging_steps: 0\n",
+        "output_dir: out\neval_strategy: steps\nlogging_steps: 0\n",
+    ),
     good="output_dir: out\nlogging_steps: 10\n",
     example={"at": "/logging_steps"},
 )

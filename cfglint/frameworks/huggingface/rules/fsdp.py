@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
 
 TYPE_CHECKING = False
@@ -95,7 +95,14 @@ def words(config: TrainerConfig) -> list[Any]:
     old_names=("fsdp-option",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nfsdp: full-shard\n",
+    bad=(
+        "output_dir: out\nfsdp: full-shard\n",
+        "output_dir: out\nfsdp: [1]\n",
+        "output_dir: out\nfsdp: hybrid_shard\n",
+        Example("output_dir: out\nfsdp: null\n", facts={"target": {"transformers": "4.42.4"}}),
+        Example("output_dir: out\nfsdp: offload\n", facts={"target": {"transformers": "4.42.4"}}),
+        Example("output_dir: out\nfsdp: full_shard shard_grad_op\n", facts={"target": {"transformers": "4.42.4"}}),
+    ),
     good="output_dir: out\nfsdp: full_shard\n",
     example={"gpus": 8, "at": "/fsdp"},
 )
@@ -150,7 +157,27 @@ def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
     old_names=("fsdp-config-value",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
+    bad=(
+        "output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
+        "output_dir: out\nfsdp: true\nfsdp_config: 3\n",
+        "output_dir: out\nfsdp: true\nfsdp_config: {version: two}\n",
+        "output_dir: out\nfsdp: true\nfsdp_config: {cpu_ram_efficient_loading: maybe}\n",
+        "output_dir: out\nfsdp: true\nfsdp_config: {state_dict_type: FULL}\n",
+        Example(
+            "output_dir: out\nfsdp: full_shard\nfsdp_config: {min_num_params: 2000, transformer_layer_cls_to_wrap: [LlamaDecoderLayer]}\n",
+            facts={"target": {"transformers": "4.42.4"}},
+        ),
+        Example(
+            "output_dir: out\nfsdp: full_shard\nfsdp_config: {sync_module_states: false, cpu_ram_efficient_loading: true}\n",
+            facts={"target": {"transformers": "4.42.4"}},
+        ),
+        Example(
+            "output_dir: out\nfsdp: full_shard\nfsdp_config: {backward_prefetch: sometimes}\n", facts={"target": {"transformers": "4.42.4"}}
+        ),
+        Example(
+            "output_dir: out\nfsdp: full_shard\nfsdp_config: {forward_prefetch: maybe}\n", facts={"target": {"transformers": "4.42.4"}}
+        ),
+    ),
     good="output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: TRANSFORMER_BASED_WRAP}\n",
     example={"gpus": 8, "at": "/fsdp_config/auto_wrap_policy"},
 )
@@ -338,7 +365,10 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("model-only-checkpoints",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
+    bad=(
+        "output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
+        "output_dir: out\nfsdp: true\nsave_only_model: true\nload_best_model_at_end: true\neval_strategy: steps\n",
+    ),
     good="output_dir: out\nfsdp: true\nsave_only_model: true\n",
     example={"gpus": 8, "at": "/save_only_model"},
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 
@@ -37,7 +37,10 @@ ACCELERATOR_KEYS = {
     old_names=("unknown-field",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nlearning_rte: 1.0e-5\n",
+    bad=(
+        "output_dir: out\nlearning_rte: 1.0e-5\n",
+        Example("output_dir: out\nlearning_rte: 1.0e-5\n", facts={"strict_keys": False}),
+    ),
     good="output_dir: out\nlearning_rate: 1.0e-5\n",
     fixed="output_dir: out\nlearning_rate: 1.0e-5\n",
     example={"strict_keys": True, "at": "/learning_rte"},
@@ -171,7 +174,13 @@ def _release(text: str) -> tuple[int, ...]:
     old_names=("accelerator-config-key",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\naccelerator_config: {split_batch: true}\n",
+    bad=(
+        "output_dir: out\naccelerator_config: {split_batch: true}\n",
+        "output_dir: out\naccelerator_config: [split_batches]\n",
+        Example(
+            {"train.yaml": "output_dir: out\naccelerator_config: acc.json\n", "acc.json": '{"split_batch": true}\n'}, facts={"named": 1}
+        ),
+    ),
     good="output_dir: out\naccelerator_config: {split_batches: false}\n",
     example={"at": "/accelerator_config/split_batch"},
 )
@@ -215,7 +224,10 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("accumulation-keyword",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
+    bad=(
+        "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",
+        "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: 4}\n",
+    ),
     good="output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {sync_each_batch: true}}\n",
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/steps"},
 )

@@ -75,7 +75,10 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
     WARNING,
     old_names=("unchecked-choice",),
     kinds=KINDS,
-    bad="output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
+    bad=(
+        "output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
+        "output_dir: out\ninclude_num_input_tokens_seen: some\n",
+    ),
     good="output_dir: out\ntrain_sampling_strategy: group_by_length\n",
     example={"at": "/train_sampling_strategy"},
 )

@@ -170,7 +170,11 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("scheduler-arguments",),
     kinds=KINDS,
     fails_at="first-step",
-    bad="output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
+    bad=(
+        "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
+        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
+        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n",
+    ),
     good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
     example={"at": "/lr_scheduler_kwargs/min_lr"},
 )
@@ -349,7 +353,11 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
     WARNING,
     old_names=("hardly-any-steps",),
     kinds=KINDS,
-    bad="output_dir: out\nmax_steps: 0\n",
+    bad=(
+        "output_dir: out\nmax_steps: 0\n",
+        "output_dir: out\nnum_train_epochs: 0\n",
+        "output_dir: out\ngradient_accumulation_steps: -1\n",
+    ),
     good="output_dir: out\nmax_steps: -1\n",
     example={"at": "/max_steps"},
 )
@@ -454,7 +462,10 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     WARNING,
     old_names=("schedule-without-warmup",),
     kinds=KINDS,
-    bad="output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
+    bad=(
+        "output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
+        "output_dir: out\nlr_scheduler_type: constant\nlr_scheduler_kwargs: {num_cycles: 2}\n",
+    ),
     good="output_dir: out\nlr_scheduler_type: constant_with_warmup\nwarmup_steps: 100\n",
     example={"at": "/warmup_steps"},
 )

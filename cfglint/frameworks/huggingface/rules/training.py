@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS, makes_optimizer
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
@@ -129,7 +129,13 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("batch-size-search",),
     kinds=KINDS,
     fails_at="init",
-    bad={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
+    bad=(
+        {"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
+        Example(
+            "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 2}}\n",
+            facts={"target": {"transformers": "4.42.4"}},
+        ),
+    ),
     good={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 2}}\n"},
     example={"gpus": 8, "at": "/auto_find_batch_size"},
 )
@@ -166,7 +172,10 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("compile-backend",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\ntorch_compile_backend: inductr\n",
+    bad=(
+        "output_dir: out\ntorch_compile_backend: inductr\n",
+        "output_dir: out\ntorch_compile_backend: 1\n",
+    ),
     good="output_dir: out\ntorch_compile_backend: inductor\n",
     example={"at": "/torch_compile_backend"},
 )
@@ -287,7 +296,13 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("no-batches",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
+    bad=(
+        "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
+        Example("output_dir: out\nper_device_train_batch_size: 8\n", facts={"num_examples": 0}),
+        Example(
+            "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n", facts={"target": {"transformers": "4.42.4"}}
+        ),
+    ),
     good="output_dir: out\nper_device_train_batch_size: 8\ndataloader_drop_last: true\n",
     example={"gpus": 1, "num_examples": 10, "at": "/dataloader_drop_last"},
 )
@@ -335,7 +350,11 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("workers-needed",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\ndataloader_persistent_workers: true\n",
+    bad=(
+        "output_dir: out\ndataloader_persistent_workers: true\n",
+        "output_dir: out\ndataloader_num_workers: -1\n",
+        "output_dir: out\ndataloader_num_workers: 2\ndataloader_multiprocessing_context: thread\n",
+    ),
     good="output_dir: out\ndataloader_persistent_workers: true\ndataloader_num_workers: 2\n",
     example={"at": "/dataloader_persistent_workers"},
 )
@@ -413,7 +432,12 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("optimizer-range",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\nadam_beta2: 1.0\n",
+    bad=(
+        "output_dir: out\nadam_beta2: 1.0\n",
+        "output_dir: out\nlearning_rate: -1.0\n",
+        "output_dir: out\nadam_epsilon: -1.0\n",
+        "output_dir: out\nadam_beta1: 0\n",
+    ),
     good="output_dir: out\nadam_beta2: 0.999\n",
     example={"at": "/adam_beta2"},
 )
@@ -492,7 +516,14 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("target-modules",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\noptim: galore_adamw\n",
+    bad=(
+        "output_dir: out\noptim: galore_adamw\n",
+        Example("output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\n", facts={"gpus": 8}),
+        Example(
+            "output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\ngradient_accumulation_steps: 4\n",
+            facts={"gpus": 1},
+        ),
+    ),
     good="output_dir: out\noptim: galore_adamw\noptim_target_modules: [attn, mlp]\n",
     example={"at": "/optim"},
 )

@@ -127,7 +127,7 @@ def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | No
     from cfglint.frameworks.huggingface.rules.migrations import replacement
 
     successor, fix = replacement(key, config)
-    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f": use `{successor}`" if successor else ""), fix
+    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f": use {successor}" if successor else ""), fix
 
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:

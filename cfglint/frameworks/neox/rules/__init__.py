@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.rule import Check
+    from cfglint.findings.rule import Check, Example, Text
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
 
@@ -24,7 +24,7 @@ def neox_rule(
     fails_at: str | None = None,
     raises: str | None = None,
     when_partial: str = KEEP,
-    bad: str | dict[str, str] = "",
+    bad: Text | tuple[Text | Example, ...] = "",
     good: str | dict[str, str] = "",
     fixed: str | None = None,
     old_names: tuple[str, ...] = (),

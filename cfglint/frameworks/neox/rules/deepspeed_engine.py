@@ -99,7 +99,10 @@ def _nearest(name: str, path: tuple[str | int, ...], section: dict[str, Any]) ->
     ERROR,
     old_names=("communication-data-type",),
     fails_at="init",
-    bad="{communication_data_type: true}\n",
+    bad=(
+        "{communication_data_type: true}\n",
+        "{deepspeed_extra_args: {communication_data_type: int8}}\n",
+    ),
     good="{deepspeed_extra_args: {communication_data_type: fp32}}\n",
     at="/communication_data_type",
 )
@@ -237,7 +240,14 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("deepspeed-value",),
     fails_at="init",
-    bad="{curriculum_learning: {curriculum_type: seqlen}}\n",
+    bad=(
+        "{curriculum_learning: {curriculum_type: seqlen}}\n",
+        "{elasticity: {enabled: true}}\n",
+        "{wall_clock_breakdown: null}\n",
+        "{sparse_attention: {mode: diagonal}}\n",
+        "{checkpoint: {parallel_write: {pipeline_stage: 2}}}\n",
+        "{checkpoint: {tag_validation: Maybe}}\n",
+    ),
     good="{curriculum_learning: {enabled: true, curriculum_type: seqlen}}\n",
     at="/curriculum_learning",
 )

@@ -32,7 +32,11 @@ CASED = {
     ERROR,
     fails_at="init",
     raises="SystemExit",
-    bad="{zero_optimization: {stage: 2}, pipe_parallel_size: 1}\n",
+    bad=(
+        "{zero_optimization: {stage: 2}, pipe_parallel_size: 1}\n",
+        "{zero_optimization: {stage: 2}, pipe_parallel_size: 2}\n",
+        "{zero_optimization: {stage: 2}, pipe_parallel_size: 0, model_parallel_size: 2}\n",
+    ),
     good="{zero_optimization: {stage: 2}, pipe_parallel_size: 0}\n",
     fixed="{zero_optimization: {stage: 2}, pipe_parallel_size: 0}\n",
     at="/pipe_parallel_size",
@@ -184,7 +188,10 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("dropout-range",),
     fails_at="init",
-    bad="{num_layers: 2, hidden_dropout: 10}\n",
+    bad=(
+        "{num_layers: 2, hidden_dropout: 10}\n",
+        "{num_layers: 2, hidden_dropout: null}\n",
+    ),
     good="{num_layers: 2, hidden_dropout: 0.1}\n",
     at="/hidden_dropout",
 )
@@ -294,7 +301,11 @@ def sparse_attention_broken(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("rwkv-sizes",),
     fails_at="init",
-    bad='{num_layers: 2, hidden_size: 64, num_attention_heads: 2, attention_config: [[["rwkv"], 2]]}\n',
+    bad=(
+        '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, attention_config: [[["rwkv"], 2]]}\n',
+        '{num_layers: 2, hidden_size: 48, num_attention_heads: 2, dim_att: 64, attention_config: [[["rwkv"], 2]]}\n',
+        '{num_layers: 2, hidden_size: 64, num_attention_heads: 2, dim_att: 48, attention_config: [[["rwkv"], 2]]}\n',
+    ),
     good='{num_layers: 2, hidden_size: 64, num_attention_heads: 2, dim_att: 64, attention_config: [[["rwkv"], 2]]}\n',
     at="/attention_config",
 )
@@ -408,7 +419,10 @@ def _layers(config: NeoXConfig) -> list[str]:
     ERROR,
     old_names=("fusion-incompatible",),
     fails_at="init",
-    bad="{num_layers: 2, norm: non_parametric_layernorm, layernorm_fusion: true}\n",
+    bad=(
+        "{num_layers: 2, norm: non_parametric_layernorm, layernorm_fusion: true}\n",
+        "{num_layers: 2, onnx_safe: true, bias_gelu_fusion: true, activation: gelu}\n",
+    ),
     good="{num_layers: 2, norm: layernorm, layernorm_fusion: true}\n",
     at="/layernorm_fusion",
 )

@@ -140,7 +140,13 @@ def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("optimizer-section",),
     fails_at="config",
-    bad="{optimizer: {type: Adam, lr: 0.001}}\n",
+    bad=(
+        "{optimizer: {type: Adam, lr: 0.001}}\n",
+        "{optimizer: {params: {lr: 0.001}}}\n",
+        "{optimizer: {type: Adam, params: null}}\n",
+        "{scheduler: {type: 1, params: {}}}\n",
+        "{optimizer: {type: null, params: {}}}\n",
+    ),
     good="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
     at="/optimizer",
 )
@@ -215,7 +221,10 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("zero-stage",),
     fails_at="config",
-    bad='{zero_optimization: {stage: "1"}}\n',
+    bad=(
+        '{zero_optimization: {stage: "1"}}\n',
+        "{zero_optimization: {allgather_partitions: true}}\n",
+    ),
     good="{zero_optimization: {stage: 1}}\n",
     at="/zero_optimization/stage",
 )
@@ -311,7 +320,12 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("attention-config",),
     fails_at="config",
-    bad='{num_layers: 4, attention_config: [[["global"], 3]]}\n',
+    bad=(
+        '{num_layers: 4, attention_config: [[["global"], 3]]}\n',
+        "{num_layers: -1}\n",
+        '{num_layers: 3, attention_config: [[["global", "flash"], "all"]]}\n',
+        '{num_layers: 2, attention_config: [[["bogus"], 2]]}\n',
+    ),
     good='{num_layers: 4, attention_config: [[["global"], 4]]}\n',
     at="/attention_config",
 )
@@ -360,7 +374,11 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("attention-incompatible",),
     fails_at="config",
-    bad='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
+    bad=(
+        '{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
+        '{num_layers: 2, attention_config: [[["gmlp"], 2]], partition_activations: true}\n',
+        '{num_layers: 2, attention_config: [[["mamba"], 2]], zero_optimization: {stage: 3}}\n',
+    ),
     good='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 1}\n',
     at="/model_parallel_size",
 )
@@ -403,7 +421,13 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("grouped-query-attention",),
     fails_at="config",
-    bad="{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
+    bad=(
+        "{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
+        "{num_kv_heads: 2, num_layers: 2}\n",
+        "{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, sparsity_config: {block: 16}}\n",
+        '{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, attention_config: [[["local"], 2]]}\n',
+        "{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, model_parallel_size: 4}\n",
+    ),
     good="{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2}\n",
     at="/num_kv_heads",
 )
@@ -555,7 +579,10 @@ def missing_size(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("learning-rate",),
     fails_at="config",
-    bad="{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
+    bad=(
+        "{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
+        "{optimizer: {type: Adam, params: {lr: null}}}\n",
+    ),
     good="{optimizer: {type: Adam, params: {lr: 0.001}}, min_lr: 0.0001}\n",
     at="/min_lr",
 )
@@ -615,7 +642,13 @@ def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("data-paths",),
     fails_at="config",
-    bad="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
+    bad=(
+        "{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
+        "{data_path: d, train_label_data_paths: [l]}\n",
+        "{train_data_paths: [a]}\n",
+        "{train_data_paths: [], valid_data_paths: [b], test_data_paths: [c]}\n",
+        "{train_data_paths: [a], train_data_weights: [1.0, 2.0], valid_data_paths: [b], test_data_paths: [c]}\n",
+    ),
     good="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c]}\n",
     at="/data_path",
 )

@@ -102,7 +102,10 @@ def precision_becomes_fp32(config: NeoXConfig) -> Iterator[Finding]:
     "ignored-precision-section",
     WARNING,
     old_names=("section-of-another-precision",),
-    bad="{fp16: {enabled: true, type: bfloat16}}\n",
+    bad=(
+        "{fp16: {enabled: true, type: bfloat16}}\n",
+        "{precision: bfloat16, bf16: {enabled: false}, zero_optimization: {stage: 0}}\n",
+    ),
     good="{precision: bfloat16, zero_optimization: {stage: 1}}\n",
     at="/fp16/type",
 )

@@ -50,7 +50,10 @@ CLASSES = {
     fails_at="init",
     when_partial=SKIP,
     raises="AssertionError",
-    bad="{tokenizer_type: HFTokenizer}\n",
+    bad=(
+        "{tokenizer_type: HFTokenizer}\n",
+        "{tokenizer_type: null}\n",
+    ),
     good="{tokenizer_type: HFTokenizer, vocab_file: tokenizer.json}\n",
     at="/tokenizer_type",
 )
@@ -107,7 +110,10 @@ def seed_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("training-length",),
     fails_at="init",
-    bad="{train_iters: 100, train_epochs: 1}\n",
+    bad=(
+        "{train_iters: 100, train_epochs: 1}\n",
+        "{train_epochs: 1, pack_impl: unpacked}\n",
+    ),
     good="{train_iters: 100}\n",
     at="/train_epochs",
 )
@@ -197,7 +203,10 @@ def optimizer_missing(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("optimizer-parameter",),
     fails_at="init",
-    bad="{optimizer: {type: Adam, params: {lr: 0.001, max_grad_norm: 1.0}}}\n",
+    bad=(
+        "{optimizer: {type: Adam, params: {lr: 0.001, max_grad_norm: 1.0}}}\n",
+        "{optimizer: {type: Adam, params: {lr: 0.001, weight_decay: 0.1}}}\n",
+    ),
     good="{optimizer: {type: Adam, params: {lr: 0.001}}, gradient_clipping: 0.5}\n",
     at="/optimizer/params/max_grad_norm",
 )
@@ -381,7 +390,10 @@ def warmup_null(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("checkpoint-factor",),
     fails_at="first-step",
-    bad="{save: out, checkpoint_factor: 0.5}\n",
+    bad=(
+        "{save: out, checkpoint_factor: 0.5}\n",
+        "{save: out, checkpoint_factor: 1, checkpoint_scale: log}\n",
+    ),
     good="{save: out, checkpoint_factor: 2}\n",
     at="/checkpoint_factor",
 )
@@ -416,7 +428,10 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("preference-training",),
     fails_at="first-step",
-    bad="{train_impl: dpo, pipe_parallel_size: 1}\n",
+    bad=(
+        "{train_impl: dpo, pipe_parallel_size: 1}\n",
+        "{train_impl: kto, pipe_parallel_size: 0, train_micro_batch_size_per_gpu: 1}\n",
+    ),
     good="{train_impl: dpo, pipe_parallel_size: 0}\n",
     at="/pipe_parallel_size",
 )

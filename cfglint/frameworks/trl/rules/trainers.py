@@ -641,3 +641,32 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     """
     if not config.modern and config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
         yield Finding(of(config, "max_length"), "`max_length` is null, and the reward trainer of this release requires a number")
+
+
+@rule(
+    "TRL061",
+    "reward-adapter-task",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
+    bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",
+    good=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\nlora_task_type: SEQ_CLS\n",
+    example={"trainer": "reward", "at": "/lora_task_type"},
+)
+def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
+    """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
+
+    An adapter for text generation expects a model that generates, and a reward model gives a number.
+
+    Run-time error: `AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'`.
+
+    Fix: `lora_task_type: SEQ_CLS`.
+
+    Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
+    """
+    task = config.arguments["lora_task_type"]
+    if config.modern and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
+        setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
+        message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
+        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"))

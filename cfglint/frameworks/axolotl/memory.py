@@ -1,0 +1,125 @@
+"""What an axolotl file says of memory, where it differs from the Trainer's.
+
+Source: axolotl 0.21.0 utils/config/__init__.py `normalize_config` (the load dtype follows the precision), loaders/model.py (4-bit loading;
+embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and cut_cross_entropy. Its
+runs have not been measured: class C.
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, LOSS_CHUNKED, LOSS_FUSED, NF4_DOUBLE, NONE, Lora
+from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, RANK, TrainerMemory
+from cfglint.frameworks.memory import model_in_project
+from cfglint.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.batch.memory.settings import Settings
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.memory import Inputs, Model
+
+ADAPTERS = ("lora", "qlora")
+
+
+class AxolotlMemory(TrainerMemory):
+    """The memory settings of fine-tuning; reinforcement and preference training is not modelled."""
+
+    config: AxolotlConfig
+    row_keys = ("sequence_len",)
+
+    def value(self, name: str) -> Any:
+        """A value of the validated model, else of the Trainer's arguments."""
+        try:
+            found = getattr(self.config.model, name)
+        except (AttributeError, RuntimeError):
+            return super().value(name)
+        return found
+
+    def inputs(self) -> Inputs:
+        """The Trainer's settings; the trainer itself has not been validated."""
+        found = super().inputs()
+        return changed(
+            found, settings=self.with_loss(found.settings), alternatives=tuple(self.with_loss(each) for each in found.alternatives)
+        )
+
+    def with_loss(self, settings: Settings) -> Settings:
+        """The losses of its plugins."""
+        if self.value("liger_fused_linear_cross_entropy") is True:
+            settings = changed(settings, loss=LOSS_FUSED)
+        elif self.value("cut_cross_entropy") is True:
+            settings = changed(settings, loss=LOSS_CHUNKED)
+        return changed(settings, own_code=True)
+
+    @property
+    def packed(self) -> bool:
+        """Whether samples are packed into full rows."""
+        return bool(self.value("sample_packing"))
+
+    @property
+    def dtype_known(self) -> bool:
+        """The dtype of the load follows from the precision."""
+        return True
+
+    def loaded(self) -> str:
+        """The 16-bit dtype of the precision, else fp32."""
+        if self.value("bf16") or self.value("bfloat16"):
+            return BF16
+        return FP16 if self.value("fp16") or self.value("float16") else FP32
+
+    def autocast(self) -> str | None:
+        """Mixed precision, as handed to the Trainer; `bf16: full` has none."""
+        if self.value("bf16") == "full":
+            return None
+        arguments = self.config.arguments
+        return next((name for name in (BF16, FP16) if arguments[name] is True), None)
+
+    def checkpointing(self) -> Any:
+        """`gradient_checkpointing`: true, `offload` or `unsloth`."""
+        return bool(self.value("gradient_checkpointing"))
+
+    def attention(self) -> str:
+        """Flash attention, sdpa, or eager where nothing is chosen by that name."""
+        return EAGER if self.value("eager_attention") is True or self.value("attn_implementation") == "eager" else FUSED
+
+    def liger(self) -> bool:
+        """Liger's norms or activations."""
+        return self.value("liger_rms_norm") is True or self.value("liger_glu_activation") is True
+
+    def lora(self) -> Lora | None:
+        """The adapters of `lora` and `qlora`."""
+        if self.value("adapter") not in ADAPTERS:
+            return None
+        rank, dropout = self.value("lora_r"), self.value("lora_dropout")
+        written = self.value("lora_target_modules")
+        targets = (ALL_LINEAR,) if self.value("lora_target_linear") is True else self.targets(written) if written else DEFAULT_TARGETS
+        return self.adapters(
+            rank if type(rank) is int and rank > 0 else RANK,
+            targets,
+            dropout if isinstance(dropout, (int, float)) else 0.0,
+            self.value("lora_modules_to_save"),
+        )
+
+    def quantization(self) -> str:
+        """4-bit is double-quantised nf4."""
+        if self.value("load_in_4bit") is True:
+            return NF4_DOUBLE
+        return INT8 if self.value("load_in_8bit") is True else NONE
+
+    def prepares_quantized(self) -> bool:
+        """Norms and embeddings go back to the 16-bit dtype."""
+        return False
+
+
+def model(config: AxolotlConfig) -> Model | None:
+    """The model in the folder that `base_model` names."""
+    return model_in_project(config.values.get("base_model"), config.documents[0].path)
+
+
+def inputs(config: AxolotlConfig, model: Model) -> Inputs | None:
+    """The memory settings of a run; None for what is not fine-tuning."""
+    if not config.whole or config.model is None:
+        return None
+    found = AxolotlMemory(config, model)
+    return None if found.value("rl") else found.inputs()

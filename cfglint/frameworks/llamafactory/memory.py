@@ -1,0 +1,129 @@
+"""What a LLaMA-Factory file says of memory, where it differs from the Trainer's.
+
+Source: llamafactory 0.9.5 model/adapter.py `init_adapter` (what is trained is cast to fp32, except with pure_bf16, and under ZeRO-3 or FSDP
+where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`), model/model_utils/attention.py,
+hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class C.
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, NF4, NF4_DOUBLE, NONE, Lora, Settings
+from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.frameworks.memory import Inputs, Model
+
+STAGES = ("pt", "sft")
+PAIRS = ("dpo", "rm")
+OTHER_OPTIMIZERS = ("use_galore", "use_apollo", "use_badam", "use_muon")
+EXTRA_METHODS = ("freeze", "oft")
+
+
+class LlamaFactoryMemory(TrainerMemory):
+    """The memory settings of pre-training and supervised fine-tuning; preferences hold pairs of rows."""
+
+    config: LlamaFactoryConfig
+    row_keys = ("cutoff_len",)
+
+    def value(self, name: str) -> Any:
+        """The value of one of LLaMA-Factory's fields, else of the trainer's."""
+        try:
+            return self.config.own(name)
+        except KeyError:
+            return super().value(name)
+
+    def inputs(self) -> Inputs:
+        """The Trainer's settings; the trainer itself has not been validated."""
+        found = super().inputs()
+        return changed(
+            found, settings=self.of_stage(found.settings), alternatives=tuple(self.of_stage(each) for each in found.alternatives)
+        )
+
+    def of_stage(self, settings: Settings) -> Settings:
+        """Pairs of rows and the reference model of preference training."""
+        stage = self.config.stage
+        if stage in PAIRS:
+            settings = changed(settings, micro_batch=2 * settings.micro_batch)
+        return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=True)
+
+    @property
+    def dtype_known(self) -> bool:
+        """The compute dtype follows from the precision."""
+        return True
+
+    @property
+    def half(self) -> str | None:
+        """The 16-bit dtype that the precision names."""
+        if self.value("pure_bf16") is True or self.config.arguments["bf16"] is True:
+            return BF16
+        return FP16 if self.config.arguments["fp16"] is True else None
+
+    def loaded(self) -> str:
+        """Trained parameters are fp32 unless `pure_bf16`; a frozen base has the compute dtype."""
+        if self.config.method in {"full", *EXTRA_METHODS} and self.value("pure_bf16") is not True:
+            return FP32
+        return self.half or self.model.checkpoint or BF16
+
+    def checkpointing(self) -> Any:
+        """On by default."""
+        return self.value("disable_gradient_checkpointing") is not True
+
+    def attention(self) -> str:
+        """`flash_attn`: sdpa by default."""
+        return EAGER if self.value("flash_attn") == "disabled" else FUSED
+
+    def optimizer(self) -> str:
+        """The trainer's, unless a switch replaces it."""
+        for name in OTHER_OPTIMIZERS:
+            if self.value(name) is True:
+                self.unread.append(f"the optimizer of {name} like AdamW")
+        return super().optimizer()
+
+    def liger(self) -> bool:
+        """Its own switch."""
+        return self.value("enable_liger_kernel") is True
+
+    @property
+    def packed(self) -> bool:
+        """Packing, which pre-training does by default."""
+        written = self.value("packing")
+        return bool(written) or bool(self.value("neat_packing")) or (written is None and self.config.stage == "pt")
+
+    def lora(self) -> Lora | None:
+        """LoRA is the default method; `all` means every linear."""
+        if self.config.method != "lora":
+            return None
+        rank, dropout = self.value("lora_rank"), self.value("lora_dropout")
+        written = self.value("lora_target")
+        targets = (ALL_LINEAR,) if written == "all" else self.targets(written)
+        extra = self.value("additional_target")
+        saved = extra.split(",") if isinstance(extra, str) else extra
+        found = self.adapters(
+            rank if type(rank) is int and rank > 0 else 8, targets, dropout if isinstance(dropout, (int, float)) else 0.0, saved
+        )
+        return changed(found, fp32=self.value("pure_bf16") is not True)
+
+    def quantization(self) -> str:
+        """`quantization_bit`, double by default."""
+        bits = self.value("quantization_bit")
+        if bits == 8:
+            return INT8
+        if bits != 4:
+            return NONE
+        return NF4_DOUBLE if self.value("double_quantization") is True else NF4
+
+    def prepares_quantized(self) -> bool:
+        """Norms and embeddings stay in 16 bit unless `upcast_layernorm`."""
+        return self.value("upcast_layernorm") is True
+
+
+def inputs(config: LlamaFactoryConfig, model: Model) -> Inputs | None:
+    """The memory settings of a run; None for stages that generate."""
+    if not config.whole or config.stage not in {*STAGES, *PAIRS, "kto"}:
+        return None
+    return LlamaFactoryMemory(config, model).inputs()

@@ -1,0 +1,152 @@
+"""Memory where people meet it: explain, check, plan, fix, diff, declared runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+TRAIN = """\
+output_dir: out
+per_device_train_batch_size: 8
+gradient_accumulation_steps: 4
+torch_dtype: bfloat16
+max_seq_length: 4096
+learning_rate: 2.0e-5
+"""
+MODEL = ("--model", "llama-3.2-1b", "--kind", "huggingface")
+CARD = ("--gpu-memory", "80GB")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "t.yaml").write_text(TRAIN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def asked(capsys, *arguments):
+    """(exit status, JSON)."""
+    status = main([*arguments, "--format", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_explain_has_what_the_contract_says(capsys):
+    found = asked(capsys, "explain", "t.yaml", "--gpus", "1", *MODEL, *CARD)[1]["memory"]
+    assert set(found) == {
+        *("peak_gib", "low_gib", "high_gib", "available_gib", "verdict", "class", "moment", "terms", "largest_micro_batch", "assumed"),
+    }
+    assert found["available_gib"] == 79.2
+    assert found["verdict"] == "does-not-fit"
+    assert found["low_gib"] < found["peak_gib"] < found["high_gib"]
+    assert sum(found["terms"].values()) == pytest.approx(found["peak_gib"], abs=0.01)
+    assert 0 < found["largest_micro_batch"]["surely"] <= found["largest_micro_batch"]["possibly"] < 8
+
+
+def test_explain_without_a_card_has_no_verdict(capsys):
+    found = asked(capsys, "explain", "t.yaml", "--gpus", "1", *MODEL)[1]["memory"]
+    assert found["peak_gib"] > 0
+    assert found["verdict"] is found["available_gib"] is found["largest_micro_batch"]["surely"] is None
+
+
+def test_explain_without_a_model_says_which_flags_tell(capsys):
+    main(["explain", "t.yaml"])
+    assert "GPU memory: pass --model and --gpu-memory to see whether it fits." in capsys.readouterr().out
+
+
+def test_explain_in_one_line(capsys):
+    main(["explain", "t.yaml", "--gpus", "1", *MODEL, *CARD])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "does not fit; peak in the loss backward: weights 2.3" in text
+    assert "class A" in text
+
+
+def test_check_warns_with_what_to_cut(capsys):
+    status, told = asked(capsys, "check", "t.yaml", "--gpus", "1", *MODEL, *CARD)
+    found = [each for each in told["diagnostics"] if each["code"] == "MEM001"]
+    assert (status, len(found), found[0]["severity"], found[0]["key"]) == (0, 1, "warning", "/per_device_train_batch_size")
+    assert "gradient checkpointing saves" in found[0]["help"] or "Liger" in found[0]["help"]
+
+
+@pytest.mark.parametrize("arguments", [(), CARD, MODEL, (*MODEL, "--gpu-memory", "H200", "--set", "per_device_train_batch_size=1")])
+def test_check_says_nothing_without_model_or_card_or_where_it_fits(capsys, arguments):
+    told = asked(capsys, "check", "t.yaml", "--gpus", "1", *arguments)[1]
+    assert not [each for each in told["diagnostics"] if each["code"].startswith("MEM")]
+
+
+def test_check_without_a_card_imports_nothing_of_it(script):
+    code = "import sys; from cfglint.cli import main; main(['check', 't.yaml']); print([m for m in sys.modules if 'memory' in m])"
+    assert script(code).strip().endswith("[]")
+
+
+@pytest.fixture
+def script(folder):
+    import subprocess
+    import sys
+
+    return lambda code: subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder).stdout
+
+
+def test_plan_is_bounded_and_tells_the_memory(capsys):
+    told = asked(capsys, "plan", "t.yaml", "--gpus", "8", "--global-batch", "512", "--from-gpus", "8", *MODEL, *CARD)[1]
+    found = told["plans"][0]
+    assert found["memory"]["verdict"] == "fits"
+    assert found["chosen"]["micro_batch"] <= found["memory"]["largest_micro_batch"]["surely"] < 8
+    main(["plan", "t.yaml", "--gpus", "8", "--global-batch", "512", "--from-gpus", "8", *MODEL, *CARD])
+    assert "fits" in capsys.readouterr().out
+    unbounded = asked(capsys, "plan", "t.yaml", "--gpus", "8", "--global-batch", "512", "--from-gpus", "8", "--kind", "huggingface")[1]
+    assert unbounded["plans"][0]["chosen"]["micro_batch"] == 8
+    assert unbounded["plans"][0]["memory"] is None
+
+
+def test_the_users_own_bound_wins_over_the_cards(capsys):
+    told = asked(
+        capsys, "plan", "t.yaml", "--gpus", "8", "--global-batch", "512", "--from-gpus", "8", "--max-micro-batch", "8", *MODEL, *CARD
+    )
+    assert told[1]["plans"][0]["chosen"]["micro_batch"] == 8
+
+
+def test_fix_is_bounded(capsys, folder):
+    assert main(["fix", "t.yaml", "--gpus", "8", "--global-batch", "512", *MODEL, *CARD]) == 0
+    assert "does not surely fit into 79.2 GiB" in capsys.readouterr().out
+    text = (folder / "t.yaml").read_text()
+    assert "per_device_train_batch_size: 8" not in text
+
+
+def test_diff_has_the_memory_as_a_consequence(capsys, folder):
+    (folder / "u.yaml").write_text(TRAIN.replace("size: 8", "size: 2"))
+    told = asked(capsys, "diff", "t.yaml", "u.yaml", "--gpus", "1", *MODEL, *CARD)[1]
+    found = [each for change in told["changes"] for each in change["consequences"] if "memory peak" in each["text"]]
+    assert len(found) == 1
+    assert found[0]["text"].endswith("of 79.2: fits")
+    assert found[0]["before"] > found[0]["after"]
+
+
+def test_a_declared_run_names_model_and_card(capsys, folder):
+    (folder / "model").mkdir()
+    (folder / "model" / "config.json").write_text('{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257}')
+    (folder / "cfglint.toml").write_text(
+        'gpu-memory = "24GB"\n[[run]]\nfiles = ["t.yaml"]\nkind = "huggingface"\ngpus = 1\nmodel = "model/config.json"\n'
+    )
+    told = asked(capsys, "check")[1]
+    assert [each["code"] for each in told["diagnostics"] if each["code"] == "MEM001"] == ["MEM001"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--gpu-memory", "huge"), ("--gpu-memory", "-1"), ("--model", "no-such"), ("--seq-length", "0"), ("--seq-length", "x")]
+)
+def test_values_that_make_no_sense(capsys, arguments):
+    try:
+        status = main(["explain", "t.yaml", *arguments])
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_a_configuration_with_an_unknown_card(folder, capsys):
+    (folder / "cfglint.toml").write_text('gpu-memory = "gigantic"\n')
+    assert main(["check", "t.yaml"]) == 2
+    assert "gpu-memory" in capsys.readouterr().err

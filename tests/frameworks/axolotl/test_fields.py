@@ -1,0 +1,86 @@
+"""What pydantic makes of values, as it was seen with pydantic 2.13.5 and the real models."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.axolotl._tables import FIELDS, MODELS
+from cfglint.frameworks.axolotl.fields import Reading
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "read"),
+    [
+        ("micro_batch_size", "4", 4),
+        ("micro_batch_size", 4.0, 4),
+        ("learning_rate", "1e-5", "1e-5"),  # made a number by a validator
+        ("num_epochs", 3, 3.0),
+        ("val_set_size", "0.1", 0.1),
+        ("save_steps", 10, 10),
+        ("save_steps", 0.5, 0.5),
+        ("bf16", "auto", "auto"),
+        ("bf16", "yes", True),
+        ("gradient_checkpointing", "offload", "offload"),
+        ("chat_template", "tokenizer_default_fallback_chatml", "tokenizer_default_fallback_chatml"),
+        ("tokens", ["a"], ["a"]),
+        ("max_memory", {"0": "10GB", "cpu": 1}, {0: "10GB", "cpu": 1}),
+        ("image_size", [2, "3"], [2, 3]),
+        ("adapter", None, None),
+    ],
+)
+def test_taken(field, value, read):
+    reading = Reading()
+    got = reading.field(FIELDS[field], value, (field,))
+    assert (got, reading.faults) == (read, [])
+    assert type(got) is type(read)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("micro_batch_size", 2.5, "Input should be a valid integer, got a number with a fractional part"),
+        ("sequence_len", "2e3", "Input should be a valid integer, unable to parse string as an integer"),
+        ("save_strategy", False, "Input should be a valid string"),
+        ("output_dir", None, "Input should be a valid string"),
+        ("rl", "dpoo", "Input should be 'dpo', 'gdpo'"),
+        ("bf16", "full", "Input should be 'auto'"),
+        ("chat_template", "chatmll", "Input should be 'alpaca'"),
+        ("tokens", {"a": 1}, "Input should be a valid list"),
+        ("datasets", [], "List should have at least 1 item after validation, not 0"),
+        ("mixlora_top_k", 0, "Input should be greater than or equal to 1"),
+        ("image_size", [1, 2, 3], "Input should be a valid integer"),
+    ],
+)
+def test_refused(field, value, words):
+    reading = Reading()
+    reading.field(FIELDS[field], value, (field,))
+    assert [fault.message[: len(words)] for fault in reading.faults] == [words]
+
+
+def test_every_model_that_a_field_names_is_there():
+    def models(reads):
+        if isinstance(reads, tuple):
+            if reads[0] == "model":
+                yield reads[1]
+            for part in reads[1:]:
+                yield from models(part)
+
+    named = {name for fields in (FIELDS, *MODELS.values()) for field in fields.values() for name in models(field[0])}
+    assert named
+    assert named <= set(MODELS)
+
+
+def test_keys_of_nested_models_are_dropped_or_refused():
+    reading = Reading()
+    reading.top(
+        {
+            "base_model": "m",
+            "learning_rate": 1e-5,
+            "fsdp_config": {"offload_param": True, "version": 2},
+            "fp8_config": {"recipes": "rowwise"},
+            "pretraining_dataset": [{"path": "a", "no_such": 1}],
+        },
+        (),
+    )
+    assert reading.dropped == [("fsdp_config", "offload_param")]
+    assert [(fault.path, fault.kind) for fault in reading.faults] == [(("fp8_config", "recipes"), "extra")]

@@ -1,0 +1,108 @@
+"""Refusals and warnings that go beyond one rule's example; each verdict was seen with the real axolotl 0.21.0."""
+
+from __future__ import annotations
+
+import pytest
+
+ZERO = '{"zero_optimization": {"stage": 2}, "train_batch_size": %s}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("eval_steps: 3\n", []),  # val_set_size is not written
+        ("val_set_size: 0\neval_steps: 3\n", [("AXL014", "/eval_steps")]),
+        ('val_set_size: 0\neval_steps: 3\neval_strategy: "no"\n', [("AXL014", "/eval_steps")]),
+        ('val_set_size: 0\neval_strategy: "no"\n', []),
+        ("evaluation_strategy: epoch\neval_steps: 10\n", [("AXL014", "/eval_steps")]),  # carried over first
+        ("evals_per_epoch: 2\neval_strategy: steps\nval_set_size: 0.1\n", []),
+        ("sample_packing: true\neval_table_size: 5\neval_sample_packing: false\n", []),
+        ("sample_packing: true\neval_table_size: 5\n", [("AXL014", "/eval_table_size")]),
+        ("flash_attention: true\nsdp_attention: true\n", []),
+        ("attn_implementation: fa2\n", [("AXL015", "/attn_implementation")]),
+        ("attn_implementation: kernels-community/flash-attn3\n", []),
+        ("adapter: lorax\n", [("AXL016", "/adapter")]),
+        ("adapter: lorax\nplugins: [my_package.Plugin]\n", []),
+        ("adapter: mixlora\nlora_r: 8\nlora_alpha: 8\nplugins: [axolotl.integrations.mixlora.MixLoraPlugin]\n", []),
+        ("qat: {weight_dtype: int4}\nadapter: lora\n", []),
+        ("qat: {weight_dtype: int4}\npeft: {loftq_config: {loftq_bits: 4}}\n", [("AXL017", "/qat")]),
+        (
+            "early_stopping_patience: 3\nsaves_per_epoch: 2\nevals_per_epoch: 2\nval_set_size: 0.1\n",
+            [("AXL013", "/early_stopping_patience")],
+        ),
+        ("rl: kto\nskip_prepare_dataset: true\n", []),  # completes remove_unused_columns
+        ("rl: kto\n", [("AXL020", "/rl")]),
+        ("fsdp_config: {fsdp_use_orig_params: true}\n", []),  # dropped with a warning
+        ("fsdp_version: 1\nfsdp_config: {version: 2}\n", [("AXL018", "/fsdp_version")]),
+        ("max_packed_sequence_len: 0\n", []),
+        ("rpo_alpha: 0\n", [("AXL024", "/rpo_alpha")]),
+        ("optimizer:\n", [("HFT003", "/optimizer")]),
+        ("lr_scheduler: cosin\n", [("HFT003", "/lr_scheduler")]),
+        ("lr_scheduler: one_cycle\nlr_scheduler_kwargs: {pct_start: 0.1}\n", []),
+        ("logging_steps: 0\n", [("HFT004", "/logging_steps")]),
+        ("hub_strategy: foo\n", []),  # handed on with hub_model_id only
+        ("hub_strategy: foo\nhub_model_id: a/b\n", [("HFT003", "/hub_strategy")]),
+        ('tensor_parallel_size: "2"\n', [("AXL030", "/tensor_parallel_size")]),
+        ("attn_implementation: varlen\n", [("AXL015", "/attn_implementation")]),
+    ],
+)
+def test_errors(axolotl, found, lines, expected):
+    assert found(axolotl(lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("val_set_size: 0.1\nevals_per_epoch: 1\n", [("AXL062", "/evals_per_epoch")]),
+        ("val_set_size: 0.1\nevals_per_epoch: 1\neval_strategy: steps\n", []),
+        ("gradient_acumulation_steps: 4\n", [("AXL005", "/gradient_acumulation_steps")]),
+        ("gradient_acumulation_steps: 4\nplugins: [my_package.Plugin]\n", []),
+        ("gradient_acumulation_steps:\n", []),  # null says nothing
+        ("liger_rms_norm: true\n", [("AXL005", "/liger_rms_norm")]),
+        ("liger_rms_norm: true\nplugins: [axolotl.integrations.liger.LigerPlugin]\n", []),
+        ("fsdp_config: {fsdp_offload_params: true, ofload: 1}\n", [("AXL005", "/fsdp_config/ofload")]),
+        ("batch_size: 8\nmicro_batch_size: 8\n", []),
+    ],
+)
+def test_warnings(axolotl, found, lines, expected):
+    assert found(axolotl(lines), "warning") == expected
+
+
+def test_the_file_need_not_be_a_mapping(axolotl, found):
+    assert found(axolotl(text="")) == [("AXL003", "/learning_rate"), ("AXL003", "/base_model"), ("AXL010", "/datasets")]
+    assert found(axolotl(text="- a\n")) == [("AXL001", "")]
+
+
+def test_a_part_of_a_run_may_lack_keys(axolotl, found):
+    run = axolotl(text="base_model: m\n", whole=False)
+    assert (found(run), run.verdict) == ([], "accept")
+
+
+def test_the_suggestion_is_not_a_removed_key(axolotl):
+    (finding,) = axolotl("attention: sdpa\n").diagnostics
+    assert finding.help is None
+    (finding,) = axolotl("micro_batchsize: 4\n").diagnostics
+    assert finding.help == "did you mean `micro_batch_size`?"
+
+
+def test_deepspeed_is_compared_with_what_axolotl_hands_on(axolotl):
+    lines = "deepspeed: ds.json\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\n"
+    assert axolotl(lines, 8, files={"ds.json": ZERO % 64}).verdict == "accept"
+    (error,) = [each for each in axolotl(lines, 8, files={"ds.json": ZERO % 60}).diagnostics if each.severity == "error"]
+    assert (error.code, error.key) == ("RUN001", "/train_batch_size")
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "verdict"),
+    [
+        ({"transformers": "5.20.1"}, {}, "reject"),
+        ({"transformers": "4.46.0"}, {}, None),
+        ({"transformers": "5.23.0"}, {}, None),
+        ({"transformers": "5.23.0"}, {"transformers": "requirements.txt says >=4.40"}, "reject"),
+        ({"axolotl": "0.12.0"}, {}, None),
+    ],
+)
+def test_another_release_is_not_judged(axolotl, target, source, verdict):
+    run = axolotl("fsdp: [full_shard]\n", target=target, target_from=source)
+    assert run.verdict == verdict
+    assert [each.severity for each in run.diagnostics] == ["error" if verdict else "warning"]

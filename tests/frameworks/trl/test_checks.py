@@ -1,0 +1,74 @@
+"""Start-up checks of TRL that depend on the launch, the release or several keys."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAD = "output_dir: out\ndataset_name: d\n"
+GROUPS = "num_generations: 8\nper_device_train_batch_size: 1\n"
+
+
+@pytest.mark.parametrize(("gpus", "expected"), [(8, []), (4, ["TRL030"]), (None, [])])
+def test_groups_depend_on_the_processes(trl, codes, gpus, expected):
+    assert codes(trl(HEAD + GROUPS, "grpo", gpus), "error") == expected
+
+
+def test_a_file_on_its_own_may_get_its_batch_elsewhere(trl, codes):
+    text = HEAD + "per_device_train_batch_size: 1\nepsilon_high: 0.3\n"
+    assert codes(trl(text, "grpo"), "error") == ["TRL030"]
+    assert codes(trl(text, "grpo", whole=False), "error") == []
+
+
+def test_only_the_first_reason_is_given(trl, codes):
+    assert codes(trl(HEAD + GROUPS + "generation_batch_size: 12\nsteps_per_generation: 3\n", "grpo")) == ["TRL032"]
+    assert codes(trl(HEAD + "num_generations: 8\ngeneration_batch_size: 12\n", "grpo", 8)) == ["TRL031"]
+
+
+def test_evaluation_needs_whole_groups_too(trl, codes):
+    text = HEAD + "num_generations: 8\nper_device_eval_batch_size: 4\n"
+    assert codes(trl(text, "grpo")) == []
+    assert codes(trl(text + "eval_strategy: steps\neval_steps: 10\n", "grpo"), "error") == ["TRL034"]
+    assert codes(trl(text + "eval_strategy: steps\neval_steps: 10\n", "grpo", 2), "error") == []
+
+
+def test_old_releases_raise_later(trl):
+    assert trl(HEAD + GROUPS, "grpo").fails_at == "config"
+    assert trl(HEAD + GROUPS, "grpo", release="0.17.0").fails_at == "init"
+
+
+def test_beta_of_grpo_is_nothing_by_default(trl, codes):
+    text = HEAD + "num_generations: 8\nsync_ref_model: true\n"
+    assert codes(trl(text, "grpo"), "error") == ["TRL052"]
+    assert codes(trl(text, "grpo", release="0.17.0"), "error") == []
+    assert codes(trl(HEAD + "sync_ref_model: true\n", "dpo"), "error") == []
+
+
+def test_vespo_is_refused_with_vllm_only(trl, codes):
+    text = HEAD + "num_generations: 8\nloss_type: vespo\n"
+    assert codes(trl(text, "grpo")) == []
+    assert codes(trl(text + "use_vllm: true\n", "grpo"), "error") == ["TRL056"]
+
+
+def test_kto_without_its_kl_term_takes_any_batch(trl, codes):
+    text = HEAD + "per_device_train_batch_size: 1\ntrain_sampling_strategy: random\n"
+    assert codes(trl(text, "kto"), "error") == ["TRL054"]
+    assert codes(trl(text + "loss_type: apo_zero_unpaired\n", "kto"), "error") == []
+
+
+def test_the_trainers_own_checks_hold(trl, codes):
+    text = HEAD + "fp16: true\nbf16: true\n"
+    assert trl(text).verdict == "reject"
+    assert codes(trl(HEAD + "label_names: labels\n")) == []  # TRL names the columns itself
+
+
+def test_too_few_prompts_for_one_generation(trl, codes):
+    text = HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n"
+    assert codes(trl(text, "grpo", 8, 100), "error") == ["TRL060"]
+    assert codes(trl(text + "max_steps: 10\n", "grpo", 8, 100), "error") == []
+
+
+def test_a_deepspeed_file_meets_the_trainers_own_defaults(trl, codes):
+    file = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}, "bf16": {"enabled": false}}'
+    text = HEAD + "deepspeed: ds.json\n"
+    assert codes(trl(text, files={"ds.json": file}), "error") == ["RUN001"]
+    assert codes(trl(text, files={"ds.json": file}, release="0.17.0"), "error") == []

@@ -1,0 +1,105 @@
+"""What TRL's parser makes of a file: casts, refused strings, unknown and removed keys by release."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.trl.parser import cast
+
+HEAD = "output_dir: out\ndataset_name: d\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("float", "1e-5", 1e-5),
+        ("int", " 4 ", 4),
+        ("bool", "YES", True),
+        ("bool", "f", False),
+        ("int", "None", None),
+        ("list:float", "0.5", 0.5),
+        ("str", "null", "null"),
+        ("dict", "", {}),
+    ],
+)
+def test_strings_become_the_type_of_their_field(kind, text, value):
+    assert cast({"key": text}, {"key": kind}, null_words=True) == ({"key": value}, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "printed"),
+    [
+        ("int", "2.5", "argument --a_key/--a-key: invalid int value: '2.5'"),
+        ("int", "1e3", "argument --a_key/--a-key: invalid int value: '1e3'"),
+        ("dict", "{}", "argument --a_key/--a-key: invalid dict value: '{}'"),
+        ("bool", "maybe", "argument --a_key/--a-key: Truthy value expected: got maybe but expected one of"),
+    ],
+)
+def test_other_strings_are_refused_as_argparse_does(kind, text, printed):
+    found, [refused] = cast({"a_key": text}, {"a_key": kind}, null_words=True)
+    assert found == {}
+    assert refused.text.startswith(printed)
+
+
+def test_what_is_no_string_is_kept():
+    values = {"a": 2.5, "b": None, "c": [1], "d": True}
+    assert cast(values, dict.fromkeys("abcd", "int"), null_words=True) == (values, [])
+
+
+def test_the_words_for_null_are_newer(trl, codes):
+    text = HEAD + "max_length: none\n"
+    assert codes(trl(text), "error") == []
+    assert codes(trl(text, release="0.17.0"), "error") == ["TRL003"]
+
+
+def test_numbers_in_strings_count(trl):
+    text = HEAD + 'per_device_train_batch_size: "4"\nlearning_rate: 1e-5\nsave_steps: "500"\n'
+    run = trl(text, gpus=2)
+    assert run.diagnostics == []
+    assert run.resolved["global_batch"] == 8
+
+
+def test_a_refused_string_leaves_its_number_unknown(trl, codes):
+    run = trl(HEAD + 'per_device_train_batch_size: "2.5"\n', gpus=2)
+    assert codes(run) == ["TRL003"]
+    assert run.resolved["micro_batch"] is None
+    assert run.fails_at == "config"
+
+
+@pytest.mark.parametrize(("release", "verdict"), [("0.17.0", "accept"), ("0.18.2", "accept"), ("0.19.1", "reject"), ("1.16.0", "reject")])
+def test_unknown_keys_are_refused_from_0_19_on(trl, release, verdict):
+    assert trl(HEAD + "my_own: 1\n", release=release, strict=True).verdict == verdict
+
+
+def test_a_script_may_have_keys_of_its_own(trl):
+    assert trl(HEAD + "my_own: 1\nuse_lora: true\n").diagnostics == []
+
+
+def test_keys_of_another_trainer_are_unknown_to_the_strict_parser(trl, codes):
+    text = HEAD + "beta: 0.1\n"
+    assert codes(trl(text, strict=True)) == ["TRL010"]
+    assert codes(trl(text, "dpo", strict=True)) == []
+
+
+def test_a_removed_key_says_what_is_lost(trl):
+    [found] = trl(HEAD + "max_seq_length: 4096\n").diagnostics
+    assert found.severity == "warning"
+    assert "1024 tokens" in found.message
+    assert found.fix.safe
+
+
+def test_what_only_one_end_says_is_not_said_between_two_releases(trl, codes):
+    text = HEAD + "max_prompt_length: 512\nnum_generations: 8\nper_device_train_batch_size: 6\n"
+    assert codes(trl(text, "grpo", release="0.20.0", strict=True)) == ["TRL030"]
+    assert codes(trl(text, "grpo", strict=True)) == ["TRL011", "TRL030"]
+
+
+def test_the_environment_is_taken_out_first(trl, codes):
+    assert codes(trl(HEAD + "env: {A: b}\n", strict=True)) == []
+    assert trl(HEAD + "env: [A]\n").fails_at == "load"
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "just text\n", "1: 2\n"])
+def test_a_file_that_is_no_mapping_of_names_is_not_loaded(trl, text):
+    run = trl(text)
+    assert (run.verdict, run.fails_at) == ("reject", "load")
