@@ -315,12 +315,6 @@ class HfDeepSpeedConfig:
         if self.trainer.version >= ACCELERATE_1:
             _ = total // 1
 
-    @property
-    def hidden_size(self) -> int:
-        """The model's hidden size, assumed where its shape is not known."""
-        model = self.trainer.facts.model
-        return model.shape.hidden if model is not None else HIDDEN_SIZE
-
     def _finalize(self) -> None:
         """What needs the model's size and the length of the run: `trainer_config_finalize`."""
         size = self.hidden_size

@@ -124,7 +124,10 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments[name]
     text, required = "", "a number >= 0"
     if version >= FLOATS_TAKEN:
-        if number(value) and value < 0:
+        if number(value) and value != value:  # NaN is below nothing, and math.ceil() refuses it when the schedule is made
+            message = f"`{name}` is NaN; it must be a number >= 0"
+            yield Finding(of(config, name), message, exception="ValueError: cannot convert float NaN to integer", fails_at="init")
+        elif number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
     elif version >= ONE_REFUSED_UNTIL:
