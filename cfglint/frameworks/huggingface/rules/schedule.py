@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
@@ -124,7 +126,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments[name]
     text, required = "", "a number >= 0"
     if version >= FLOATS_TAKEN:
-        if number(value) and value != value:  # NaN is below nothing, and math.ceil() refuses it when the schedule is made
+        if number(value) and isnan(value):  # it is below nothing, and math.ceil() refuses it when the schedule is made
             message = f"`{name}` is NaN; it must be a number >= 0"
             yield Finding(of(config, name), message, exception="ValueError: cannot convert float NaN to integer", fails_at="init")
         elif number(value) and value < 0:
