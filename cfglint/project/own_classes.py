@@ -58,11 +58,23 @@ def text_of(path: str) -> str:
         return ""
 
 
+def fields_by_line(text: str) -> dict[str, str]:
+    """The annotated names of a module that does not parse: lines of one indentation with a name, a colon and a type."""
+    found: dict[str, str] = {}
+    for line in text.splitlines() if "dataclass" in text else ():
+        name, mark, kind = line.removeprefix("    ").partition(": ")
+        if mark and line.startswith("    ") and name.isidentifier() and kind[:1].isalpha() and "=" in kind:
+            found[name] = kind.partition("=")[0].strip()
+    return found
+
+
 def fields_of_text(text: str) -> dict[str, str]:
     """The annotated fields of the dataclasses in a module, with their annotations."""
     try:
         module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except SyntaxError:  # as in GPT-NeoX v2.0, whose deepspeed_args.py lacks a quote
+        return fields_by_line(text)
+    except (ValueError, RecursionError, MemoryError):
         return {}
     found: dict[str, str] = {}
     for node in ast.walk(module):

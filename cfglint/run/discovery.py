@@ -70,7 +70,9 @@ class ScanStats:
                 self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
         for package, version in outside.items():
             told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
-            if version:
+            if version and version == run.target[package]:
+                self.outside[f"of {package} {version} only the keys are known"] = None
+            elif version:
                 self.outside[f"{package} {version}{told_by} is not modelled, {run.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:

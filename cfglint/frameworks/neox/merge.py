@@ -8,6 +8,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.fields import FIELDS, default, known
+from cfglint.frameworks.neox.releases import fields_of_release
 from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 from cfglint.source.document import Problem
 from cfglint.source.loaders import YAML11_FULL
@@ -43,8 +44,10 @@ class MergedFiles(Config):
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
         self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
-        self.own_fields = own_fields(documents[0].path) if self.package not in facts.target else {}
-        if not self.own_fields.keys() >= FIELDS.keys() and self.own_fields:
+        self.own_fields = own_fields(documents[0].path) if self.package not in facts.target else fields_of_release(self.version)
+        if self.package in facts.target and self.own_fields:
+            facts = facts.but(outside={**facts.outside, self.package: facts.target[self.package]})
+        elif not self.own_fields.keys() >= FIELDS.keys() and self.own_fields:
             facts = facts.but(outside={**facts.outside, self.package: "of this repository"})
         for document in documents:
             self._take(document)
