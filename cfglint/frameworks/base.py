@@ -442,6 +442,10 @@ class Framework:
         """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
         return []
 
+    def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
+        """The facts of a launch line with what its program tells of the run."""
+        return self.completed(facts)
+
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
         """The two modelled releases between which the target lies, whose common answer holds; None where it has tables."""
         return None

@@ -18,7 +18,7 @@ MOST_NAMED = 5
     "KEY010",
     "written-for-fork",
     WARNING,
-    kinds=("neox", "llamafactory"),
+    kinds=("neox",),
     bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
     good="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a}\n",
     example={"kind": "neox", "declared": False, "whole": False, "at": "/my_loss"},

@@ -104,6 +104,21 @@ SHARED = frozenset(
         "use_vllm",
     )
 )
+# Keys of other programs whose files hold the same names: open-instruct, ms-swift.
+OTHERS = frozenset(
+    (
+        "attn_impl",
+        "checkpointing_steps",
+        "external_plugins",
+        "rlhf_type",
+        "split_dataset_ratio",
+        "train_type",
+        "tuner_type",
+        "use_flash_attn",
+        "use_slow_tokenizer",
+        "with_tracking",
+    )
+)
 ENOUGH = 3  # shared names that tell a file apart
 
 
@@ -126,7 +141,7 @@ class Trl(Framework):
 
         names = top_keys(document)
         own, shared = len(names & OWN), len(names & SHARED)
-        if document.syntax != "yaml" or (not own and shared < ENOUGH):
+        if document.syntax != "yaml" or (not own and shared < ENOUGH) or names & OTHERS:
             return NO_MATCH
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
@@ -145,6 +160,14 @@ class Trl(Framework):
         if TRANSFORMERS in facts.target or facts.version(PACKAGE, NEWEST) >= FIRST_WITH_NEWEST:
             return facts
         return facts.but(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
+
+    def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the trainer that the name of a script tells: `trl grpo`, `grpo.py`, `run_sft.py`."""
+        name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+        told = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
+        if facts.trainer is None and len(told) == 1:
+            facts = facts.but(trainer=told[0])
+        return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
         """The oldest and the newest modelled release, where the target is neither and lies between them."""

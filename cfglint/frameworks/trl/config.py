@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.huggingface.field_operations import Operation
+    from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
 ENV = "env"  # taken out of the file and exported before anything else
@@ -51,6 +52,14 @@ class TrlConfig(TrainerConfig):
         found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         return TrlArguments(found, self.version, table, self.modelled, {each.name for each in self.refused})
+
+    def override_value(self, override: Override) -> Any:
+        """An argument of a launch line is the string that the parser casts; one without a value turns its key on."""
+        from cfglint.frameworks.overrides import ARGS
+
+        if override.origin != ARGS:
+            return super().override_value(override)
+        return override.texts[0] if len(override.texts) == 1 else list(override.texts) or True
 
     def only(self, *trainers: str) -> bool:
         """Whether the file is for one of these trainers, whichever it is for."""

@@ -150,7 +150,15 @@ def loading(value: Any, config: TrlConfig) -> None:
         dict(value)
 
 
+def reference_batch(value: Any, config: TrlConfig) -> None:
+    """trainer/dpo_trainer.py:1180, trainer/kto_trainer.py: the loader of the reference pass; null and 0 take the evaluation's size."""
+    wrong = value and (not isinstance(value, int) or value < 0)
+    if wrong and config.modern and config.only("dpo", "kto") and config.arguments["precompute_ref_log_probs"]:
+        raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
+
+
 OPERATIONS = (
+    Operation("precompute_ref_batch_size", INIT, reference_batch),
     Operation("num_generations", CONFIG, group_size),
     Operation("generation_batch_size", CONFIG, generation_size),
     Operation("steps_per_generation", CONFIG, generation_steps),

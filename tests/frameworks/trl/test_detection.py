@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks import detect
-from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.base import CERTAIN, LaunchFacts
+from cfglint.frameworks.trl import FRAMEWORK
 from cfglint.source.parse import parse
 
 COMMON = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\nnum_train_epochs: 1\n"
@@ -19,6 +20,7 @@ COMMON = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4
         ("num_generations: 8\n", "trl"),
         ("max_seq_length: 128\n", "huggingface"),
         ("use_peft: true\ntorch_dtype: bfloat16\nmax_seq_length: 128\n", "trl"),
+        ("packing: true\ntuner_type: lora\nmodel: org/model\n", "huggingface"),
         ("finetuning_type: lora\ntemplate: qwen\nstage: sft\ndataset: d\npacking: true\n", "llamafactory"),
     ],
 )
@@ -28,3 +30,17 @@ def test_own_keys_tell(extra, kind):
 
 def test_a_json_file_is_the_trainers():
     assert detect(parse("train.json", '{"output_dir": "o", "num_train_epochs": 1, "packing": true}', "json")) == ("huggingface", CERTAIN)
+
+
+@pytest.mark.parametrize(
+    ("program", "trainer"),
+    [("trl grpo", "grpo"), ("src/open_r1/grpo.py", "grpo"), ("scripts/run_sft.py", "sft"), ("train.py", None), ("dpo_or_kto.py", None)],
+)
+def test_the_program_of_a_launch_line_tells_the_trainer(program, trainer):
+    assert FRAMEWORK.started_by(program, LaunchFacts()).trainer == trainer
+
+
+def test_an_old_transformers_means_an_old_trl():
+    assert FRAMEWORK.completed(LaunchFacts(target={"transformers": "4.48.3"})).target["trl"] == "0.17.0"
+    assert FRAMEWORK.completed(LaunchFacts(target={"trl": "0.17.0"})).target["transformers"] == "4.51.3"
+    assert FRAMEWORK.completed(LaunchFacts(target={"transformers": "5.0.0"})).target == {"transformers": "5.0.0"}

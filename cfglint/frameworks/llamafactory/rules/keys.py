@@ -72,8 +72,6 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
-    if config.is_for_fork:
-        return
     unknown = [key for key in config.values if not known(key, config)]
     if unknown:
         unknown = beyond_checkout(unknown, config)

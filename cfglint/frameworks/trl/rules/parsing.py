@@ -114,7 +114,7 @@ def invalid_string(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 scripts/_hf_argparser.py:39-75, CPython argparse.py (a default is converted when it is a string).
     """
     for each in config.refused:
-        setting = written(config, each.name)
+        setting = config.setting(each.name)
         need = (
             "a boolean"
             if each.kind == "bool"
