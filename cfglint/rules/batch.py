@@ -235,8 +235,7 @@ def fixed_gpu_count(config: Config) -> Iterator[Finding]:
         gpus = data_parallel * batch.gpus_per_replica
         yield Finding(
             batch.global_batch,
-            f"{total} = {micro} x {accumulation} x {data_parallel}: these numbers hold on "
-            f"{gpus} GPU{'s' * (gpus > 1)} and on no other count",
+            f"these batch sizes only work on {gpus} GPU{'s' * (gpus > 1)} ({total} = {micro} x {accumulation} x {data_parallel})",
             related=(batch.micro_batch, batch.accumulation),
         )
 

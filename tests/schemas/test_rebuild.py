@@ -135,6 +135,48 @@ def test_huggingface_refuses_what_it_does_not_understand(changed, old, new, said
     assert said in refusal("huggingface", changed("transformers", "training_args.py", old, new))
 
 
+# LLaMA-Factory
+
+
+def test_llamafactory_reads_five_classes_and_the_trainers():
+    found = facts("llamafactory", TREES)
+    trainers = ["output_dir", "strategy", "log_level", "names", "space", "warmup", "generate", "generation_config"]
+    assert list(found) == ["model", "attention", "mode", "template", "length", *trainers, "workers", "again", "rank", "beams"]
+    assert found["attention"] == {"enum": ["auto", "fast"], "default": "auto"}
+    assert found["mode"] == {"enum": ["convert", "load", None], "default": None}
+    assert found["template"]["anyOf"] == [{"enum": ["brief", "plain"]}, {"type": "null"}]
+    assert found["template"]["x-efficient-eos"] == ["brief"]
+    assert found["output_dir"]["description"].startswith("Folder")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("hparams/finetuning_args.py", "rank: int", "length: int", "length is a field of two dataclasses"),
+        ("hparams/finetuning_args.py", "class FinetuningArguments", "class Finetuning", "class FinetuningArguments is missing"),
+        ("hparams/finetuning_args.py", "rank: int = field(default=8)", "rank: int = 8", "a field that is not made by field()"),
+        ("hparams/model_args.py", "class Base", "class Basis", "a base class without a rule: Base"),
+    ],
+)
+def test_llamafactory_refuses_what_it_does_not_understand(tmp_path, file, old, new, said):
+    for tree in ("llamafactory", "transformers"):
+        shutil.copytree(TREES / tree, tmp_path / tree)
+    path = tmp_path / "llamafactory" / file
+    path.write_text(path.read_text().replace(old, new))
+    assert said in refusal("llamafactory", tmp_path)
+
+
+def test_llamafactory_tables_hold_what_the_trainer_does_not_have():
+    source = importlib.import_module("schema_llamafactory")
+    names: dict = {}
+    exec(source.tables(json.loads((ROOT / "schemas" / "llamafactory.json").read_text())), names)
+    assert names["FIELDS"]["lora_rank"] == ("int", 8)
+    assert "learning_rate" not in names["FIELDS"]
+    assert "overwrite_output_dir" in names["FIELDS"]
+    committed = ROOT / "cfglint" / "frameworks" / "llamafactory" / "_tables.py"
+    assert committed.read_text() == source.tables(json.loads((ROOT / "schemas" / "llamafactory.json").read_text()))
+
+
 # GPT-NeoX
 
 

@@ -277,5 +277,5 @@ def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
     scale = config.section("fp16")["loss_scale"]
     if optimizer is not None and optimizer.name == "lamb" and scale:
         raised = "AssertionError: DeepSpeed lamb optimizer requires dynamic loss scaling"
-        text = f"`fp16.loss_scale` is {spelled(scale)}, but Lamb requires dynamic loss scaling (0)"
+        text = f"`fp16.loss_scale` is {config.at('fp16', 'loss_scale').spelled}, but Lamb requires dynamic loss scaling (0)"
         yield Finding(config.at("fp16", "loss_scale"), text, exception=raised)

@@ -1,0 +1,6 @@
+from enum import StrEnum
+
+
+class Attention(StrEnum):
+    AUTO = "auto"
+    FAST = "fast"

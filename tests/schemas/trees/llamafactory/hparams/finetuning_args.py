@@ -1,0 +1,6 @@
+from dataclasses import dataclass, field
+
+
+@dataclass
+class FinetuningArguments:
+    rank: int = field(default=8)
