@@ -302,6 +302,10 @@ class Texts(FileSource):
         """Whether there is such a text or file."""
         return path in self.given or super().is_file(path)
 
+    def is_given(self, path: str) -> bool:
+        """Whether there is such a text."""
+        return path in self.given
+
     def identity(self, path: str) -> str:
         """A text is identified by its name alone."""
         return path if path in self.given else super().identity(path)

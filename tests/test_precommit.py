@@ -22,9 +22,10 @@ CONFIG = """repos:
   - repo: {repository}
     rev: {revision}
     hooks:
-      - id: cfglint
       - id: cfglint-fix
         stages: [manual]
+      - id: cfglint
+      - id: cfglint-review
 """
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -118,6 +119,32 @@ def test_bad_file_stops_the_commit_and_only_it_is_named(project):
     assert "bad/ds_config.json:2:23: error BAT001" in done.stdout
     assert "good/ds_config.json:" not in done.stdout
     assert "compose.yaml:" not in done.stdout
+
+
+def test_a_warning_alone_stops_the_commit(project):
+    project.write("warned/ds_config.json", GOOD.replace("{", '{\n  "gradient_cliping": 1.0,', 1))
+    project.git("add", "--all")
+    done = hook(project, "cfglint")
+    assert done.returncode == 1
+    assert "`gradient_cliping` is ignored" in done.stdout
+
+
+def test_a_commit_of_the_engine_file_alone_is_held_against_its_trainer(project):
+    trainer = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\ndeepspeed: ds_config.json\n"
+    project.write("run/train.yaml", trainer)
+    engine = '{\n  "gradient_accumulation_steps": %d,\n  "zero_optimization": {"stage": 2}\n}\n'
+    project.write("run/ds_config.json", engine % 8)
+    base = project.git("rev-parse", "HEAD")
+    project.commit()
+    try:
+        project.write("run/ds_config.json", engine % 4)
+        project.git("add", "--all")
+        done = hook(project, "cfglint-review")
+        assert done.returncode == 1
+        assert "run/train.yaml" in done.stdout
+        assert "no longer starts" in done.stdout
+    finally:
+        project.git("reset", "--quiet", "--hard", base)
 
 
 def test_fix_hook_mends_the_file_and_fails_because_it_did(project):

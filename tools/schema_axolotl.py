@@ -38,7 +38,7 @@ JSON_TYPES = {
     "tuple": "array",
     "None": "null",
 }
-OUTSIDE = ("Resampling",)  # classes of other packages, which a validator of axolotl makes out of strings
+OUTSIDE = {"Resampling": (0, 1, 2, 3, 4, 5)}  # Enums of other packages with their values
 LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
 LENGTHS = {"min_length": "minItems", "max_length": "maxItems"}
 IGNORED = {
@@ -242,7 +242,7 @@ class Reading:
         if node.id in BOUNDED:
             return ["bounded", *BOUNDED[node.id]]
         if node.id in OUTSIDE:
-            return "Any"
+            return ["enum", node.id, *OUTSIDE[node.id]]
         found = module.find(node.id)
         if found is None:
             raise module.refuse(node, "a type without a rule")

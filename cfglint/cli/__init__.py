@@ -26,6 +26,7 @@ COMMANDS = {
 }
 
 NOT_DONE = 2
+INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files of ours say so themselves, so it is standard output
 RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
@@ -47,6 +48,8 @@ def program() -> NoReturn:
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
     except Exception as error:
         status = ended(error)
     os._exit(status)
@@ -92,7 +95,7 @@ def main(arguments: list[str]) -> int:
     try:
         return int(command.run(parser.parse_args(arguments[1:])))
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def modelled_releases() -> list[str]:

@@ -133,7 +133,7 @@ def codes(text: str) -> list[str]:
 def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = settings_file.read) -> Configuration:
     """The configuration that holds here: of --config, else the nearest one. UsageError when it cannot be used."""
     try:
-        path = arguments.config or settings_file.find(os.getcwd())
+        path = arguments.config or settings_file.find(working_directory())
         project = read(path) if path else Configuration()
         if project.house_schema:
             from cfglint.project import policy_schema
@@ -145,6 +145,14 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
         return project
     except ConfigurationError as error:
         raise UsageError(str(error)) from error
+
+
+def working_directory() -> str:
+    """The working directory; UsageError when it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise UsageError(f"the working directory cannot be used: {error.strerror}") from error
 
 
 def targets(arguments: Namespace) -> dict[str, str]:

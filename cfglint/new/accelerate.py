@@ -38,7 +38,7 @@ def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
     """The config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
     keys = processes(job)
     section = "deepspeed_config"
-    why = "ZeRO, precision and clipping stand there; repeated here they are refused"
+    why = "ZeRO, precision and gradient clipping are set there; repeated here they are rejected"
     keys.add(f"{section}.deepspeed_config_file", deepspeed_file, why)
     sharded_while_built(keys, job)
     every_machine(keys, job)

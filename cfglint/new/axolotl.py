@@ -153,7 +153,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log lines often enough for a curve, also in a short run; checkpoints where somebody said when."""
+    """Log lines often enough for a curve, also in a short run; checkpoints where an interval is specified."""
     every = job.logging_steps or LOGGING
     keys.add("logging_steps", 1 if total is not None and every > total else every)
     if job.save_steps:
@@ -164,10 +164,10 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """What the files cannot say."""
-    told = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
-        told.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
-    return tuple(told)
+        lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+    return tuple(lines)
 
 
 def launcher(job: JobSpec) -> str:

@@ -43,7 +43,7 @@ COSINE_FLOOR = 1.0e-4  # of the rate; deepspeed 0.19.8 runtime/lr_schedules.py:8
 
 
 class Existing:
-    """What a run says: `facts` for a `Job`, `places` of those that are written, and `left`, what is written and is no fact."""
+    """The facts of a run: `facts` for a `JobSpec`, `places` of the written ones, and `left`, written settings that are not facts."""
 
     def __init__(self, run: CheckedRun) -> None:
         self.facts: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class Existing:
         self._used: set[tuple[Config, Path]] = set()
         self._batch(run)
         for config in run.configs:
-            READERS[config.kind](self, config)
+            EXTRACTORS[config.kind](self, config)
         if self.facts.get("min_learning_rate", 0) >= self.facts.get("learning_rate", float("inf")):
             self.facts.update(scheduler="constant", min_learning_rate=0.0)
         self.left = [each for config in run.configs for each in self._unused(config)]
@@ -107,7 +107,7 @@ class Existing:
 
 
 def leaf_paths(values: dict[Any, Any], before: Path = ()) -> Iterator[Path]:
-    """The paths of all values that are no mappings, and of empty ones."""
+    """The paths of all values that are not mappings, and of empty mappings."""
     for key, value in values.items():
         path = (*before, key)
         if isinstance(value, dict) and value:
@@ -230,9 +230,9 @@ def deepspeed_schedule(found: Existing, config: Any) -> None:
     found.use(config, "scheduler", "params", "warmup_type")
     rate = found.facts.get("learning_rate")
     if shape == "cosine" and rate is not None:
-        share = config.get("scheduler", "params", "cos_min_ratio", default=COSINE_FLOOR)
-        if type(share) in (int, float):
-            found.take("min_learning_rate", config, "scheduler", "params", "cos_min_ratio", value=share * rate)
+        ratio = config.get("scheduler", "params", "cos_min_ratio", default=COSINE_FLOOR)
+        if type(ratio) in (int, float):
+            found.take("min_learning_rate", config, "scheduler", "params", "cos_min_ratio", value=ratio * rate)
 
 
 def of_neox(found: Existing, config: Any) -> None:
@@ -322,7 +322,7 @@ def of_axolotl(found: Existing, config: Any) -> None:
         found.use(config, key)
 
 
-READERS = {
+EXTRACTORS = {
     "huggingface": of_trainer,
     "axolotl": of_axolotl,
     "llamafactory": of_llamafactory,

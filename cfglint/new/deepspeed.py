@@ -27,7 +27,7 @@ LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
 SMALLEST = Choice(1, "smallest memory use, as no limit was given")
 TAKES = TRAINING | {"lora"}
-BEYOND = "a DeepSpeed file has no words for it; how a model is split is told in code"
+BEYOND = "not available for `deepspeed`; model parallelism is set in code"
 
 
 def own(job: JobSpec, folder: str = "") -> Generated:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Split
 
-WIDTH = 120  # a comment that would end beyond stands above its key
+WIDTH = 120  # a comment that would end beyond is placed above its key
 EMPTY = Document("", "", "yaml")
 
 
@@ -64,7 +64,7 @@ class GeneratedFile:
 
     @property
     def text(self) -> str:
-        """What stands in the file."""
+        """The text of the file."""
         return as_json(self.keys) if self.is_json else as_yaml(self.kind, self.keys, self.head)
 
     @property
@@ -117,7 +117,7 @@ def as_yaml(kind: str, keys: Keys, head: tuple[str, ...]) -> str:
 
 
 def schema_name(kind: str) -> str:
-    """The file beside a config in which its first line tells editors to look for the schema."""
+    """The schema file next to a config, which the config's first line names for editors."""
     return f"{kind}.schema.json"
 
 

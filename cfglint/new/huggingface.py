@@ -25,7 +25,7 @@ LOGGING = 10
 ZERO = 2
 USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
-BEYOND = "a trainer's file has no words for it; GPT-NeoX's has"
+BEYOND = "not available for `huggingface`; use `neox`"
 ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
 RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
 RENAMED_CHECKPOINTING = (5, 23)
@@ -51,14 +51,14 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
 
 def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
     """The facts that these files do not support."""
-    told = [chosen.equation, f"start it with: {command}"]
+    lines = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
-        told.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+        lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
     if job.lora:
-        told.append('the adapter is the script\'s: peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear") is a usual start')
+        lines.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')
     if job.seq_length:
-        told.append(f"the trainer has no sequence length: give {job.seq_length} to the tokenizer, or to TRL as max_length")
-    return tuple(told)
+        lines.append(f"the Trainer has no sequence length: pass {job.seq_length} to the tokenizer, or to TRL as max_length")
+    return tuple(lines)
 
 
 def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
@@ -143,9 +143,9 @@ def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
     if job.warmup >= 1:
         keys.add("warmup_steps", int(job.warmup))
     elif job.version("transformers") >= RATIO_SINCE:
-        keys.add("warmup_steps", job.warmup, "below 1: a share of all steps")
+        keys.add("warmup_steps", job.warmup, "below 1: a ratio of the total steps")
     else:
-        keys.add("warmup_ratio", job.warmup, "a share of all steps; from 5.0 on it is written as warmup_steps")
+        keys.add("warmup_ratio", job.warmup, "a ratio of the total steps; from 5.0 on it is written as warmup_steps")
 
 
 def precision(keys: Keys, job: JobSpec) -> None:

@@ -47,7 +47,7 @@ class Unreachable(CfglintError):
 class JobSpec:
     """The facts of a job; None where not specified.
 
-    `global_batch` counts samples of one optimizer step. `warmup` is a share of the run below 1, and steps from 1
+    `global_batch` counts samples of one optimizer step. `warmup` is a fraction of the run below 1, and steps from 1
     on. `offload` moves the `optimizer` to the CPU, or `all`: the weights too. `model` names a published GPT-NeoX
     shape; `layers`, `hidden`, `heads`, `kv_heads` give one in numbers. `target` maps packages to versions. From
     `weight_decay` on stands what no question is asked about, and what an existing config may tell.

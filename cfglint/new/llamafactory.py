@@ -70,12 +70,12 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """What the files cannot say."""
-    told = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
-        told.insert(1, f"{count} steps with {job.num_examples:,} examples")
-    told.append("template is left out: the chat template of the tokenizer is used")
-    return tuple(told)
+        lines.insert(1, f"{count} steps with {job.num_examples:,} examples")
+    lines.append("template is left out: the chat template of the tokenizer is used")
+    return tuple(lines)
 
 
 def launcher(job: JobSpec) -> str:

@@ -19,7 +19,7 @@ PYTHIA = "pythia"
 LLAMA = "llama"
 SEQ_LENGTH = 2048
 
-# What every model of a family has and GPT-NeoX's defaults have not, beside the sizes.
+# Settings of every model of a family that differ from GPT-NeoX's defaults, except the sizes.
 FAMILIES: dict[str, dict[str, Any]] = {
     GPT3: {"pos_emb": "rotary", "no_weight_tying": True},
     PYTHIA: {"pos_emb": "rotary", "rotary_pct": 0.25, "no_weight_tying": True, "gpt_j_residual": True},

@@ -41,8 +41,8 @@ def pair(job: JobSpec, folder: str = "") -> Generated:
     model, shape, chosen = model_keys(job)
     cluster = Keys()
     cluster_keys(cluster, job, shape)
-    beside = ("Paths and machines of this cluster; the model stands in " + MODEL + ".",)
-    files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, beside)]
+    head = ("Paths and nodes of this cluster; the model is in " + MODEL + ".",)
+    files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, head)]
     return Generated(files, chosen.split, notes(chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
 
 
@@ -229,17 +229,17 @@ def planned(job: JobSpec, chosen: Chosen) -> int | None:
 def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
     """(fraction of the run, reason); steps are converted to a fraction that gives exactly this number."""
     if job.warmup is None:
-        return WARMUP, "a share of the run; GPT-NeoX's own default"
+        return WARMUP, "a fraction of the run; GPT-NeoX's own default"
     if job.warmup < 1:
-        return float(job.warmup), "a share of the run"
+        return float(job.warmup), "a fraction of the run"
     steps_of_it = int(job.warmup)
     choices.fitting_warmup(steps_of_it, total)
     if total is None:
         raise Contradiction(f"--warmup {steps_of_it} is written as a fraction of the run: pass --steps, --tokens or --num-examples too")
-    return share(steps_of_it, total), f"a share of the run: {steps_of_it} of {total} iterations"
+    return fraction(steps_of_it, total), f"a fraction of the run: {steps_of_it} of {total} iterations"
 
 
-def share(part: int, total: int) -> float:
+def fraction(part: int, total: int) -> float:
     """The fraction that gives the part when multiplied by the total, or the smallest one above it where no float is exact.
 
     GPT-NeoX compares steps with the product, so that below the part a step would be missing.

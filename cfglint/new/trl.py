@@ -165,7 +165,7 @@ def adapter(keys: Keys, job: JobSpec, name: str) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log lines often enough for a curve; checkpoints where somebody said when."""
+    """Log lines often enough for a curve; checkpoints where an interval is specified."""
     every = job.logging_steps or LOGGING
     if total is not None and every > total:
         every = 1
@@ -177,11 +177,11 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folder: str) -> tuple[str, ...]:
     """What the files cannot say."""
     processes = f" --num_processes {job.gpus}" if (job.gpus or 1) > 1 else ""
-    told = [chosen.equation, f"start it with: trl {name} --config {inside(folder, NAME)}{processes}"]
+    lines = [chosen.equation, f"start it with: trl {name} --config {inside(folder, NAME)}{processes}"]
     if per_prompt is not None:
-        told.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
+        lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
     if job.num_examples and not job.steps and not job.tokens:
-        told.insert(1, f"{predicted(job, chosen, job.epochs or 1, per_prompt)} steps with {job.num_examples:,} examples")
+        lines.insert(1, f"{predicted(job, chosen, job.epochs or 1, per_prompt)} steps with {job.num_examples:,} examples")
     if name in GENERATING:
-        told.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
-    return tuple(told)
+        lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
+    return tuple(lines)

@@ -68,9 +68,23 @@ class Baseline:
 
         from cfglint.source import writing
 
+        refuse_overwriting(self.path)
         findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
         text = json.dumps({"cfglint-baseline": VERSION, "findings": findings}, indent=1) + "\n"
         writing.put(self.path, text.encode("ascii"))
+
+
+def refuse_overwriting(path: str) -> None:
+    """Raise FileProblem for a path outside the project, and for a file that is not a baseline: it would be lost."""
+    from cfglint.project.root import is_inside, root_of
+
+    if not is_inside(path, root_of(path)):
+        raise FileProblem(path, "lies outside the project, so no baseline is written there", "unwritable")
+    if os.path.exists(path):
+        try:
+            read(path)
+        except ConfigurationError as error:
+            raise FileProblem(path, "exists and is not a baseline; it was not overwritten", "unwritable") from error
 
 
 def open_findings(outcome: Outcome) -> list[Diagnostic]:

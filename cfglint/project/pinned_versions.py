@@ -69,7 +69,7 @@ class Disk:
             return []
 
     def text(self, path: str) -> str:
-        """The text of a file; empty when it cannot be read or is no config of anybody."""
+        """The text of a file; empty when it cannot be read."""
         try:
             return files.read_bytes(path, limit(path)).decode("utf-8", "replace")
         except files.FileProblem:
@@ -153,7 +153,7 @@ def own_name(text: str) -> str:
 
 
 def limit(path: str) -> int:
-    """The most bytes that are read of a file; a lock file may be long, and takes no parser."""
+    """The most bytes that are read of a file; a lock file may be long, and is not parsed."""
     return MOST_LOCKED if path.endswith(".lock") else MAX_SIZE
 
 

@@ -11,8 +11,17 @@ def root_of(path: str) -> str:
     """The root of the project that a file lies in, with links followed."""
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in _roots:
-        _roots[folder] = os.path.realpath(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or os.getcwd())
+        _roots[folder] = os.path.realpath(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or working_folder(folder))
     return _roots[folder]
+
+
+def working_folder(folder: str) -> str:
+    """The working directory where a folder lies in it, else the folder itself."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was deleted
+        return folder
+    return here if os.path.realpath(folder) == os.path.realpath(here) or is_inside(folder, os.path.realpath(here)) else folder
 
 
 def top_of(folder: str, mark: str) -> str | None:

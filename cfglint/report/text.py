@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
+INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable to Python, and not to be seen
 WIDEST = 160  # characters of a source line that are shown where the width is not known
 INDENT = "      "
 SHORTEST = 20  # columns that a folded text needs
@@ -104,10 +105,21 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
 
 
 def shown(text: str) -> str:
-    """Text from a file made harmless for a terminal: control characters and lone surrogates as escapes."""
-    if text.isprintable():
+    """Text from a file made harmless for a terminal and a build log.
+
+    Control characters, lone surrogates and invisible letters become escapes, and so does the mark of a command that the
+    runner of a build obeys anywhere in a line (`##[group]`, `##vso[...]`).
+    """
+    if "##" in text:
+        text = text.replace("##[", "#\\x23[").replace("##vso[", "#\\x23vso[")
+    if text.isprintable() and not any(char in text for char in INVISIBLE):
         return text
-    return "".join(char if char.isprintable() or char == "\t" else char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(char if visible(char) else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def visible(char: str) -> bool:
+    """Whether a character shows as itself."""
+    return char == "\t" or (char.isprintable() and char not in INVISIBLE)
 
 
 def paint(blocks: list[Segments]) -> str:

@@ -563,6 +563,8 @@ def ratio(before: float, after: float) -> str:
         return about + ("doubled" if times > 1 else "halved")
     if times >= 2:
         return f"{times:.3g} times as much"
+    if times * HUGE < 1:
+        return "beyond comparison"
     if isclose(1 / times, round(1 / times), rel_tol=ABOUT):
         return f"1/{round(1 / times)} of the previous value"
     return f"{100 * (times - 1):+.3g} %"

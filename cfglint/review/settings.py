@@ -122,7 +122,7 @@ class Differ:
                 yield SettingChange(self.kind, ".".join(map(str, there)), *states)
 
     def _named(self, side: int, path: Path, values: Any) -> dict[Any, tuple[Any, Any]]:
-        """The entries of a mapping that stand in a file, by the usual names of their keys: (key, value)."""
+        """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value)."""
         config = self.configs[side]
         if config is None or not isinstance(values, dict):
             return {}

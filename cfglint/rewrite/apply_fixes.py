@@ -147,7 +147,7 @@ class Pass:
 
 
 def _texts(documents: dict[str, Document], fix: Fix) -> dict[str, str] | None:
-    """The texts that a fix makes of the documents as they stand now; None when an edit is refused."""
+    """The texts that a fix makes of the current documents; None when an edit is refused."""
     changes: dict[str, list[Change]] = {}
     for path, change in fix.changes:
         changes.setdefault(path, []).append(change)

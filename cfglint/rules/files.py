@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
 
 TYPE_CHECKING = False
@@ -44,3 +44,27 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
         deepspeed = "deepspeed" in str(path[-1])
         raised = NOT_A_CONFIG + name if deepspeed else f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
         yield Finding(config.setting(*path), f"`{path[-1]}` names `{name}`, which does not exist", exception=raised)
+
+
+@rule(
+    "RUN011",
+    "file-outside-project",
+    WARNING,
+    kinds=("huggingface", "accelerate"),
+    bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: /etc/hostname\n",
+    good="output_dir: out\nper_device_train_batch_size: 4\n",
+    example={"kind": "huggingface", "at": "/deepspeed"},
+)
+def file_outside_project(config: Config) -> Iterator[Finding]:
+    """A configuration file that the config names lies outside the project, so cfglint did not read it.
+
+    The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else
+    the working directory; links are resolved first. What such a file holds is neither read nor shown, since a
+    config from elsewhere could name any file of the machine.
+
+    Fix: name the file on the command line too, or move it into the project.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
+    """
+    for path, name in config.documents[0].outside:
+        yield Finding(config.setting(*path), f"`{path[-1]}` names `{name}`, which lies outside the project and was not read")

@@ -55,12 +55,12 @@ class ScanStats:
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
-        self.unknown_kind: list[str] = []  # files of declared runs whose kind nobody can tell: exit status 2
+        self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
 
     def count(self, run: CheckedRun) -> None:
-        """Count the files of a run, and what told the versions that it is for."""
+        """Count the files of a run, and record the sources of its versions."""
         self.checked += len(run.documents)
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
@@ -122,6 +122,10 @@ class FileSource:
     def is_file(self, path: str) -> bool:
         """Whether there is such a file."""
         return path in self.texts or os.path.isfile(path)
+
+    def is_given(self, path: str) -> bool:
+        """Whether the content of a file was handed over, so that nothing is read for it."""
+        return path in self.texts
 
     def identity(self, path: str) -> str:
         """One name for all the names of a file."""
@@ -283,6 +287,8 @@ class Discovery:
                 for found in files.walk(path, self._is_tracked, self.tally.unreadable):
                     if self.exclude and is_one_of(found, self.exclude):
                         continue
+                    if os.path.islink(found) and self._is_foreign(found, found):
+                        continue
                     if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
                         yield found
             elif not (self.exclude_named and is_one_of(path, self.exclude)):
@@ -416,6 +422,9 @@ class Discovery:
                     if is_config_name(name):
                         document.missing.append((key, name))
                     continue
+                if self._is_foreign(path, document.path):
+                    document.outside.append((key, name))
+                    continue
                 same = same or [self.shelf.identity(each.path) for each in documents]
                 identity = self.shelf.identity(path)
                 known = same.index(identity) if identity in same else None
@@ -427,6 +436,14 @@ class Discovery:
                 elif known != position:
                     kinds[known] = kind
         return documents, kinds
+
+    def _is_foreign(self, path: str, origin: str) -> bool:
+        """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
+        if path in self.named or self.shelf.is_given(path):
+            return False
+        from cfglint.project.root import is_inside, root_of
+
+        return not is_inside(path, root_of(origin))
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
@@ -453,7 +470,7 @@ class Discovery:
         return CheckedRun(documents, kinds, facts)
 
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
-        """The facts with the versions that the file's repository tells, where nobody named a target."""
+        """The facts with the versions that the file's repository pins, where no target is specified."""
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
@@ -468,10 +485,10 @@ class Discovery:
 
 
 class UnknownKindError(CfglintError):
-    """The kind of a file of a run cannot be told, and none was given."""
+    """The kind of a file of a run is unknown, and none was specified."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: cannot tell what kind of file this is; say it with --kind {'|'.join(known_kinds())}")
+        super().__init__(f"{path}: could not tell the kind of this file; pass --kind {'|'.join(known_kinds())}")
         self.path = path
 
 

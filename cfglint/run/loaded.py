@@ -50,7 +50,7 @@ class Ignore:
 
 
 class LoadedRun:
-    """One training job as its files and facts tell it.
+    """One training job, from its files and facts.
 
     `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
     the consumer's, then those that it brings in. `bugs` are mistakes of ours on the way: (doing what, what was raised).
@@ -150,13 +150,13 @@ def standing(kind: str) -> int:
 
 
 def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
-    """The facts with the GPUs that a launcher's file tells, where nobody named any."""
+    """The facts with the GPUs of a launcher's config, where no number is specified."""
     if facts.gpus is not None or kinds[0] == LAUNCH:
         return facts
     for document, kind in zip(documents, kinds, strict=True):
-        told = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
-        if told is not None:
-            return facts.but(gpus=told[0], gpus_source=told[1])
+        found = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
+        if found is not None:
+            return facts.but(gpus=found[0], gpus_source=found[1])
     return facts
 
 
@@ -171,7 +171,7 @@ def modelled(facts: LaunchFacts) -> LaunchFacts:
 
 
 def integer(value: Any) -> int | None:
-    """A whole number as an int, anything else as None; a float that is whole counts, as it prints."""
+    """An integer value as an int, anything else as None; a float without a fractional part counts too."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return int(value) if isinstance(value, int) else None

@@ -157,7 +157,7 @@ class TemplateRun(CheckedRun):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, found: list[dict[Path, Fillings]]) -> None:
         super().__init__(documents, kinds, facts)
-        self.bugs.clear()  # of values that are no values; the worlds tell of others
+        self.bugs.clear()  # caused by the placeholders; real ones appear in the fillings
         self.is_unreadable_template = not any(found)
         self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
         self.worlds = [

@@ -101,7 +101,8 @@ class Document:
     YAML document (a JSON text has at most one). `leaves` are a YAML text's scalars and aliases, keys among them,
     in the order of the text. `relaxations` are the places where a JSON text leaves
     strict JSON (a comment, a trailing comma, ...), or a YAML text is read differently by PyYAML's two
-    parsers: (start, end, what). `missing` are the files that this one names and that do not exist: (path, name).
+    parsers: (start, end, what). `missing` are the files that this one names and that do not exist, `outside`
+    those outside its project, which are not read: (path, name).
     """
 
     __slots__ = (
@@ -112,6 +113,7 @@ class Document:
         "comments",
         "leaves",
         "missing",
+        "outside",
         "path",
         "problems",
         "relaxations",
@@ -130,6 +132,7 @@ class Document:
         self.problems: list[Problem] = []
         self.comments: list[tuple[int, int]] = []
         self.missing: list[tuple[Path, str]] = []
+        self.outside: list[tuple[Path, str]] = []
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str | int, list[int]]] = {}

@@ -137,14 +137,6 @@ class TestStrangers:
         assert (status, out) == (0, "")
         assert err == "cfglint: 0 files in 0 runs checked; nothing found; 5 files not ours\n"
 
-    def test_relatives_are_named_and_left_alone(self, folder, check):
-        write(folder, axolotl__yaml="base_model: x\nmicro_batch_size: 2\nadapter: lora\ndatasets: [{path: a, type: alpaca}]\nlora_r: 8\n")
-        write(folder, llama__yaml="model_name_or_path: x\nstage: sft\nfinetuning_type: lora\ntemplate: qwen\ndataset: a\ncutoff_len: 512\n")
-        status, out, err = check(".")
-        assert (status, out) == (0, "")
-        assert "1 axolotl file left alone" in err
-        assert "1 LLaMA-Factory file left alone" in err
-
     def test_walked_without_paths(self, folder, check):
         (folder / "deep" / "er").mkdir(parents=True)
         (folder / "deep" / "er" / "ds_config.json").write_text(BAD)
@@ -193,6 +185,8 @@ class TestJson:
             "steps_per_epoch",
             "total_steps",
             "warmup_steps",
+            "generation_batch_size",
+            "steps_per_generation",
         ]
 
     def test_a_diagnostic(self, folder, report):
@@ -505,7 +499,7 @@ class TestTerminal:
     def test_the_same_text_with_and_without(self, folder, check):
         import re
 
-        coloured = self.on_terminal(folder, NO_COLOR="")
+        coloured = self.on_terminal(folder, NO_COLOR="", COLUMNS="160")
         assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == check("ds_config.json", "--gpus", "8")[1]
 
     def test_escape_sequences_of_a_file_do_not_reach_the_terminal(self, folder, check):

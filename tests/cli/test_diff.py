@@ -105,7 +105,7 @@ class TestStatus:
             (["old.yaml", "no-such.yaml"], "no-such.yaml: no such file or folder"),
             (["old.yaml", "folder"], "two files or two folders"),
             (["folder", "folder"], "neither folder nor folder holds a config"),
-            (["strange.yml", "strange.yml"], "cannot tell what kind of file"),
+            (["strange.yml", "strange.yml"], "could not tell the kind of this file"),
         ],
     )
     def test_what_cannot_be_compared(self, folder, diff, arguments, said):

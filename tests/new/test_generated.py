@@ -11,7 +11,7 @@ from cfglint.new import RUN, generate
 from cfglint.new.generated import GeneratedFile, Keys
 from cfglint.new.job_spec import JobSpec
 from cfglint.new.models import PYTHIA, SHAPES, nearest
-from cfglint.new.neox import share
+from cfglint.new.neox import fraction
 
 NUMBERS = [1e-5, 5e-324, 0.1, 1e22, 3, True]
 WORDS = ["no", "NO", "on", "1e-5", "012", "null", "1:30", "a: b", "", "x #y", "ü"]
@@ -143,4 +143,4 @@ class TestShareOfWarmup:
     @pytest.mark.parametrize("total", [100, 143_000, 143_052, 30_534, 999_999])
     @pytest.mark.parametrize("part", [1, 7, 13, 99])
     def test_is_never_below_the_steps(self, part, total):
-        assert part <= share(part, total) * total < part + 1e-9
+        assert part <= fraction(part, total) * total < part + 1e-9

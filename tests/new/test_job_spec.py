@@ -37,8 +37,8 @@ class TestFactsThatAKindCannotSay:
     @pytest.mark.parametrize(
         ("kind", "facts", "says"),
         [
-            ("deepspeed", {"tensor_parallel": 2}, "--tp: a DeepSpeed file has no words for it"),
-            ("huggingface", {"pipeline_parallel": 2, "model": "pythia-1b"}, "--pp, --model: a trainer's file has no words for it"),
+            ("deepspeed", {"tensor_parallel": 2}, "--tp: not available for `deepspeed`"),
+            ("huggingface", {"pipeline_parallel": 2, "model": "pythia-1b"}, "--pp, --model: not available for `huggingface`"),
             ("accelerate", {"learning_rate": 1e-5, "steps": 10}, "--lr, --steps: the script's own"),
             ("neox", {"lora": True, **MODEL}, "--lora: GPT-NeoX has no adapters"),
             ("deepspeed", {"optimizer": "adafactor"}, "not available for DeepSpeed .valid: adamw, lion, sgd"),

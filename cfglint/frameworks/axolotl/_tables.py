@@ -36,7 +36,7 @@ FIELDS: Fields = {
     'model_type': (('|', 'str', 'None'), None, {}),
     'model_revision': (('|', 'str', 'None'), None, {}),
     'image_size': (('|', 'int', ('tuple', 'int', 'int'), 'None'), None, {}),
-    'image_resize_algorithm': (('|', ('literal', 'bilinear', 'bicubic', 'lanczos'), 'Any', 'None'), None, {}),
+    'image_resize_algorithm': (('|', ('literal', 'bilinear', 'bicubic', 'lanczos'), ('enum', 'Resampling', 0, 1, 2, 3, 4, 5), 'None'), None, {}),
     'role_boundaries': (('|', ('list', ('model', 'RoleBoundarySpec')), 'None'), None, {}),
     'use_ray': ('bool', False, {}),
     'ray_run_name': (('|', 'str', 'None'), None, {}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
-from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch
+from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
@@ -81,7 +81,25 @@ def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> Bat
     if micro.value == 0:
         text = "ZeroDivisionError: division by zero"
         return BatchProblem("not-positive", micro, f"`{MICRO}` is 0", text, "init")
-    return None
+    return split_problem(config, micro)
+
+
+def split_problem(config: AxolotlConfig, micro: Setting) -> BatchProblem | None:
+    """accelerate 1.15.0 data_loader.py:1183 and :159: a batch that is split must split evenly."""
+    model, world = config.model, config.facts.gpus
+    loader = (model.accelerator_config or {}) if model is not None else {}
+    if model is None or not world or world == 1 or not loader.get("split_batches"):
+        return None
+    parts = max(world // shared_by(model), 1)
+    if micro.value % parts == 0 or (micro.value == 1 and loader.get("dispatch_batches")):
+        return None
+    label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
+    text = (
+        f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
+        f"needs to be a round multiple of the number of processes ({parts})."
+    )
+    message = f"with `split_batches`, `{MICRO}` {micro.value} is not a multiple of {parts} processes"
+    return BatchProblem("layout", micro, message, text, "init")
 
 
 def streams(config: AxolotlConfig) -> bool:
@@ -108,11 +126,11 @@ def total_steps(config: AxolotlConfig) -> int | None:
     if model.max_steps:
         return int(model.max_steps) if model.max_steps > 0 else by_epochs(config)
     total = counted(config)
-    return total if total else None
+    return by_epochs(config) if total == 0 else total
 
 
 def by_epochs(config: AxolotlConfig) -> int | None:
-    """The steps of a negative `max_steps`: the Trainer counts them by `num_epochs` itself."""
+    """The steps of a negative `max_steps`, or of none: the Trainer counts them by `num_epochs` itself."""
     if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
         return None
     from cfglint.frameworks.huggingface.batch import steps

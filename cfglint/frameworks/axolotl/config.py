@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.setting import Setting
 
 
+# Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
+LATE = ("rl", "streaming", "pretraining_dataset", "reward_model", "process_reward_model", "diffusion_lm", "use_ray")
+
+
 class Handed(Arguments):
     """The `TrainingArguments` that axolotl builds: `given` by the file under axolotl's names, the rest as axolotl fills it in."""
 
@@ -69,6 +73,12 @@ class AxolotlConfig(TrainerConfig):
     def model(self) -> Model | None:
         """The values that axolotl goes on with."""
         return self.validation.model
+
+    def moment(self, fails_at: str | None) -> str | None:
+        """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
+        model = self.model
+        late = model is not None and self.whole and any(getattr(model, key) for key in LATE)
+        return "init" if late and fails_at == "config" else fails_at
 
     @property
     def refusals(self) -> list[Refusal]:

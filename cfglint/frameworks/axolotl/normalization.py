@@ -88,11 +88,6 @@ def evaluates(model: Model) -> bool:
     return bool(model.val_set_size or model.test_datasets)
 
 
-def world_size(config: AxolotlConfig) -> int | None:
-    """Processes of the launch."""
-    return config.facts.gpus
-
-
 def distributed_batch(config: AxolotlConfig) -> bool:
     """Whether the batch is multiplied by the processes (:275-281): `ddp: false` leaves the factor out."""
     model = config.model

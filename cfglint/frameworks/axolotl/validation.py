@@ -74,6 +74,7 @@ class Validation:
         self.foreign = any(not each.folder for each in self.plugins)
         data = Data(copy.deepcopy(values), folders, self.foreign)
         gpus = self.config.facts.gpus
+        data.pop("axolotl_config_path", None)  # axolotl's own note of where the file lies
         data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"}
         if any(each.problem for each in self.plugins):
             return

@@ -18,7 +18,7 @@ PACKAGE = "transformers"
 NEWEST = "5.23.0"
 OLDEST = "4.30.2"
 
-# Names that nobody but TrainingArguments gives to a top-level key.
+# Top-level keys that only TrainingArguments has.
 OWN = frozenset(
     (
         "per_device_train_batch_size",
@@ -48,7 +48,7 @@ OWN = frozenset(
         "hub_model_id",
     )
 )
-# Names that it shares with others.
+# Keys that other tools have too.
 SHARED = frozenset(
     (
         "output_dir",

@@ -1,4 +1,4 @@
-"""A DeepSpeed configuration that accelerate's launch file describes in a block, in a trainer's hands.
+"""A DeepSpeed config from the `deepspeed_config` block of an accelerate config, under the Trainer.
 
 The launcher hands the block over in the environment. `TrainingArguments` makes a configuration of it (accelerate
 1.15.0 utils/dataclasses.py:1228-1337) with the launch's precision, and the trainer then fills in and compares its own

@@ -33,7 +33,7 @@ class Arguments:
     """The values of a release's fields: `given` by the files, or the release's defaults.
 
     `given` holds what the release takes; unknown keys are left out. Inline JSON is expanded. Where an old
-    name stands for a new one in this release, `source` tells the name that a file uses.
+    name is an alias of a new one in this release, `source` maps to the name that a file uses.
     `undecided` are fields whose value is not known.
     """
 

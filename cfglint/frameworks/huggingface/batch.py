@@ -1,7 +1,7 @@
-"""The trainer's batch and step arithmetic, from a configuration and the facts of its launch.
+"""The Trainer's batch and step arithmetic, from a configuration and the facts of its launch.
 
 `per_device_train_batch_size` x `gradient_accumulation_steps` x data-parallel size, where the data-parallel
-size is the number of processes, divided by what shares a batch from 4.53.0 on (tensor parallelism) and
+size is the number of processes, divided from 4.53.0 on by the tensor-parallel size and from
 5.0.0 on (context and sequence parallelism): transformers 5.23.0 trainer.py:2557-2573.
 """
 
@@ -31,7 +31,7 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 
 def resolve(config: TrainerConfig) -> Batch:
-    """The batch, or the first reason for which there is none."""
+    """The batch sizes, with the first problem if there is one."""
     micro = micro_batch(config)
     accumulation = accumulation_steps(config)
     tensor = tensor_parallel(config)
@@ -53,7 +53,7 @@ def resolve(config: TrainerConfig) -> Batch:
 
 
 def micro_batch(config: TrainerConfig) -> Setting:
-    """The samples that one process takes at a time; all processes together under `split_batches`."""
+    """The samples per process and forward pass; of all processes together with `split_batches`."""
     return of(config, MICRO)
 
 
@@ -106,7 +106,7 @@ def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
 
 
 def product(*factors: Any) -> Any:
-    """The product of numbers; None when one of them is none."""
+    """The product of numbers; None when one of them is not a number."""
     size: int | float = 1
     for factor in factors:
         if not isinstance(factor, (int, float)):
@@ -126,7 +126,7 @@ def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) 
 
 
 def shards(config: TrainerConfig, world: int, tensor: int) -> int:
-    """The parts that the samples of an epoch are dealt out in: under DeepSpeed only tensor parallelism shares them."""
+    """The number of parts that the samples of an epoch are divided into: under DeepSpeed only tensor-parallel ranks get the same ones."""
     if config.version < MESH_SHARES:
         return world
     context = axis(config, "cp") if config.deepspeed is None else 1
@@ -134,7 +134,7 @@ def shards(config: TrainerConfig, world: int, tensor: int) -> int:
 
 
 def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
-    """Why the trainer would refuse the batch."""
+    """The exception that the Trainer would raise about the batch sizes."""
     return _micro_problem(config, micro) or _accumulation_problem(config, accumulation) or _split_problem(config, micro)
 
 
@@ -148,12 +148,12 @@ def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
         text = f"TypeError: unsupported operand type(s) for *: '{kind}' and 'int'"
-        return BatchProblem("type", micro, f"{micro.name} is {spelled(value)}, not a number", text, early)
+        return BatchProblem("type", micro, f"`{micro.name}` is {spelled(value)}, not a number", text, early)
     text = f"ValueError: batch_size should be a positive integer value, but got batch_size={value}"
     if not isinstance(value, int):
-        return BatchProblem("type", micro, f"{micro.name} is {spelled(value)}, not a whole number", text, "init")
+        return BatchProblem("type", micro, f"`{micro.name}` is {spelled(value)}, not an integer", text, "init")
     if value <= 0:
-        return BatchProblem("not-positive", micro, f"{micro.name} is {value}", text, "init")
+        return BatchProblem("not-positive", micro, f"`{micro.name}` is {value}; it must be positive", text, "init")
     return None
 
 
@@ -168,23 +168,23 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
         kind = type(value).__name__
         early = "config" if config.uses_deepspeed else "init"
         text = f"TypeError: unsupported operand type(s) for *: 'int' and '{kind}'"
-        return BatchProblem("type", accumulation, f"{name} is {spelled(value)}, not a number", text, early)
+        return BatchProblem("type", accumulation, f"`{name}` is {spelled(value)}, not a number", text, early)
     if not isinstance(value, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: 'int' and '{type(value).__name__}'"
-        return BatchProblem("type", accumulation, f"{name} is {spelled(value)}, not a number", text, "init")
+        return BatchProblem("type", accumulation, f"`{name}` is {spelled(value)}, not a number", text, "init")
     if value == 0:
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
     counted = config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])
     if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # the field's own float is for TYP200
         text = "TypeError: 'float' object cannot be interpreted as an integer"
-        message = f"{name} is {value}, a float: the loop over updates needs a whole number"
+        message = f"`{name}` is {value}, not an integer"
         return BatchProblem("type", accumulation, message, text, "first-step")
     return None
 
 
 def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
-    """accelerate 1.15.0 data_loader.py:1183 and :159: a batch that is split must split evenly."""
+    """accelerate 1.15.0 data_loader.py:1183 and :159: with split_batches the batch must be divisible."""
     world = config.world_size
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
@@ -196,7 +196,7 @@ def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
         f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
         f"needs to be a round multiple of the number of processes ({parts})."
     )
-    message = f"with split_batches, {micro.name} {micro.value} is split over {parts} processes, and that leaves a remainder"
+    message = f"`{micro.name}` ({micro.value}) must be a multiple of the number of processes ({parts}) with `split_batches`"
     return BatchProblem("layout", micro, message, text, "init")
 
 
@@ -211,7 +211,7 @@ def spelled(value: Any) -> str:
 
 
 class Steps:
-    """What an epoch and the whole run come to; a number that cannot be known is None.
+    """The steps of an epoch and of the entire run; unknown numbers are None.
 
     `batches` are those of one process in an epoch, `updates` the optimizer steps of an epoch, `total` those
     of the run, `warmup` those of the warm-up.
@@ -234,7 +234,7 @@ UNKNOWN = Steps()
 
 
 def steps(config: TrainerConfig) -> Steps:
-    """What the run comes to, by its release's arithmetic (cfglint.batch.steps)."""
+    """The steps of the run, by its release's arithmetic (cfglint.batch.steps)."""
     from cfglint.batch.steps import training_length
 
     args = config.arguments
@@ -257,7 +257,7 @@ def steps(config: TrainerConfig) -> Steps:
 
 
 def takes_steps(config: TrainerConfig) -> bool:
-    """Whether the run gets to a first step, as far as can be told: some values train nothing, without a word."""
+    """Whether the run reaches a first step, as far as is known: with some values it silently trains nothing."""
     args = config.arguments
     limit, epochs, accumulation = args["max_steps"], args["num_train_epochs"], accumulation_steps(config).value
     if isinstance(accumulation, (int, float)) and accumulation < 0 and config.version >= PER_EPOCH_LOOP:
@@ -292,7 +292,7 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
-    """Steps of warm-up; None where it is a share of an unknown total or no finite number."""
+    """Steps of warm-up; None where it is a ratio of an unknown total or not finite."""
     from cfglint.batch.steps import warmup_steps
 
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
@@ -303,7 +303,7 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
         return None
     try:
         return whole(warmup_steps(total or 0, given, ratio, config.version))
-    except OverflowError:  # a share of more steps than a float can count
+    except OverflowError:  # more steps than a float can hold
         return None
 
 

@@ -19,9 +19,9 @@ FALSE = ("no", "false", "f", "n", "0")
 
 
 def cast(override: Override) -> Any:
-    """The value of a field given on the launch line; the text as it is where the parser would refuse it.
+    """The value of a field on the launch line; the unchanged string where the parser would reject it.
 
-    A field that is no flag and stands without a value is true, as booleans do. Source: transformers 5.23.0
+    An argument without a value is true. Source: transformers 5.23.0
     hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
     """
     key, texts = override.key, override.texts
@@ -43,7 +43,7 @@ def cast(override: Override) -> Any:
 
 
 def converted(kind: str, text: str) -> Any:
-    """The text as one type; None where it is none."""
+    """The string converted to one type; None where that is not possible."""
     if kind == "bool":
         word = text.lower()
         return True if word in TRUE else False if word in FALSE else None

@@ -1,9 +1,9 @@
-"""A DeepSpeed file in a trainer's hands: what fills its `"auto"`, what is compared, what accelerate adds.
+"""A DeepSpeed config under the Trainer: how `"auto"` is resolved, what is compared, what accelerate adds.
 
 The steps are those of `HfTrainerDeepSpeedConfig` (transformers 5.23.0 integrations/deepspeed.py:136-266)
 and of accelerate's `DeepSpeedPlugin` and `_prepare_deepspeed` (1.15.0 utils/dataclasses.py:1218-1466,
-accelerator.py:2141-2420), in their order and on the values as they are, so that a value of a wrong type
-stumbles where it does there.
+accelerator.py:2141-2420), in their order and on the unconverted values, so that a value of an invalid type
+fails at the same step.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
 PRECISION = ("fp16.enabled", "bf16.enabled")
 FROM_HIDDEN_SIZE = "the model's hidden size"
-UNKNOWN_STEPS = 1_000_000  # stands for the length of a run of unknown length
+UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
 
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
-WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are whole numbers from here on
+WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
 NO_APEX = (5,)  # fp16_backend and fp16_opt_level are gone
 ACCELERATE_1 = (4, 46)  # releases that people run with accelerate 1.x, which forgives a missing micro batch
 
@@ -74,7 +74,7 @@ class Fill:
 
 
 class LeftOver(Exception):
-    """An `"auto"` that nothing fills."""
+    """An `"auto"` that is not resolved."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -206,7 +206,7 @@ class HfDeepSpeedConfig:
     def _stage_and_offload(self) -> None:
         stage = self.value("zero_optimization.stage", -1)
         if stage in (2, 3):
-            # A set, as there: an unhashable device stumbles.
+            # A set, as in transformers: an unhashable device raises.
             devices = {self.value("zero_optimization.offload_optimizer.device"), self.value("zero_optimization.offload_param.device")}
             devices.discard(None)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class TrainerFiles(Config):
     """What `HfArgumentParser` makes of a file.
 
-    `whole` is false where the file is no mapping or could not be read; `arguments` are then the defaults.
+    `whole` is false where the file is not a mapping or could not be read; `arguments` are then the defaults.
     `files` maps a key that names a file to that file.
     """
 
@@ -51,7 +51,7 @@ class TrainerFiles(Config):
         return Arguments(self.values, self.version)
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The file's values with the launch line's over them; `${...}` counts where the file may have a reader that knows it."""
+        """The file's values, overridden by the launch line's; `${...}` is resolved where the file may have an interpolating parser."""
         values = self.launched_with(values)
         if "${" in self.documents[0].text and not self.facts.declared:
             from cfglint.frameworks.overrides import interpolated, refers

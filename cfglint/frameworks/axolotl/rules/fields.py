@@ -91,8 +91,10 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             continue
         setting = config.place(fault.path)
-        words = fault.message.removeprefix("Value error, ").removeprefix("Input ")
+        words = fault.message.removeprefix("Value error, ").removeprefix("Input ").replace("; Input should be", ", or")
         help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in words else None
+        if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
+            help_text = f"write `warmup_ratio: {setting.value}` for a fraction of the steps"
         yield Finding(
             setting,
             f"`{setting.name}` {words[0].lower()}{words[1:]}",
@@ -161,7 +163,8 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
             listed = isinstance(config.get("plugins"), list)
             setting = config.place(("plugins", plugin.index) if listed else ("plugins",))
             message = f"`plugins`: axolotl {config.axolotl_text} has no {setting.value}" if listed else "`plugins` is not a list"
-            yield Finding(setting, message, exception=plugin.problem)
+            outside = config.package in config.facts.outside  # another release may have it
+            yield Finding(setting, message, exception=plugin.problem, severity=WARNING if outside else None)
 
 
 @rule(

@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
 KINDS = (KIND,)
+ONE_CYCLE = (
+    "epochs",
+    "steps_per_epoch",
+    "pct_start",
+    "anneal_strategy",
+    "cycle_momentum",
+    "base_momentum",
+    "max_momentum",
+    "div_factor",
+    "final_div_factor",
+    "three_phase",
+    "last_epoch",
+)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 
 
@@ -75,3 +88,36 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
             f"`optimizer: {name}` is not built by axolotl",
             exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
         )
+
+
+@rule(
+    "AXL043",
+    "axolotl-schedule-argument",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {num_cycles: 2}\n",
+    good=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {pct_start: 0.1}\n",
+    example={"kind": KIND, "at": "/lr_scheduler_kwargs/num_cycles"},
+)
+def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
+    """An argument that torch's `OneCycleLR` does not have.
+
+    `one_cycle` is a schedule of axolotl's own, which hands `lr_scheduler_kwargs` to torch; `rex` ignores them.
+
+    Run-time error: `TypeError: OneCycleLR.__init__() got an unexpected keyword argument 'num_cycles'`.
+
+    Fix: pct_start, anneal_strategy, cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase and
+    last_epoch are the arguments that there are.
+
+    Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:67-82; torch 2.13 optim/lr_scheduler.py.
+    """
+    model = config.model
+    if not config.whole or model is None or model.lr_scheduler != "one_cycle" or model.jagged_restart_steps:
+        return
+    for key in model.lr_scheduler_kwargs or ():
+        if key not in ONE_CYCLE:
+            text = f"TypeError: OneCycleLR.__init__() got an unexpected keyword argument {key!r}"
+            yield Finding(
+                config.place(("lr_scheduler_kwargs", key)), f"schedule one_cycle has no parameter `{key}`", exception=text, on_key=True
+            )

@@ -116,7 +116,7 @@ def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
     setting = config.setting(name)
     if setting.written or config.arguments.written(name) == name:
         text = f"ValueError: {value} is not a valid {label}, please select one of {list(allowed)}"
-        yield Finding(setting, _message(name, value, allowed), exception=text, fix=_choice_fix(setting, value, allowed))
+        yield Finding(setting, _message(setting.name, value, allowed), exception=text, fix=_choice_fix(setting, value, allowed))
 
 
 def _message(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -9,6 +9,8 @@ from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
 from cfglint.frameworks.neox.sizes import unbuildable, widths
 
+SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -393,9 +395,14 @@ def _partitioning(config: NeoXConfig, method: Any) -> Iterator[tuple[str, str]]:
         return
     import re
 
+    from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
+
     expression = lowered.split(":")[1]
     try:
-        found = any(re.search(expression, layer, re.IGNORECASE) for layer in _layers(config))
+        with TimeLimit(SECONDS_TO_MATCH):
+            found = any(re.search(expression, layer, re.IGNORECASE) for layer in _layers(config))
+    except TimeLimitExceeded:
+        return
     except re.error as error:
         yield f"`pipe_partition_method` {expression} is not a valid regular expression: {error}", f"re.error: {error}"
         return
