@@ -346,7 +346,7 @@ class Discovery:
                 if document.find((key,))[1] is not None:
                     section = in_section(document, (key,))
                     kind, clear = detect(section)
-                    if kind == "huggingface":
+                    if kind in ("huggingface", "trl"):
                         return section, kind, clear
             return document, None, clarity
         if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
