@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "every number that a run resolves to and where it comes from; or a trainer log, reconciled",
     "diff": "what a change of config means for the run",
     "review": "the same for every config that a branch changes",
+    "runs": "the runs of a project, launch lines of scripts included",
     "new": "a config generated from a few facts",
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
