@@ -40,6 +40,14 @@ SINCE = {
     "timers": (0, 14, 3),
 }
 EXPECTED = "Input should be "  # how most of pydantic's messages begin
+EXPECTED_EARLIER = {  # the same for pydantic 1
+    "value is not a valid enumeration member; permitted: ": "one of ",
+    "value is not ": "",
+    "value could not be parsed to ": "",
+    "ensure this value is ": "",
+    "str type expected": "a string",
+    "none is not an allowed value": "another value",
+}
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
 
@@ -59,6 +67,10 @@ def fault_text(setting: Setting, section: str, message: str) -> str:
     if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
         expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
         return f"{name} is {setting.spelled}, must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
+    if not isinstance(setting.value, dict):
+        for start, required in EXPECTED_EARLIER.items():
+            if message.startswith(start):
+                return f"{name} is {setting.spelled}, must be {required}{message.removeprefix(start)}".replace("'", '"')
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
     return f"{name}: {text[:1].lower()}{text[1:]}"
 
