@@ -226,7 +226,7 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
 
 
 @rule(
-    "RUN011",
+    "RUN013",
     "autotuning-without-mappings",
     WARNING,
     kinds=KINDS,
