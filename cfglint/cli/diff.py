@@ -24,7 +24,7 @@ from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames
 from cfglint.review.compare import Comparison
-from cfglint.run.discovery import Discovery, ScanStats, UnknownKindError
+from cfglint.run.discovery import Discovery, ScanStats, UnknownKindError, is_script, line_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def compare(arguments: Namespace, project: Configuration, tally: ScanStats) -> l
     """The comparisons that the paths ask for."""
     old, new = sides(arguments)
     for path in (*old, *new):
-        if not os.path.exists(path):
+        if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
             raise UsageError(f"{path}: no such file or folder")
     if arguments.run or arguments.to:
         return [Comparison(*(gathering(arguments, project, tally, whole=True).one(paths) for paths in (old, new)))]
@@ -89,7 +89,17 @@ def compare(arguments: Namespace, project: Configuration, tally: ScanStats) -> l
         raise UsageError("OLD and NEW have to be two files or two folders")
     if os.path.isdir(old[0]):
         return of_folders(old[0], new[0], arguments, project, tally)
+    if is_script(line_of(old[0])[0]) and is_script(line_of(new[0])[0]):
+        return of_scripts(old[0], new[0], arguments, project, tally)
     return [of_files(old[0], new[0], arguments, project, tally)]
+
+
+def of_scripts(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
+    """The launches of two scripts, those that are most alike compared with each other."""
+    from cfglint.review.launches import paired
+
+    before, after = ([run for _, run in gathering(arguments, project, tally, whole=False).each([path])] for path in (old, new))
+    return [Comparison(*pair) for pair in paired(before, after)]
 
 
 def sides(arguments: Namespace) -> tuple[list[str], list[str]]:

@@ -154,10 +154,18 @@ def _apply_fixes(work: Work, unsafe: bool) -> None:
 
 
 def _write(works: list[Work], arguments: Namespace) -> None:
-    if not arguments.diff and not arguments.check:
-        for work in works:
-            if work.texts:
-                _write_run(work)
+    if arguments.diff or arguments.check:
+        return
+    written: dict[str, str] = {}
+    for work in works:
+        if any(written.get(path, text) != text for path, text in work.texts.items()):
+            work.problem = f"{work.run.documents[0].path}: another launch of this script was changed; run the command again for this one"
+            work.texts, work.changed = {}, []
+            continue
+        work.texts = {path: text for path, text in work.texts.items() if path not in written}
+        if work.texts:
+            _write_run(work)
+            written.update(work.texts)
 
 
 def _write_run(work: Work) -> None:
@@ -241,7 +249,7 @@ def _as_text(work: Work, arguments: Namespace) -> str:
     if work.titles:
         lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
     else:
-        lines = [f"{shown(f'{each.file}: {each.key[1:]} {_change(each)}')}\n" for each in work.changed]
+        lines = [shown(f"{each.file}: {each.key.removeprefix('/')} {_change(each)}") + "\n" for each in work.changed]
     return "".join(lines) + explained
 
 

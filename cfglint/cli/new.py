@@ -6,7 +6,7 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, above_zero, load_configuration, positive, targets
+from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.frameworks.memory import Model
     from cfglint.new.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
@@ -70,7 +71,9 @@ def add_training(parser: Parser) -> None:
 
 def add_model(parser: Parser) -> None:
     """What only GPT-NeoX files hold."""
-    parser.add_argument("--model", metavar="NAME", help=f"GPT-NeoX: a published shape: {', '.join(SHAPES)}")
+    told = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
+    parser.add_argument("--model", metavar="NAME", help=told)
+    parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in the place of --max-micro-batch")
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
         parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")
     parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: GPUs that share each layer")
@@ -103,8 +106,11 @@ def run(arguments: Namespace) -> int:
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
+        model = shape_given(arguments, given)
         job = aimed(JobSpec(**converted(arguments, given)), arguments)
         folder = folder_of(arguments.output)
+        if arguments.gpu_memory is not None and job.micro_batch is None and job.max_micro_batch is None:
+            job = bounded(job, arguments, model)
         made = generate(arguments.kind, job, arguments.framework, folder)
         doubts = proof(made, job, folder)
         deliver(made, arguments)
@@ -164,6 +170,32 @@ def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
     found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
     report(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
     return job.but(target=found.target) if found.target else job
+
+
+def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
+    """The model whose memory counts; its name is a fact of the files of GPT-NeoX only, and taken out of the others'."""
+    if "neox" in {arguments.kind, arguments.framework if arguments.kind == RUN else ""} or arguments.gpu_memory is None:
+        return None
+    return model_of(given.pop("model", None))
+
+
+def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
+    """The job with the largest micro batch that surely fits, asked of the files that it comes to with a micro batch of 1."""
+    from cfglint.frameworks.memory import micro_batch_bound, missing_for
+
+    made = generate(arguments.kind, job.but(max_micro_batch=1), arguments.framework)
+    texts = {file.name: file.text for file in made.files}
+    facts = LaunchFacts(job.gpus, target=job.target, whole=True, declared=True, trainer=job.trainer)
+    facts = facts.but(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
+    config = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts)).configs[0]
+    missing = missing_for(config)
+    if missing:
+        raise UsageError(f"--gpu-memory needs {' and '.join(missing)}")
+    bound = micro_batch_bound(config)
+    if bound is None:
+        raise UsageError(f"not even a micro batch of 1 surely fits into {arguments.gpu_memory:g} GiB; --max-micro-batch 1 insists")
+    report([f"a micro batch of at most {bound} surely fits into {arguments.gpu_memory:g} GiB"])
+    return job.but(max_micro_batch=bound)
 
 
 def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:

@@ -177,7 +177,9 @@ def context(account: RunSummary) -> Context:
     """The values that diagrams of the run are drawn from."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
-    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole)
+    asked = run.facts.model is not None or run.facts.gpu_memory is not None
+    memory = account.memory.drawn() if asked and account.memory is not None else None
+    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole, memory)
 
 
 def pictured(account: RunSummary) -> Outcome:

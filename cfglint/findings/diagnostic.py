@@ -136,14 +136,21 @@ class Context:
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
-    `whole`: the files are the whole run.
+    `whole`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
     """
 
-    __slots__ = ("assumed", "marks", "settings", "texts", "whole")
+    __slots__ = ("assumed", "marks", "memory", "settings", "texts", "whole")
 
     def __init__(
-        self, texts: dict[str, str], settings: list[dict[str, Any]], marks: dict[str, list[int]], assumed: list[str], whole: bool
+        self,
+        texts: dict[str, str],
+        settings: list[dict[str, Any]],
+        marks: dict[str, list[int]],
+        assumed: list[str],
+        whole: bool,
+        memory: dict[str, Any] | None = None,
     ) -> None:
+        self.memory = memory
         self.texts = texts
         self.settings = settings
         self.marks = marks

@@ -66,6 +66,7 @@ class LaunchFacts:
         "target",
         "target_from",
         "trainer",
+        "undecided",
         "whole",
     )
 
@@ -87,6 +88,7 @@ class LaunchFacts:
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
         guessed: bool = False,
+        undecided: tuple[str, ...] = (),
         outside: dict[str, str] | None = None,
         model: Model | None = None,
         gpu_memory: float | None = None,
@@ -109,6 +111,7 @@ class LaunchFacts:
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script
+        self.undecided = undecided  # arguments of a launch line that are given and not known, and that matter
         self.guessed = guessed  # whether the parser of a launch line's arguments is only likely
         self.outside = outside or {}
         self.model = model

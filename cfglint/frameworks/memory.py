@@ -91,6 +91,11 @@ class RunMemory:
         assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
         return "; ".join(told) + assumed
 
+    def drawn(self) -> dict[str, Any]:
+        """The entry with the line for people and every moment's terms, for diagrams."""
+        moments = [(moment.name, {name: gib(size) for name, size in moment.terms().items()}) for moment in self.estimate.moments]
+        return {**self.entry(), "line": self.line, "moments": moments if self.inputs.micro_known else []}
+
     def entry(self) -> dict[str, Any]:
         """Plain values, as `explain --format json` has them."""
         found, known = self.estimate, self.inputs.micro_known

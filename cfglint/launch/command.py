@@ -37,7 +37,18 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
     document.machine = line.machine
     for argument in read_arguments(line.arguments, assignments=line.launcher == "llamafactory-cli")[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)
+    add_size(document, line)
     return document
+
+
+def add_size(document: CommandDocument, line: LaunchLine) -> None:
+    """The option that gives the processes of the one node of a launch, where it is written as a number."""
+    if line.options is None or line.nodes != 1:
+        return
+    for name in ("nproc_per_node", "num_gpus", "num_processes"):
+        option = line.options.given.get(name)
+        if option is not None and option.value is not None and option.value.string.isdigit():
+            document.add_size(name, option.word, option.value)
 
 
 def flag(argument: Argument) -> str:

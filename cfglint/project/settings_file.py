@@ -29,6 +29,7 @@ RUN_KEYS = frozenset(
         *PROMISES,
         "files",
         "kind",
+        "launch",
         "gpus",
         "gpu-memory",
         "model",
@@ -70,9 +71,14 @@ class DeclaredRun:
         unknown = sorted(set(table) - RUN_KEYS)
         if unknown:
             raise ConfigurationError(f"{where}: unknown key `{unknown[0]}` in a run; known are {', '.join(sorted(RUN_KEYS))}")
+        launch: str | None = expect(table, "launch", str, where)
         files = table.get("files")
+        if launch is not None:
+            if files is not None:
+                raise ConfigurationError(f"{where}: a run has `files` or `launch`, not both")
+            files = [launch]
         if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
-            raise ConfigurationError(f"{where}: a run requires `files`, a list of paths")
+            raise ConfigurationError(f"{where}: a run requires `files`, a list of paths, or `launch`, a script or `script:line`")
         self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
         self.kind = one_of(kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)

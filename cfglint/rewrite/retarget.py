@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch import equation, solver
-from cfglint.frameworks.setting import Setting
+from cfglint.frameworks.setting import OVERRIDE, Setting
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -289,7 +289,8 @@ class Term:
     @property
     def in_file(self) -> bool:
         """Whether the key is written; what a consumer fills in is a value without a place."""
-        return self.setting.written and self.setting.node is not None
+        override = self.setting.origin == OVERRIDE and self.setting.document is not None  # an argument of a launch line
+        return (self.setting.written or override) and self.setting.node is not None
 
     def change(self) -> tuple[Document, Change]:
         """The change of a file that gives the key its value, in its place or as a new key."""
@@ -310,14 +311,17 @@ def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
     if opened:
         _take(found, there)
         return
+    reasons: list[str] = []
     for chosen in _by_cost(there, missing):
-        texts = _texts(chosen)
+        texts = _texts(chosen, reasons)
         if texts is not None and _reached(found, facts, texts):
             _take(found, chosen)
             return
     batch = CheckedRun(found.run.documents, found.run.kinds, facts).batch
     imposed = batch.layout.gpus if batch else None
     because = f": the files set a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
+    if reasons and found.run.documents[0].syntax == "shell":
+        because = f": {reasons[0]}"
     raise edit.EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
 
 
@@ -370,15 +374,17 @@ def _by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:
                     yield [*replaced, *added]
 
 
-def _texts(chosen: list[Term]) -> dict[str, str] | None:
-    """The files' new texts; None when an edit is refused."""
+def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, str] | None:
+    """The files' new texts; None when an edit is refused, for a reason that is added to `reasons`."""
     changes: dict[str, tuple[Document, list[Change]]] = {}
     for term in chosen:
         document, change = term.change()
         changes.setdefault(document.path, (document, []))[1].append(change)
     try:
         return {path: edit.apply(document, each) for path, (document, each) in changes.items()}
-    except edit.EditRefused:
+    except edit.EditRefused as error:
+        if reasons is not None:
+            reasons.append(error.message)
         return None
 
 

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Pl
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
+from cfglint.frameworks.setting import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.run.loaded import LoadedRun
     from cfglint.source.document import Document, Node
 
+KIND_LAUNCH = "launch"
 MOST = 1000  # diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
@@ -86,6 +88,10 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and config.facts.guessed and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))):
         severity = WARNING  # whose parser takes the arguments of the launch is only likely
+    if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and config.documents[0].syntax == "shell":
+        severity = WARNING  # the program's own dataclass may have another default
+    if severity == ERROR and config.facts.undecided and not stands_alone(rule, config):
+        severity = WARNING
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
         finding.fix.safe = False
@@ -103,6 +109,13 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
     )
+
+
+def stands_alone(rule: Rule, config: Config) -> bool:
+    """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
+    if config.kind == "deepspeed":
+        return not rule.code.startswith(("BAT", "RUN"))
+    return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
 def rests_on_unknown(finding: Finding) -> bool:

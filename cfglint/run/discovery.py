@@ -243,6 +243,8 @@ class Discovery:
             if problem.kind == "unreadable":
                 self.tally.unreadable.append(path)
             return
+        if only is not None and not found:
+            raise LaunchChoiceError(path, [])
         for each in found:
             documents, kinds = self._with_references(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])

@@ -6,11 +6,15 @@ import os
 
 from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
+from cfglint.source.edit import EditRefused
+from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +24,13 @@ if TYPE_CHECKING:
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.run.discovery import FileSource
     from cfglint.source.document import Document
-    from cfglint.source.shell.command import CommandDocument
 
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
 OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
+WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
+    "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
+    " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
+)
 CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
 
 
@@ -51,9 +58,8 @@ class LaunchReader:
         """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
-        if only is not None:
-            lines = at_line(lines, only, text)
-        return [self.run(line, text) for line in lines[:MOST]]
+        wanted = at_line(lines, only, text) if only is not None else lines
+        return [self.run(line, text, lines) for line in wanted[:MOST]]
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a script's text."""
@@ -75,15 +81,29 @@ class LaunchReader:
         except files.FileProblem:
             return None
 
-    def run(self, line: LaunchLine, text: str) -> LaunchRun:
-        """The run of a line: its command, then the files that it names."""
+    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
+        """The command of a line in another text of its script. EditRefused where that starts something else."""
+        now = self.lines(line.call.path, text)
+        if len(now) != len(lines):
+            raise EditRefused("the edited script would start something else", line.call.start)
+        command = self.run(now[lines.index(line)], text, now).documents[0]
+        assert isinstance(command, CommandDocument)
+        return command
+
+    def run(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> LaunchRun:
+        """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
         command = command_document(line, text)
+        command.again = lambda edited: self.again(line, lines, edited)
+        others = [each for each in lines if each.call.start != line.call.start]
+        command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
             self.add(file, command, documents, kinds)
         choose_consumer(command, kinds)
-        facts = self.launch_facts(line, command)
+        facts = self.launch_facts(line, command, documents)
+        for key, reasons in command.unknown.items():
+            line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line)
 
@@ -112,7 +132,7 @@ class LaunchReader:
             return ""
         return detect(document)[0] or ""
 
-    def launch_facts(self, line: LaunchLine, command: CommandDocument) -> LaunchFacts:
+    def launch_facts(self, line: LaunchLine, command: CommandDocument, documents: list[Document]) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         gpus = line.processes
         plain = line.launcher == "python" and line.processes == 1 and not line.srun
@@ -123,15 +143,32 @@ class LaunchReader:
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1
-        own_parser = command.consumer == "deepspeed" and "deepspeed_config" in command.words
+        # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
+        standard = command.words.get("deepspeed", ["x"]) == [] and "deepspeed_config" in command.words
+        optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
+        own_parser = command.consumer == "deepspeed" and standard and optimizer
         trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
+            trainer=self.facts.trainer or trainer_of(line, command),
             guessed=command.guessed,
+            undecided=tuple(key for key in command.unknown if key in FIELDS and key not in WITHOUT_EFFECT),
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
+
+
+def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
+    """Which of TRL's trainers the program's name tells, as `trl sft` and `sft.py` do."""
+    if command.consumer != "trl" or line.program is None:
+        return None
+    from cfglint.frameworks.trl import TRAINERS
+
+    name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
+    parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
+    found = [each for each in TRAINERS if each in parts]
+    return found[0] if len(found) == 1 else None
 
 
 def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
@@ -147,7 +184,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
-        command.guessed = len(names) < SURE or len(names & TRAINER_ONLY) < 2 or "no_trainer" in program
+        own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
+        command.guessed = own_defaults or len(names) < SURE or len(names & TRAINER_ONLY) < 2 or "no_trainer" in program
         return
     if line.launcher == "swift" and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True

@@ -107,6 +107,8 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
+    if document.syntax == "shell":
+        return run_shell(document, changes, proposed)
     if document.problems:
         raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
     if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
@@ -121,6 +123,21 @@ def run(document: Document, changes: list[Change], proposed: bool = False) -> tu
         if not (proposed and change is changes[-1]):
             document = checked(document, step, "".join(text for text, _ in pieces))
     return document.text, pieces
+
+
+def run_shell(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
+    """The same for the arguments of a command in a script."""
+    from cfglint.source.shell import edits as shell
+    from cfglint.source.shell.command import CommandDocument
+
+    assert isinstance(document, CommandDocument)
+    pieces = [(document.text, 0)]
+    for each in reversed(shell.edits_of(document, changes)):
+        splice(pieces, each)
+    text = "".join(part for part, _ in pieces)
+    if not proposed:
+        shell.checked(document, text, changes)
+    return text, pieces
 
 
 def splice(pieces: list[tuple[str, int]], edit: Edit) -> None:

@@ -38,6 +38,10 @@ def in_file(document: Document, path: Path) -> Path:
 
 def reread(document: Document, text: str) -> Document:
     """The document anew, of a new text of its file."""
+    again = getattr(document, "again", None)
+    if again is not None:  # a launch line of a script
+        launch: Document = again(text)
+        return launch
     after = parse(document.path, text, document.syntax, document.bom)
     return found(after, document.prefix) if isinstance(document, Section) else after
 

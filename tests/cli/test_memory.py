@@ -150,3 +150,32 @@ def test_a_configuration_with_an_unknown_card(folder, capsys):
     (folder / "cfglint.toml").write_text('gpu-memory = "gigantic"\n')
     assert main(["check", "t.yaml"]) == 2
     assert "gpu-memory" in capsys.readouterr().err
+
+
+def test_a_page_shows_every_moment_against_the_card(capsys):
+    assert main(["explain", "t.yaml", "--gpus", "1", *MODEL, *CARD, "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert "GPU memory at each moment of a step" in page
+    for name in ("forward end", "loss backward", "backward, top layer", "optimizer step", "79.2 GiB"):
+        assert name in page
+    main(["explain", "t.yaml", "--gpus", "1", "--kind", "huggingface", "--format", "html"])
+    assert "GPU memory at each moment" not in capsys.readouterr().out
+
+
+def test_new_takes_the_largest_micro_batch_that_surely_fits(capsys):
+    facts = ("--gpus", "1", "--global-batch", "64", "--epochs", "1", "--seq-length", "2048", "-o", "-")
+    model = ("--model", "llama-3.2-1b")
+    assert main(["new", "huggingface", *facts, *model, "--gpu-memory", "H200"]) == 0
+    large = capsys.readouterr()
+    assert main(["new", "huggingface", *facts, *model, "--gpu-memory", "40GB"]) == 0
+    small = capsys.readouterr()
+
+    def micro(text):
+        return int(text.partition("per_device_train_batch_size: ")[2].split()[0])
+
+    assert micro(large.out) > micro(small.out) >= 1
+    assert "surely fits into 39.4 GiB" in small.err
+    assert main(["new", "huggingface", *facts, *model, "--gpu-memory", "8GB"]) == 2
+    assert "not even a micro batch of 1" in capsys.readouterr().err
+    assert main(["new", "huggingface", *facts, "--gpu-memory", "8GB"]) == 2
+    assert "--model" in capsys.readouterr().err

@@ -42,10 +42,8 @@ SAME = (
     "greater_is_better",
     "deepspeed",
     "lr_scheduler_kwargs",
-    "torch_compile",
-    "torch_compile_backend",
-    "torch_compile_mode",
 )
+COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # handed on where the first is true
 HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # handed on together, where the first is given
 # The Trainer's field -> axolotl's key.
 RENAMED = {
@@ -93,6 +91,8 @@ def handed(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[
         fields["per_device_eval_batch_size"] = (model.micro_batch_size, "micro_batch_size")
     if model.hub_model_id:
         fields.update({name: (getattr(model, name), name) for name in HUB if getattr(model, name)})
+    if model.torch_compile:
+        fields.update({name: (getattr(model, name), name) for name in COMPILE if getattr(model, name)})
     optimizer(model, fields)
     schedule(config, model, fields)
     saving(model, fields)

@@ -204,4 +204,6 @@ def lenient(fields: dict[str, Any], raw: Any, is_open: bool) -> Section:
         given = {name: value for name, value in given.items() if value != "auto"}
     section.values = {name: given.get(name, field.default) for name, field in fields.items()}
     section.given = {name: name for name in given}
+    if not section.values["enabled"] and "fp16_master_weights_and_grads" in section.values:
+        section.values["fp16_master_weights_and_grads"] = False  # looked up only with fp16 (0.16.9, runtime/config.py:180)
     return section

@@ -7,6 +7,7 @@ another one says so by giving None.
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
+from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ CHECKPOINTING = (
 )
 
 
+def current_name(name: str) -> str:
+    """The name under which a field is asked for."""
+    return "eval_strategy" if name == "evaluation_strategy" else name
+
+
 class Arguments:
     """The values of a release's fields: `given` by the files, or the release's defaults.
 
@@ -44,6 +50,10 @@ class Arguments:
         self.version = version
         self.defaults = self.release_defaults(version)
         self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
+        open_values = [name for name, value in self.given.items() if isinstance(value, Unknown)]
+        if open_values:
+            self.given = {name: value for name, value in self.given.items() if name not in open_values}
+            self.undecided = self.undecided | frozenset(map(current_name, open_values))
         self.source: dict[str, str] = {}
         self.unparsed: dict[str, Exception] = {}
         self._expand()

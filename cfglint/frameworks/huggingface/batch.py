@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
-from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulati
 INFINITE = float("inf")
 PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 REBALANCE = (5, 17)
+RATIO_REPLACES, RATIO_GONE = (5,), (5, 15)  # releases in which warmup_ratio takes the place of warmup_steps
 
 MICRO = "per_device_train_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -140,8 +140,6 @@ def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> 
 
 def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
     value = micro.value
-    if isinstance(value, Unknown):
-        return None
     if not config.arguments.known(MICRO):
         return None
     early = "config" if config.uses_deepspeed else "init"
@@ -159,8 +157,6 @@ def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
 
 def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> BatchProblem | None:
     value = accumulation.value
-    if isinstance(value, Unknown):
-        return None
     name = accumulation.name
     if not config.arguments.known(ACCUMULATION):
         return None
@@ -239,6 +235,8 @@ def steps(config: TrainerConfig) -> Steps:
 
     args = config.arguments
     batch = config.batch
+    if not args.known("max_steps", "num_train_epochs"):
+        return UNKNOWN
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if not config.whole or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
         return UNKNOWN
@@ -295,7 +293,11 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     """Steps of warm-up; None where it is a ratio of an unknown total or not finite."""
     from cfglint.batch.steps import warmup_steps
 
+    if not config.arguments.known("warmup_steps", "warmup_ratio"):
+        return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
+    if RATIO_REPLACES <= config.version < RATIO_GONE and ratio is not None:
+        given = 0  # the ratio takes its place, null or not
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
         return None
     shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)

@@ -35,6 +35,8 @@ def cast(override: Override) -> Any:
     if "list" in kinds and len(texts) > 1:
         return texts
     text = " ".join(texts)
+    if key == "warmup_steps" and text.removeprefix("-").isdecimal() and len(text) < 20:
+        return int(text)  # an integer field up to 4.57, a float one since; the same number either way
     for kind in kinds:
         value = converted(kind, text)
         if value is not None:

@@ -30,6 +30,10 @@ class LaunchConfig(Config):
         assert isinstance(command, CommandDocument)
         self.command = command
         self.values = {key: " ".join(words) if words else None for key, words in command.words.items()}
+        node = command.find((command.size_key,))[1] if command.size_key else None
+        if node is not None and node.raw.isdigit():
+            self.values[command.size_key] = int(node.raw)
+            self.batch_keys = {"gpus": command.size_key}
 
 
 def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
-from cfglint.report.html import excerpt, pictures
+from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.numbers import Numbers, numbers
 from cfglint.report.text import MOMENTS, framework_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from markupsafe import Markup
 
     from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
     from cfglint.report.html.excerpt import Listed, Marked
@@ -88,6 +90,8 @@ class Run:
     pictures: Pictures
     findings: list[Finding]
     sources: list[Source] = field(default_factory=list)
+    memory: Markup | None = None
+    memory_line: str = ""
 
     @property
     def title(self) -> str:
@@ -130,6 +134,7 @@ def run(
     source = sources(outcome, anchor, shown, whole) if listed else []
     anchors = {each.file: each.anchor for each in source}
     told = numbers(outcome)
+    used = outcome.context.memory if outcome.context is not None else None
     return Run(
         anchor,
         outcome.files,
@@ -142,6 +147,8 @@ def run(
         pictures.draw(told),
         [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
         source,
+        memory.draw(used),
+        used["line"] if used is not None else "",
     )
 
 

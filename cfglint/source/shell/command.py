@@ -7,6 +7,7 @@ from cfglint.source.shell.text import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.source.shell.text import Place, Text
@@ -29,6 +30,7 @@ class CommandDocument(Document):
     """
 
     __slots__ = (
+        "again",
         "consumer",
         "edges",
         "extent",
@@ -39,6 +41,8 @@ class CommandDocument(Document):
         "launch",
         "launch_line",
         "machine",
+        "siblings",
+        "size_key",
         "unknown",
         "words",
     )
@@ -54,6 +58,9 @@ class CommandDocument(Document):
         self.is_main = False  # whether the arguments themselves are what the consumer reads
         self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
         self.machine = False  # whether the number of GPUs is that of the machine
+        self.again: Callable[[str], CommandDocument] | None = None  # reads this launch in another text of the script
+        self.siblings: list[tuple[int, list[str]]] = []  # the other launches of the script: line, words
+        self.size_key = ""  # the launcher's option that gives the processes of a node
         self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
         self.launch_line: Any = None
         self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
@@ -81,6 +88,15 @@ class CommandDocument(Document):
             self.unknown.pop(key, None)
         else:
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+
+    def add_size(self, key: str, word: Text, value: Text) -> None:
+        """Add the launcher's option that gives the processes of a node; it is not an argument of the program."""
+        start, end = self.within(word.place)
+        inside = value.place is not None and value.place[0] == self.path
+        value_start, value_end = self.within(value.place if inside else None, (start, end))
+        self.roots[0].children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, value.string)))
+        self.edges[key] = inside
+        self.size_key = key
 
     def leave_open(self, key: str, reason: str) -> None:
         """Add an option that is not given and whose default is not known."""

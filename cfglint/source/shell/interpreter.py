@@ -761,8 +761,8 @@ class Interpreter:
         between = self.script.text[last.end - self.script.offset : offset - self.script.offset]
         if last.lost:
             return last.end <= offset
-        lines = [line.strip() for line in between.split("\n")]
-        nothing = all(not line or line.startswith("#") or set(line) <= set("\\ \r") for line in lines)
+        lines = [line.strip("\\ \t\r") for line in between.split("\n")]
+        nothing = all(not line or line.startswith("#") for line in lines)
         return last.end <= offset and len(between) < 5_000 and nothing
 
     def evaluated(self, words: list[Text], node: Any) -> bool | None:

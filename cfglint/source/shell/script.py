@@ -57,7 +57,8 @@ class Script:
         from tree_sitter import Language, Parser
         from tree_sitter_bash import language
 
-        plain = "".join(each if " " <= each <= "~" or each in "\n\t" else held(each) for each in self.text).encode("ascii")
+        text = without_inline_comments(self.text)
+        plain = "".join(each if " " <= each <= "~" or each in "\n\t" else held(each) for each in text).encode("ascii")
         limit = time.monotonic() + SECONDS
         try:
             parser = Parser(Language(language()))
@@ -89,6 +90,15 @@ class Script:
     def literal(self, start: int, end: int) -> Text:
         """Characters of the text as they are."""
         return Text((Part(self.text[start:end], self.place(start, end)),)) if start < end else EMPTY
+
+
+def without_inline_comments(text: str) -> str:
+    """The text with blanks for comments between backquotes, which stand for nothing and which the grammar does not take."""
+    if "`#" not in text:
+        return text
+    import re
+
+    return re.sub(r"`#[^`\n]*`", lambda found: " " * len(found.group()), text)
 
 
 def held(char: str) -> str:

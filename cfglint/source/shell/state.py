@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.text import Text
+from cfglint.source.shell.text import Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from cfglint.source.shell.script import Script
 
     Value = Text | list[Text] | dict[str, Text]
+
+
+MOST_PARTS = 5_000  # of a string, or members of an array
+LONGEST_VALUE = 200_000  # characters
 
 
 class State:
@@ -52,7 +56,11 @@ class State:
         return name in self.unset
 
     def assign(self, name: str, value: Value) -> None:
-        """Set a variable."""
+        """Set a variable; a value that has grown beyond all use is unknown."""
+        if isinstance(value, Text) and (len(value.parts) > MOST_PARTS or len(value) > LONGEST_VALUE):
+            value = unknown("a very long value")
+        elif isinstance(value, list) and len(value) > MOST_PARTS:
+            value = value[:MOST_PARTS]
         self.variables[name] = value
         self.unset.discard(name)
 

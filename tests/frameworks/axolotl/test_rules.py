@@ -44,6 +44,8 @@ ZERO = '{"zero_optimization": {"stage": 2}, "train_batch_size": %s}'
         ("hub_strategy: foo\nhub_model_id: a/b\n", [("HFT003", "/hub_strategy")]),
         ('tensor_parallel_size: "2"\n', [("AXL030", "/tensor_parallel_size")]),
         ("attn_implementation: varlen\n", [("AXL015", "/attn_implementation")]),
+        ("torch_compile_backend: foo\n", []),  # handed on with torch_compile only
+        ("torch_compile: true\ntorch_compile_backend: foo\n", [("HFT043", "/torch_compile_backend")]),
     ],
 )
 def test_errors(axolotl, found, lines, expected):

@@ -43,5 +43,10 @@ def test_another_trainer_has_another_length(factory):
     assert (run.verdict, *numbers(run, "global_batch", "total_steps")) == ("accept", 8, None)
 
 
+def test_a_warmup_ratio_takes_the_place_of_the_steps(factory):
+    assert numbers(factory(1, 1000, warmup_steps="null", warmup_ratio="0.1"), "total_steps", "warmup_steps") == (375, 38)
+    assert numbers(factory(1, 1000, warmup_steps="20", warmup_ratio="0.1"), "warmup_steps") == (38,)
+
+
 def test_a_default_size_is_the_trainers(factory):
     assert numbers(factory(2, per_device_train_batch_size=None, gradient_accumulation_steps=None), "global_batch") == (16,)

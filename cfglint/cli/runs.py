@@ -1,0 +1,135 @@
+"""`cfglint runs`: the runs of a project, launch lines included."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cfglint.cli.console import fail, warn
+from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, runs_of
+from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.diagnostic import Outcome
+    from cfglint.run.checked import CheckedRun
+
+FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
+UNSET = "unset environment: "
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of `runs`."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
+    add_run_options(parser)
+    parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(arguments: Namespace) -> int:
+    """List the runs; 2 when a path cannot be read."""
+    tally = ScanStats()
+    try:
+        project = load_configuration(arguments)
+        found = [each for _, each in sorted(runs_of(arguments, project, tally), key=lambda pair: pair[0])]
+    except (UsageError, UnknownKindError) as error:
+        return fail(str(error))
+    if arguments.declare:
+        sys.stdout.write(declared(found))
+    elif arguments.format == "json":
+        sys.stdout.write(as_json(found))
+    else:
+        sys.stdout.write("".join(map(described, found)))
+    launches = sum(isinstance(each.documents[0], CommandDocument) for each in found)
+    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(tally)]
+    warn("; ".join(parts))
+    return 2 if tally.unreadable else 0
+
+
+def as_json(found: list[CheckedRun]) -> str:
+    """The runs as `check --format json` has them, without findings."""
+    import json
+
+    from cfglint import __version__
+
+    return json.dumps({"cfglint": __version__, "runs": [each.outcome().entry() for each in found]}) + "\n"
+
+
+def described(each: CheckedRun) -> str:
+    """A run in a few lines: what it starts, on what, with which files, what it comes to, what is unknown."""
+    outcome = each.outcome()
+    launch = outcome.launch
+    if launch is None:
+        lines = [outcome.files[0]]
+        others = outcome.files[1:]
+    else:
+        uncertain = "  (in a branch that may not be reached)" if launch["conditional"] else ""
+        lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
+        others = outcome.files[1:]
+    if others:
+        lines.append(f"  files         {', '.join(others)}")
+    lines.append(f"  GPUs          {sizes(outcome)}")
+    numbers = outcome.resolved
+    for label, name in (("global batch", "global_batch"), ("total steps", "total_steps")):
+        if numbers.get(name) is not None:
+            lines.append(f"  {label:<13} {numbers[name]:,}")
+    lines += [f"  unknown       {line}" for line in unknown(outcome)]
+    return "\n".join(lines) + "\n\n"
+
+
+def sizes(outcome: Outcome) -> str:
+    """`16 (8 on each of 2 nodes)`."""
+    launch = outcome.launch or {}
+    each, nodes = launch.get("gpus_per_node"), launch.get("nodes")
+    if outcome.gpus is None:
+        return f"{each} on each node" if each is not None else "unknown"
+    return f"{outcome.gpus} ({each} on each of {nodes} nodes)" if nodes and nodes > 1 and each else str(outcome.gpus)
+
+
+def unknown(outcome: Outcome) -> list[str]:
+    """What is not known, with the flag that would tell."""
+    launch = outcome.launch or {}
+    found: list[str] = []
+    for each in launch.get("unknown", ()):
+        field, reason = each["field"], each["reason"]
+        if reason.startswith("see "):
+            continue
+        names = reason.removeprefix(UNSET) if reason.startswith(UNSET) else ""
+        flag = f"--env {names}=VALUE" if names and "," not in names else FLAGS.get(field, "")
+        found.append(f"{field}: {reason}{f' (pass {flag})' if flag else ''}")
+    if outcome.resolved.get("global_batch") is None and not found and outcome.gpus is None:
+        found.append("global batch: the number of GPUs (pass --gpus N)")
+    return list(dict.fromkeys(found))
+
+
+def declared(found: list[CheckedRun]) -> str:
+    """A `[[run]]` table for each run, with its global batch as a promise where that is known."""
+    tables: list[str] = []
+    for each in found:
+        outcome = each.outcome()
+        launch = outcome.launch
+        lines = ["[[run]]"]
+        if launch is None:
+            lines.append(f"files = [{', '.join(map(quoted, outcome.files))}]")
+        elif launch["conditional"]:
+            continue
+        else:
+            lines.append(f"launch = {quoted(os.path.normpath(launch['file']) + ':' + str(launch['line']))}")
+        machine: Any = getattr(each.documents[0], "machine", launch is None)
+        if machine and outcome.gpus is not None:
+            lines.append(f"gpus = {outcome.gpus}")
+        if outcome.resolved.get("global_batch") is not None:
+            lines.append(f"global-batch = {outcome.resolved['global_batch']}")
+        tables.append("\n".join(lines) + "\n")
+    return "\n".join(tables)
+
+
+def quoted(text: str) -> str:
+    """A string of TOML."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False)

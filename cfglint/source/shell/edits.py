@@ -1,0 +1,116 @@
+"""Changes of a command's arguments as edits of the script: the literal on the line, or the one assignment of its variable."""
+
+from __future__ import annotations
+
+from cfglint.source import edit
+from cfglint.source.edit import Change, Edit, EditRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Node
+    from cfglint.source.shell.command import CommandDocument
+
+PLAIN = "_./:=,+-@%^"
+
+
+def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
+    """The edits that make all changes; raises EditRefused for a value that is not written as it is."""
+    return sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
+
+
+def edit_of(document: CommandDocument, change: Change) -> Edit:
+    """The edit that makes one change."""
+    if change.kind == edit.INSERT:
+        return inserted(document, change.key, unquoted(change.text))
+    key, node = document.find(change.path)
+    name = str(change.path[0]) if len(change.path) == 1 else ""
+    if key is None or node is None or not name:
+        raise EditRefused("there is no such argument on the launch line", document.extent[0])
+    if change.kind == edit.REPLACE:
+        return replaced(document, name, node, unquoted(change.text))
+    written = document.text[key.start : key.end]
+    if written.lstrip("-").replace("-", "_") != name:
+        raise EditRefused(f"`--{name}` is put together by the script and not edited", key.start)
+    if change.kind == edit.RENAME:
+        return Edit(key.start, key.end, change.key)
+    return removed(document, key, node, name)
+
+
+def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edit:
+    """Another value for an option that has one as a literal."""
+    written = document.text[node.start : node.end]
+    if not document.edges.get(name) or written != node.raw:
+        raise EditRefused(f"the value of `--{name}` is computed by the script and not edited", node.start)
+    quote = document.text[node.start - 1 : node.start]
+    return Edit(node.start, node.end, text if quote in ("'", '"') and quote not in text else shell_word(text))
+
+
+def inserted(document: CommandDocument, name: str, text: str) -> Edit:
+    """A new option behind the last one, on a line of its own where the others have theirs."""
+    start, end = document.extent
+    body = document.text[start:end]
+    pairs = document.roots[0].pairs()
+    last = max((node.end for pair in pairs for node in pair), default=0)
+    if not pairs or not start < last <= end or body.endswith("\\"):
+        raise EditRefused("the launch line is put together by the script: no argument can be added", start)
+    lines = body.split("\n")
+    separator = " "
+    if len(lines) > 1:
+        indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+        separator = f" \\\n{indent}"
+    return Edit(end, end, f"{separator}--{name} {shell_word(text)}")
+
+
+def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:
+    """An option with its value, and what separates it from the one before."""
+    words = document.words.get(name)
+    start, end = key.start - 2, max(key.end, node.end if document.edges.get(name) else key.end)
+    if words and (not document.edges.get(name) or document.text[key.end : node.start].strip(" =\"'")):
+        raise EditRefused(f"the value of `--{name}` is not written behind it", key.start)
+    if document.text[end : end + 1] in ("'", '"'):
+        end += 1
+    while document.text[start - 1 : start] in (" ", "\t"):
+        start -= 1
+    if document.text[start - 2 : start] == "\\\n":
+        start -= 2
+        while document.text[start - 1 : start] in (" ", "\t"):
+            start -= 1
+    return Edit(start, end, "")
+
+
+def unquoted(text: str) -> str:
+    """A value that is spelled for YAML as the string that it stands for."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return text
+
+
+def shell_word(text: str) -> str:
+    """A string as one word of the shell."""
+    if text and all(char.isalnum() or char in PLAIN for char in text):
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def checked(document: CommandDocument, text: str, changes: list[Change]) -> CommandDocument:
+    """The document of the edited script, in which these arguments and nothing else of any launch may have changed."""
+    if document.again is None:
+        raise EditRefused("this launch line cannot be read again", document.extent[0])
+    after = document.again(text)
+    expected = dict(document.words)
+    for change in changes:
+        if change.kind == edit.INSERT:
+            expected[change.key] = [unquoted(change.text)]
+            continue
+        name = str(change.path[0])
+        value = expected.pop(name, None)
+        if change.kind == edit.REPLACE and name in document.words:
+            expected[name] = [unquoted(change.text)]
+        elif change.kind == edit.RENAME:
+            expected[change.key] = value
+    if after.words != expected:
+        raise EditRefused("the edit would change something else of this launch too", document.extent[0])
+    for (line, before), (_, now) in zip(document.siblings, after.siblings, strict=True):
+        if before != now:
+            raise EditRefused(f"the edit would change the launch of line {line} too", document.extent[0])
+    return after

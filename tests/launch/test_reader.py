@@ -1,0 +1,120 @@
+"""Launch lines: launcher, sizes, files and arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.launch.machine import Machine
+from cfglint.launch.reader import Project, Reader
+
+
+def lines(text, files=None, gpus=None, nodes=None, name="run.sh", environment=None):
+    files = {"train.py": "", **(files or {})}
+    project = Project("", lambda path: path in files, files.get)
+    return Reader(project, Machine(gpus, nodes), environment).lines(name, text)
+
+
+def sizes(text, files=None, gpus=None, nodes=None):
+    [line] = lines(text, files, gpus, nodes)
+    return line.processes, line.gpus_per_node, line.nodes
+
+
+TAIL = " train.py --output_dir o --per_device_train_batch_size 4\n"
+NO = 'distributed_type: "NO"\nnum_processes: 8\n'
+MULTI = "distributed_type: MULTI_GPU\nnum_processes: 15\nnum_machines: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("torchrun" + TAIL, (1, 1, 1)),
+        ("torchrun --nproc-per-node=4 --nnodes 2" + TAIL, (8, 4, 2)),
+        ("torchrun --nproc_per 4" + TAIL, (4, 4, 1)),
+        ("PET_NPROC_PER_NODE=6 torchrun" + TAIL, (6, 6, 1)),
+        ("torchrun --nproc_per_node gpu" + TAIL, (None, None, 1)),
+        ("CUDA_VISIBLE_DEVICES=0,3 torchrun --nproc_per_node gpu" + TAIL, (2, 2, 1)),
+        ("torchrun --nnodes 1:4 --nproc_per_node 8" + TAIL, (None, 8, None)),
+        ("python -m torch.distributed.launch --nproc_per_node 2" + TAIL, (2, 2, 1)),
+        ("deepspeed" + TAIL, (None, None, 1)),
+        ("deepspeed --num_gpus 3" + TAIL, (3, 3, 1)),
+        ("CUDA_VISIBLE_DEVICES=1,2 deepspeed" + TAIL, (2, 2, 1)),
+        ("deepspeed --include localhost:1,3,4-6" + TAIL, (5, 5, 1)),
+        ("deepspeed --hostfile hosts" + TAIL, (12, 6, 2)),
+        ("deepspeed --hostfile hosts --num_gpus 4" + TAIL, (8, 4, 2)),
+        ("accelerate launch --num_processes 4" + TAIL, (4, 4, 1)),
+        ("accelerate launch --config_file no.yaml --num_processes 8" + TAIL, (1, 1, 1)),
+        ("accelerate launch --config_file no.yaml --multi_gpu" + TAIL, (8, 8, 1)),
+        ("accelerate launch --config_file multi.yaml" + TAIL, (14, 7, 2)),
+        ("accelerate launch" + TAIL, (None, None, 1)),
+        ("python" + TAIL, (1, None, None)),
+        ("srun python" + TAIL, (None, None, None)),
+        ("NPROC_PER_NODE=4 swift sft --model x", (4, 4, 1)),
+        ("FORCE_TORCHRUN=1 NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train a.yaml", (16, 8, 2)),
+        ("trl sft --num_processes 2 --model_name_or_path m", (2, 2, 1)),
+        ("axolotl train a.yaml --launcher torchrun -- --nproc_per_node 4", (4, 4, 1)),
+        ("nohup env A=1 uv run torchrun --nproc_per_node 2" + TAIL, (2, 2, 1)),
+        ("srun --ntasks 2 bash -c 'torchrun --nproc_per_node 8 train.py --do_train --learning_rate 1'", (8, 8, 1)),
+    ],
+)
+def test_sizes_are_those_of_the_launcher(line, expected):
+    files = {"hosts": "a slots=6\nb slots=6\n", "no.yaml": NO, "multi.yaml": MULTI}
+    assert sizes(line, files) == expected
+
+
+def test_the_machine_is_what_the_flag_says():
+    assert sizes("deepspeed" + TAIL, gpus=8) == (8, 8, 1)
+    assert sizes("torchrun --nnodes $N --nproc_per_node 4" + TAIL, nodes=2) == (8, 4, 2)
+    [line] = lines("torchrun --nproc_per_node $N" + TAIL, environment={"N": "6"})
+    assert line.processes == 6
+
+
+def test_a_slurm_header_gives_its_variables():
+    text = (
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\ntorchrun --nnodes $SLURM_NNODES --nproc_per_node $SLURM_GPUS_PER_NODE"
+    )
+    assert sizes(text + TAIL) == (8, 4, 2)
+
+
+def test_files_are_looked_for_from_the_folder_in_which_most_exist():
+    files = {"sub/train.py": "", "sub/ds.json": "{}", "sub/scripts/run.sh": ""}
+    [line] = lines("deepspeed train.py --deepspeed ds.json --per_device_train_batch_size 4\n", files, name="sub/scripts/run.sh")
+    assert [file.path for file in line.files] == ["sub/ds.json"]
+
+
+def test_evaluation_is_not_a_training():
+    assert lines("torchrun --nproc_per_node 8 eval.py --model m\naccelerate launch -m lm_eval --tasks x\n") == []
+
+
+def test_blocks_of_markdown_have_the_lines_of_their_file():
+    text = f"# Train\n\n```bash\n$ torchrun --nproc_per_node 2{TAIL}```\n\n```python\ntorchrun\n```\n"
+    [line] = lines(text, name="README.md")
+    assert line.call.line == 4
+    _, start, end = line.arguments[-1].place
+    assert text[start:end] == "4"
+
+
+def test_recipes_of_a_makefile():
+    text = f"N ?= 4\ntrain:\n\t@torchrun --nproc_per_node $(N){TAIL}"
+    [line] = lines(text, name="Makefile")
+    assert line.processes == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("torchrun --nproc_per_node 8 train.py --learning_rate 1 --max_steps 5 \\ \n  --bf16 True\n", "LCH001"),
+        ("accelerate launch --config_file gone.yaml" + TAIL, "LCH002"),
+        ("deepspeed --num_gpus 2 --include localhost:0" + TAIL, "LCH005"),
+        ("CUDA_VISIBLE_DEVICES=2 deepspeed --num_nodes 1" + TAIL, "LCH005"),
+        ("deepspeed train.py --num_gpus 4 --deepspeed_config d --learning_rate 1\n", "LCH010"),
+        ("deepspeed --hostfile gone" + TAIL, "LCH011"),
+        ("torchrun --master_port --nnodes 1" + TAIL, "LCH013"),
+    ],
+)
+def test_what_is_wrong_with_a_line(line, code):
+    assert code in [problem.code for each in lines(line) for problem in each.problems]
+
+
+def test_a_file_that_the_script_makes_is_not_missing():
+    made = "cat > made.yaml <<EOF\nx: 1\nEOF\naccelerate launch --config_file made.yaml" + TAIL
+    assert [problem.code for line in lines(made) for problem in line.problems] == []

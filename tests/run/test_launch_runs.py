@@ -1,0 +1,102 @@
+"""Launch lines as runs: check, explain, fix and diff take scripts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+SCRIPT = """\
+#!/bin/bash
+BATCH=8
+torchrun --nproc_per_node 4 train.py \\
+    --output_dir out --per_device_train_batch_size $BATCH \\
+    --gradient_accumulation_steps 2 --bf16 True --save_strategy no \\
+    --deepspeed ds.json
+"""
+AUTO = """\
+{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto", "zero_optimization": {}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "train.sh").write_text(SCRIPT)
+    (tmp_path / "train.py").write_text("")
+    (tmp_path / "ds.json").write_text(AUTO)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def report(capsys, *arguments):
+    main([*arguments, "--format", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_launch_is_a_run_with_its_files(project, capsys):
+    found = report(capsys, "check", "train.sh")
+    [run] = found["runs"]
+    assert (run["files"], run["kinds"]) == (["train.sh", "ds.json"], ["launch", "deepspeed"])
+    assert run["resolved"]["global_batch"] == 64
+    launch = run["launch"]
+    assert (launch["line"], launch["processes"], launch["arguments"]["per_device_train_batch_size"]) == (3, 4, 8)
+
+
+def test_a_file_of_a_launch_is_not_checked_on_its_own(project, capsys):
+    assert [run["files"][0] for run in report(capsys, "check", ".")["runs"]] == ["./train.sh"]
+
+
+def test_a_finding_points_into_the_script(project, capsys):
+    (project / "ds.json").write_text(AUTO.replace('_gpu": "auto"', '_gpu": 4'))
+    [found] = [each for each in report(capsys, "check", "train.sh")["diagnostics"] if each["code"] == "RUN001"]
+    assert (found["file"], found["related"][0]["file"], found["related"][0]["line"]) == ("ds.json", "train.sh", 2)
+
+
+def test_fix_edits_the_assignment_and_the_line(project, capsys):
+    assert main(["fix", "train.sh", "--gpus", "8", "--global-batch", "32"]) == 0
+    text = (project / "train.sh").read_text()
+    assert text == SCRIPT.replace("BATCH=8", "BATCH=4").replace("node 4", "node 8").replace("steps 2", "steps 1") or (
+        "--nproc_per_node 8" in text and report(capsys, "check", "train.sh")["runs"][0]["resolved"]["global_batch"] == 32
+    )
+    main(["fix", "train.sh", "--gpus", "8", "--global-batch", "32"])
+    assert (project / "train.sh").read_text() == text
+
+
+def test_fix_refuses_what_another_launch_shares(project, capsys):
+    shared = (
+        SCRIPT + "torchrun --nproc_per_node 4 train.py --output_dir p --per_device_train_batch_size $BATCH --bf16 True --save_strategy no\n"
+    )
+    (project / "train.sh").write_text(shared)
+    assert main(["fix", "train.sh:3", "--gpus", "4", "--global-batch", "4", "--max-micro-batch", "1"]) == 2
+    assert (project / "train.sh").read_text() == shared
+    assert "line 7" in capsys.readouterr().err
+
+
+def test_an_unknown_batch_size_makes_no_number_and_no_error(project, capsys):
+    (project / "train.sh").write_text(SCRIPT.replace("BATCH=8\n", ""))
+    found = report(capsys, "check", "train.sh")
+    assert found["runs"][0]["resolved"]["global_batch"] is None
+    assert [each for each in found["diagnostics"] if each["severity"] == "error"] == []
+    assert {"field": "arguments.per_device_train_batch_size", "reason": "unset environment: BATCH"} in found["runs"][0]["launch"]["unknown"]
+    assert report(capsys, "check", "train.sh", "--env", "BATCH=2")["runs"][0]["resolved"]["global_batch"] == 16
+
+
+def test_runs_lists_and_declares(project, capsys):
+    assert main(["runs", "."]) == 0
+    assert "global batch  64" in capsys.readouterr().out
+    assert main(["runs", "--declare"]) == 0
+    (project / "cfglint.toml").write_text(capsys.readouterr().out)
+    assert main(["check"]) == 0
+    (project / "cfglint.toml").write_text('[[run]]\nlaunch = "train.sh:3"\nglobal-batch = 65\n')
+    capsys.readouterr()
+    assert "expected 65" in str(report(capsys, "check"))
+
+
+def test_one_of_several_launches_has_to_be_named(project, capsys):
+    (project / "train.sh").write_text(SCRIPT * 2)
+    assert main(["explain", "train.sh"]) == 2
+    assert "train.sh:3, train.sh:9" in capsys.readouterr().err
+    assert main(["explain", "train.sh:9"]) == 0

@@ -1,0 +1,133 @@
+"""What a script would start, followed without running anything."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.script import Script
+
+
+def follow(text, files=None, folder="%root%"):
+    files = files or {}
+    interpreter = Interpreter(folder, "%root%/run.sh", files.get, lambda path: path in files)
+    interpreter.follow(Script("run.sh", text))
+    return interpreter
+
+
+def commands(text, files=None):
+    return [" ".join(word.string for word in call.words) for call in follow(text, files).calls]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('A=4\nrun --n $A "x$A y"', ["run --n 4 x4 y"]),
+        ('ARGS=(--a 1 "b c")\nrun "${ARGS[@]}" ${#ARGS[@]}', ["run --a 1 b c 3"]),
+        ('ARGS="--a 1\n --b 2"\nrun $ARGS', ["run --a 1 --b 2"]),
+        ("N=${GPUS:-8}\nrun $N $((N * 2 / 4)) $((N > 4 ? 1 : 0))", ["run 8 4 1"]),
+        ("for lr in 1e-5 2e-5; do run --lr $lr; done", ["run --lr 1e-5", "run --lr 2e-5"]),
+        ("for i in {1..3}; do run $i; done", ["run 1", "run 2", "run 3"]),
+        ("for ((i = 0; i < 2; i++)); do run $i; done", ["run 0", "run 1"]),
+        ("f() { local x=$1; shift; run $x $@; }\nf 1 2 3", ["run 1 2 3"]),
+        ("CMD='run --a 1'\n$CMD --b\neval $CMD --c", ["run --a 1 --b", "run --a 1 --c"]),
+        ('P=a/b/c.tar.gz\nrun ${P##*/} ${P%.gz} ${P/b/x} "${P:2:1}"', ["run c.tar.gz a/b/c.tar a/x/c.tar.gz b"]),
+        ("D=0,1,2\nrun $(echo $D | tr ',' '\\n' | wc -l) $(seq 1 2) $(basename /x/y.sh .sh)", ["run 3 1 2 y"]),
+        ("case prod in dev) run 1;; p*) run 2;; esac", ["run 1", "run 2"]),
+        ("run a > log.txt --b 2", ["run a --b 2"]),
+        ("A=1 run $A", ["run <?>"]),
+        ("declare -A M=([a]=1 [b]=2)\nrun ${M[b]}", ["run 2"]),
+        ("cat <<EOF > f\nrun inside\nEOF\nrun after", ["cat", "run after"]),
+        ("read a b <<< 'x y'\nrun $b $a", ["run y x"]),
+    ],
+)
+def test_words_are_what_bash_makes_of_them(text, expected):
+    assert commands(text) == expected
+
+
+def test_a_word_knows_where_it_is_written():
+    text = "BATCH=16\nrun --batch $BATCH --lr 2e-5\n"
+    words = follow(text).calls[0].words
+    for word, written in ((words[2], "16"), (words[3], "--lr"), (words[4], "2e-5")):
+        path, start, end = word.place
+        assert (path, text[start:end]) == ("run.sh", written)
+
+
+def test_unknown_words_say_why():
+    words = follow("run $NOWHERE $1 $(nvidia-smi -L | wc -l) $RANDOM $(some_tool)").calls[0].words
+    assert [word.value for word in words[1:]] == [None] * 5
+    assert [word.reasons[0] for word in words[1:3]] == ["unset environment: NOWHERE", "positional parameter: $1"]
+    assert "GPUs of the machine" in words[3].reasons[0]
+    assert "from run to run" in words[4].reasons[0]
+
+
+def test_branches_that_are_not_decided_are_conditional():
+    calls = follow('if some_test; then run 1; else run 2; fi\nif [ "$X" = 1 ]; then run 3; else run 4; fi').calls
+    told = {call.words[1].string: call.conditional for call in calls if call.words[0].string == "run"}
+    assert told == {"1": True, "2": True, "3": True, "4": False}
+
+
+def test_what_differs_between_branches_is_unknown():
+    assert commands("N=1\nif some_test; then N=2; fi\nrun $N")[-1] == "run <?>"
+
+
+def test_an_argument_check_does_not_end_what_is_read():
+    assert commands('if [ $# -ne 2 ]; then echo usage; exit 1; fi\nrun "$1"') == ["run <?>"]
+
+
+def test_exit_ends_the_script():
+    assert commands("run 1\nexit 0\nrun 2") == ["run 1"]
+
+
+def test_sourced_files_and_folders():
+    files = {"%root%/conf/env.sh": "N=4\n"}
+    text = "cd conf\nsource env.sh\nrun $N"
+    interpreter = follow(text, files)
+    assert [(call.folder, call.words[1].string) for call in interpreter.calls] == [("%root%/conf", "4")]
+
+
+@pytest.mark.parametrize("middle", ["\\ \n", "\n", "\\ # note\n", "\\\n# --c 3 \\\n"])
+def test_a_broken_continuation_loses_the_rest(middle):
+    call = follow(f"run --a 1 {middle}  --b 2\n").calls[0]
+    assert [word.string for word in call.words] == ["run", "--a", "1"]
+    assert [[word.string for word in words] for words, _ in call.lost] == [["--b", "2"]]
+
+
+def test_windows_line_ends_break_a_continuation():
+    call = follow("run --a 1 \\\r\n  --b 2\r\n").calls[0]
+    assert "--b" not in [word.string for word in call.words]
+
+
+def test_lines_are_those_that_bash_counts():
+    text = "run \\\n  --a 1\nA=1 \\\nrun --b\nrun c \\\n  --d\n"
+    assert [call.line for call in follow(text).calls] == [2, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"$(' * 100_000,
+        "a='\"(`${" * 60_000,
+        "x=1\n" * 100_000,
+        "if a; then " * 3_000,
+        "f() { f; f; }\nf\n",
+        "while true; do run; done\n",
+        "for i in {1..200}; do for j in {1..200}; do for k in {1..200}; do run $i; done; done; done\n",
+        "a=x\n" + "a=$a$a$a$a\n" * 40 + "run $a\n",
+    ],
+    ids=["quotes", "mixed", "long", "deep", "recursion", "endless", "loops", "doubling"],
+)
+def test_hostile_scripts_are_bounded(text):
+    began = time.monotonic()
+    follow(text)
+    assert time.monotonic() - began < 20
+
+
+def test_nothing_is_started():
+    events = []
+    sys.addaudithook(lambda event, _: events.append(event) if event in ("subprocess.Popen", "os.system", "os.exec") else None)
+    commands("run $(touch /tmp/never) `id`\neval 'run x'\nbash -c 'run y'\n")
+    assert events == []
