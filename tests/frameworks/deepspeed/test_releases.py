@@ -10,10 +10,10 @@ ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [
 @pytest.mark.parametrize(
     ("values", "release", "accepted"),
     [
-        ({"zero_optimization": {"stage": 2, "reduce_bucket_size": 2.5}}, "0.14.4", True),
-        ({"zero_optimization": {"stage": 2, "reduce_bucket_size": 2.5}}, "0.15.4", False),
-        ({"zero_optimization": {"stage": "2"}}, "0.14.4", False),
-        ({"zero_optimization": {"stage": "2"}}, "0.15.4", True),
+        ({"zero_optimization": {"reduce_bucket_size": 2.5}}, "0.14.4", True),
+        ({"zero_optimization": {"reduce_bucket_size": 2.5}}, "0.15.4", False),
+        ({"optimizer": {"type": "Adam"}, "zero_optimization": {"stage": "2"}}, "0.14.4", False),
+        ({"optimizer": {"type": "Adam"}, "zero_optimization": {"stage": "2"}}, "0.15.4", True),
         ({"zero_optimization": {"offload_param": ""}}, "0.14.4", True),
         ({"zero_optimization": {"offload_param": ""}}, "0.16.9", False),
         ({"wandb": {"project": 3}}, "0.14.4", True),
