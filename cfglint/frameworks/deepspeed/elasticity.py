@@ -13,48 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Highly composite numbers: each has more divisors than any smaller number.
-COMPOSITES = tuple(
-    int(number)
-    for number in [
-        "1",
-        "2",
-        "4",
-        "6",
-        "12",
-        "24",
-        "36",
-        "48",
-        "60",
-        "120",
-        "180",
-        "240",
-        "360",
-        "720",
-        "840",
-        "1260",
-        "1680",
-        "2520",
-        "5040",
-        "7560",
-        "10080",
-        "15120",
-        "20160",
-        "25200",
-        "27720",
-        "45360",
-        "50400",
-        "55440",
-        "83160",
-        "110880",
-        "166320",
-        "221760",
-        "277200",
-        "332640",
-        "498960",
-        "554400",
-        "665280",
-        "720720",
-    ]
+COMPOSITES = (
+    *(1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520, 5040, 7560, 10080, 15120, 20160),
+    *(25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720),
 )
 NEWEST_VERSION = 0.2
 MOST_GPUS = 100_000  # a larger search is not made
@@ -123,6 +84,8 @@ def config_error(message: str, key: str = "") -> Impossible:
 def plan(section: dict[str, Any], ranks: Any) -> tuple[int, int, int]:
     """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Impossible."""
     elastic = Elasticity(section)
+    total: Any
+    counts: list[int] | None
     if elastic.version == NEWEST_VERSION:
         total, counts = by_nodes(elastic, ranks)
     else:
