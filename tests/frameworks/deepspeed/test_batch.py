@@ -147,5 +147,14 @@ class TestWorldSize:
         assert run.resolved["consumed_batch"] == 8
 
     def test_the_elastic_planner_of_older_releases_sets_the_batch(self, runs):
-        elastic = {"elasticity": {"enabled": True}, TOTAL: 7}
+        elastic = {
+            "elasticity": {
+                "enabled": True,
+                "max_train_batch_size": 64,
+                "micro_batch_sizes": [2, 4],
+                "version": 0.1,
+                "ignore_non_elastic_batch_info": True,
+            },
+            TOTAL: 7,
+        }
         assert problem(runs.of(elastic, target="0.19.7")) is None
