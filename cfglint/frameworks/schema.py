@@ -416,9 +416,11 @@ class Schema:
             self._section(raw, value, path, stage, found)
 
     def _section(self, raw: Raw, values: dict[Any, Any], path: Path, stage: str | None, found: list[Violation]) -> None:
+        others = raw.get("additionalProperties")
         properties = raw.get("properties")
-        if properties is None:
+        if properties is None and not isinstance(others, dict):
             return
+        properties = properties or {}
         stage = handed_down(raw, stage)
         quick = self._quick.get(id(raw))
         if quick is None:
@@ -427,7 +429,9 @@ class Schema:
             safe = quick.get(key)
             if safe is None:
                 if key not in properties:
-                    if raw.get("additionalProperties") is False and not allowed_by_pattern(raw, key):
+                    if isinstance(others, dict):
+                        self._violations(others, value, (*path, key), stage, found)
+                    elif others is False and not allowed_by_pattern(raw, key):
                         found.append(Violation((*path, key), "additionalProperties", "unknown key", stage or UNKNOWN_KEYS))
                     continue
                 safe = quick[key] = self._safe(properties[key])
