@@ -52,6 +52,7 @@ SUSPECTS: dict[str, Types] = {  # the types whose values a keyword can refuse
     "exclusiveMaximum": NUMERIC,
     "pattern": frozenset((str,)),
     "items": frozenset((list,)),
+    "minItems": frozenset((list,)),
     "properties": frozenset((dict,)),
     "additionalProperties": frozenset((dict,)),
 }
@@ -409,6 +410,8 @@ class Schema:
             if "pattern" in raw and not matches(raw["pattern"], value):
                 found.append(Violation(path, "pattern", self._not_allowed(raw, value), stage))
         elif kind is list:
+            if len(value) < raw.get("minItems", 0):
+                found.append(Violation(path, "minItems", f"a list of at least {raw['minItems']} is required", stage))
             if "items" in raw:
                 for index, item in enumerate(value):
                     self._violations(raw["items"], item, (*path, index), stage, found)

@@ -24,6 +24,7 @@ ASSERTIONS = {
     "$ref",
     "pattern",
     "items",
+    "minItems",
     "minimum",
     "maximum",
     "exclusiveMinimum",
