@@ -19,12 +19,12 @@ from cfglint.cli.options import (
     load_configuration,
     not_done,
     positive,
+    selection_of,
     silence,
     tell_unknown,
 )
 from cfglint.cli.output import write
 from cfglint.cli.run_all import outcomes
-from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
     tally = ScanStats()
     try:
         project = load_configuration(arguments)
-        selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+        selection = selection_of(arguments, project)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, tally)
         silence(found, selection)

@@ -162,6 +162,11 @@ def targets(arguments: Namespace) -> dict[str, str]:
         name, _, version = map(str.strip, text.partition("=="))
         if not name or not is_version(version):
             raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
+        from cfglint.cli.option_values import unknown_package
+
+        wrong = unknown_package(name)
+        if wrong:
+            raise UsageError(f"--target {text}: {wrong}")
         target[name] = version
     return target
 
@@ -190,6 +195,18 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
             raise UsageError(f"--set {text}: expected KEY=VALUE")
         found.append(Override(key, [value]))
     return tuple(found)
+
+
+def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
+    """The overrides, none of whose keys is close to a key of some kind without being one; UsageError else."""
+    if found:
+        from cfglint.cli.option_values import misspelt_key
+
+        for override in found:
+            near = misspelt_key(override)
+            if near:
+                raise UsageError(f"{override}: unknown key `{override.key}`; did you mean `{near}`?")
+    return found
 
 
 def launch_line(line: str) -> list[Override]:
@@ -226,7 +243,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         declared=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=overrides(arguments.set, arguments.args),
+        overrides=spelt_right(overrides(arguments.set, arguments.args)),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
         nodes=arguments.nodes,
@@ -314,6 +331,8 @@ def gathering_of(arguments: Namespace, project: Configuration, tally: ScanStats)
     paths, piped = with_stdin(arguments)
     gathering = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
     gathering.tally = tally
+    gathering.exclude, gathering.kinds = project.exclude, project.kinds
+    gathering.exclude_named = getattr(arguments, "skip_unrecognized", False)
     return gathering, paths
 
 
@@ -357,8 +376,19 @@ def silence(outcomes: list[Outcome], selection: Selection) -> None:
         selection.apply(outcome)
 
 
+def selection_of(arguments: Namespace, project: Configuration) -> Selection:
+    """What the flags and the configuration select; UsageError for a code of a flag that no rule has."""
+    from cfglint.project.selection import Selection
+
+    selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+    misspelt = selection.misspelt()
+    if misspelt:
+        raise UsageError(f"no rule has the code or name {misspelt[0]}; `cfglint rule` lists them")
+    return selection
+
+
 def tell_unknown(selection: Selection) -> None:
-    """Say which codes of the flags and the configuration no rule has."""
+    """Say which codes of the configuration no rule has; those of the flags are errors of usage."""
     codes = selection.unknown()
     for code in codes[:MOST_UNKNOWN]:
         warn(f"no rule has the code {code}")

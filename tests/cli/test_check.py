@@ -301,9 +301,15 @@ class TestSelection:
         assert (status, out) == (0, "")
         assert "1 suppressed" in err
 
-    def test_an_unknown_code_is_said_on_standard_error(self, folder, check):
+    def test_an_unknown_code_is_an_error_of_usage(self, folder, check):
         write(folder, train__yaml=TRAINER)
         status, out, err = check("train.yaml", "--ignore", "XYZ9")
+        assert (status, out) == (2, "")
+        assert "XYZ9" in err
+
+    def test_an_unknown_code_of_the_configuration_is_said_on_standard_error(self, folder, check):
+        write(folder, train__yaml=TRAINER, cfglint__toml='ignore = ["XYZ9"]\n')
+        status, out, err = check("train.yaml")
         assert (status, out) == (0, "")
         assert "XYZ9" in err
 

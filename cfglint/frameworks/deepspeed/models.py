@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import Version
+    from cfglint.frameworks.setting import Setting
 
 UNKNOWN = "unknown"
 EARLY = "early"  # known to a later release only
@@ -26,6 +27,15 @@ RULE = "rule"
 ESCAPED = "escaped"
 EXTRA = "Extra inputs are not permitted"
 EXTRA_EARLIER = "extra fields not permitted"
+EXPECTED = "Input should be "  # how most of pydantic's messages begin
+EXPECTED_EARLIER = {  # the same for pydantic 1
+    "value is not a valid enumeration member; permitted: ": "one of ",
+    "value is not ": "",
+    "value could not be parsed to ": "",
+    "ensure this value is ": "",
+    "str type expected": "a string",
+    "none is not an allowed value": "another value",
+}
 MAXSIZE = 9_223_372_036_854_775_807
 PYDANTIC_2_SINCE = (0, 15, 0)
 
@@ -56,6 +66,20 @@ class Fault:
             if place
             else (f"ValidationError: 1 validation error for {self.title}: {self.message}")
         )
+
+
+def fault_text(setting: Setting, section: str, message: str) -> str:
+    """The message for a fault: `stage` is 4, must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
+    name = f"`{setting.name or section}`"
+    if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
+        expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
+        return f"{name} is {setting.spelled}, must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
+    if not isinstance(setting.value, dict):
+        for start, required in EXPECTED_EARLIER.items():
+            if message.startswith(start):
+                return f"{name} is {setting.spelled}, must be {required}{message.removeprefix(start)}".replace("'", '"')
+    text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
+    return f"{name}: {text[:1].lower()}{text[1:]}"
 
 
 class Field:
@@ -168,6 +192,12 @@ class Section:
     def refuse(self, key: str, kind: str, message: str, raises: str = "ValidationError") -> None:
         """Note why a key is refused."""
         self.faults.append(Fault((key,), kind, message, self.title, raises))
+
+
+def known_names(model: Model, version: Version) -> list[str]:
+    """The keys that a model has in a release, those of two names under both."""
+    fields = {name: field for name, field in model.fields.items() if unexpected(field, name, name, {}, version) == ""}
+    return [*fields, *(field.alias for field in fields.values() if field.alias)]
 
 
 def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str = "") -> Section:
@@ -501,12 +531,12 @@ HYBRID_ENGINE = Model(
     "HybridEngineConfig",
     {
         "enabled": flag(),
-        "max_out_tokens": Field(pydantic.integer, 512, above=0),
+        "max_out_tokens": Field(pydantic.integer, 512, above=0, above_since=(0, 19, 7)),
         "inference_tp_size": count(1, None),
         "release_inference_cache": flag(),
         "pin_parameters": flag(True),
         "tp_gather_partition_size": count(8, None),
-        "enable_cuda_graph": flag(),
+        "enable_cuda_graph": flag(since=(0, 19, 6)),
     },
 )
 COMPILE = Model(
@@ -576,5 +606,11 @@ SECTIONS = {
     "weight_quantization": WEIGHT_QUANTIZATION,
     "compile": COMPILE,
     "tensor_parallel": TENSOR_PARALLEL,
+}
+# Deprecated keys of the ZeRO section, which must not be set together with their replacements (zero/config.py:183-275).
+REPLACEMENTS = {
+    "cpu_offload_param": "offload_param",
+    "cpu_offload": "offload_optimizer",
+    "stage3_gather_fp16_weights_on_model_save": "gather_16bit_weights_on_model_save",
 }
 MONITORS = ("tensorboard", "wandb", "csv_monitor", "comet")

@@ -83,7 +83,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     for key in config.values:
         if key not in FIELDS or not FIELDS[key][3] or config.version < parse_version(FIELDS[key][3]):
             continue
-        if not strict and idle(key, config.values[key]):
+        if not strict and (idle(key, config.values[key]) or config.facts.guessed or config.declares(key)):
             continue
         successor, fix = replacement(key, config)
         message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
