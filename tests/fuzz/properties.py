@@ -418,7 +418,7 @@ def settled(bench, case, rng):
     bench.lay(case)
     before = bench.check(case)
     files = bench.texts(case)
-    titles = [title for run in runs(case) for title in apply_fixes(run, bool(unsafe)).titles]
+    titles = [title for run in runs(case) for _, title in apply_fixes(run, bool(unsafe)).titles]
     promised = bench.run("fix", *case.paths, *case.flags, *unsafe, "--check")
     require(bench.texts(case) == files, "fix", "--check writes")
     done = bench.run("fix", *case.paths, *case.flags, *unsafe)
