@@ -137,8 +137,9 @@ def facts(entry: Property, version: tuple[int, ...]) -> str:
     parts = [" or ".join(sorted(entry.types)) or "any value"]
     if choices:
         parts = ["one of " + ", ".join(map(schema.shown, choices))]
-    if entry.has_default:
-        parts.append(f"default {schema.shown(entry.default_at(version))}")
+    default = entry.default_at(version)
+    if entry.has_default and default is not None:
+        parts.append(f"default {schema.shown(default)}")
     if entry.since:
         parts.append(f"since {entry.since}")
     if entry.removed:
