@@ -24,6 +24,7 @@ COMMANDS = {
     "new": "generate a config from a few facts",
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
+    "server": "the language server of an editor, over standard input and output",
 }
 
 NOT_DONE = 2
