@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 COMMANDS = {
-    "check": "lint files or folders: what the framework would refuse, and what it would not do",
+    "check": "lint files or folders: what the framework would refuse, ignore or override",
     "fix": "safe fixes, and the rewrite that hits a target global batch",
-    "plan": "which splits and GPU counts work for a global batch, and what each means",
-    "explain": "every number that a run resolves to and where it comes from; or a trainer log, reconciled",
+    "plan": "which batch sizes and GPU counts reach a global batch, with steps and time",
+    "explain": "every number that a run resolves to and where it comes from; or a training log compared with the arithmetic",
     "diff": "what a change of config means for the run",
     "review": "the same for every config that a branch changes",
     "runs": "the runs of a project, launch lines of scripts included",
-    "new": "a config generated from a few facts",
+    "new": "generate a config from a few facts",
     "init": "write a configuration and a baseline for this repository",
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
@@ -78,7 +78,9 @@ def ended(error: Exception) -> int:
 def main(arguments: list[str]) -> int:
     """Run one command; its exit status: 0 nothing found, 1 findings, 2 cfglint could not do the job."""
     name = arguments[0] if arguments else "--help"
-    if name in ("-h", "--help"):
+    if name == "help" and len(arguments) > 1:
+        name, arguments = arguments[1], [arguments[1], "--help"]
+    if name in ("-h", "--help", "help"):
         print(usage())
         return 0 if arguments else NOT_DONE
     if name in ("-V", "--version"):
@@ -115,5 +117,5 @@ def usage() -> str:
     """The text of `cfglint --help`."""
     lines = ["usage: cfglint COMMAND ...", "", "What would the real framework do with these config files on this many GPUs?", ""]
     lines += [f"  {name:<8} {text}" for name, text in COMMANDS.items()]
-    lines += ["", "cfglint COMMAND --help tells the options. Exit status: 0 nothing found, 1 findings, 2 could not do the job."]
+    lines += ["", "Run `cfglint COMMAND --help` for options. Exit status: 0 no findings, 1 findings, 2 could not do the job."]
     return "\n".join(lines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
@@ -17,12 +19,12 @@ from cfglint.cli.options import (
     load_configuration,
     not_done,
     positive,
+    selection_of,
     silence,
     tell_unknown,
 )
 from cfglint.cli.output import write
 from cfglint.cli.run_all import outcomes
-from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render
 from cfglint.report.text import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
@@ -46,15 +48,16 @@ def add_arguments(parser: Parser) -> None:
     add_output_options(parser, FORMATS)
     parser.add_argument("--show-files", action="store_true", help="list every file with its kind and run, or why it is skipped")
     parser.add_argument("--show-settings", action="store_true", help="list the settings and where they come from")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="processes that share the work (default: as many as pay)")
+    parser.add_argument("--statistics", action="store_true", help="print how often each code was found instead of the findings")
+    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: auto)")
 
 
 def run(arguments: Namespace) -> int:
-    """Check, report, and tell by the exit status."""
+    """Check and report; the exit status says whether something at or above --fail-on was found."""
     tally = ScanStats()
     try:
         project = load_configuration(arguments)
-        selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+        selection = selection_of(arguments, project)
         if arguments.show_files or arguments.show_settings:
             return show(arguments, project, tally)
         accepted = baseline_of(arguments, project)
@@ -64,7 +67,11 @@ def run(arguments: Namespace) -> int:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    written = write(arguments, lambda form, colour, width: render(form, found, colour, width))
+    if arguments.statistics:
+        sys.stdout.write(statistics(found))
+        written = True
+    else:
+        written = write(arguments, lambda form, colour, width: render(form, found, colour, width))
     tell_unknown(selection)
     incomplete = not_done(tally, arguments.skip_unrecognized)
     warn(summary(found, tally))
@@ -85,6 +92,23 @@ def show(arguments: Namespace, project: Configuration, tally: ScanStats) -> int:
     return 2 if not_done(tally, skip_unrecognized=True) else 0
 
 
+def statistics(outcomes: list[Outcome]) -> str:
+    """How often each code was found, most frequent first, with the number of findings that `fix` repairs."""
+    table: dict[str, list[int]] = {}
+    names: dict[str, str] = {}
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            if not each.suppressed:
+                row = table.setdefault(each.code, [0, 0])
+                row[0] += 1
+                row[1] += each.fix is not None and each.fix.safe
+                names[each.code] = f"{each.severity:<7} {each.name}"
+    lines = sorted(table, key=lambda code: (-table[code][0], code))
+    return "".join(
+        f"{table[code][0]:>6}  {code}  {names[code]}{f' ({table[code][1]} fixable)' if table[code][1] else ''}\n" for code in lines
+    )
+
+
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
     """Silence what the baseline accepts, after writing it when that was asked for."""
     if write_new:
@@ -103,18 +127,24 @@ def summary(outcomes: list[Outcome], tally: ScanStats) -> str:
     """What was checked, what was found, and what was left alone."""
     counts = {"error": 0, "warning": 0, "info": 0}
     silenced = 0
+    fixable = 0
     for outcome in outcomes:
         for each in outcome.diagnostics:
             if each.suppressed:
                 silenced += 1
             else:
                 counts[each.severity] += 1
+                fixable += each.fix is not None and each.fix.safe
+    if not tally.checked and not tally.unrecognized_named:
+        return "; ".join(["no training configs found", *left_out(tally)])
     parts = [f"{count(tally.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
     found = [count(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if tally.checked or not tally.unrecognized_named:
-        parts.append(", ".join(found) or "nothing found")
+        parts.append(", ".join(found) or "no findings")
+    if fixable:
+        parts.append(f"{fixable} fixable with `cfglint fix`")
     if silenced:
-        parts.append(f"{silenced} silenced")
+        parts.append(f"{silenced} suppressed")
     if tally.targets:
         parts.append("for " + first_few(tally.targets))
     parts += left_out(tally)

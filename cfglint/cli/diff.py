@@ -14,6 +14,7 @@ from cfglint.cli.options import (
     facts_of,
     left_out,
     load_configuration,
+    selection_of,
     silence,
     tell_unknown,
 )
@@ -47,6 +48,7 @@ def run(arguments: Namespace) -> int:
     tally = ScanStats()
     try:
         project = load_configuration(arguments)
+        selection_of(arguments, project)
         comparisons = compare(arguments, project, tally)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))

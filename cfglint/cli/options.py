@@ -42,7 +42,7 @@ class UsageError(Exception):
 def add_run_options(parser: Parser) -> None:
     """What tells a run: files, kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
-    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else it is recognised")
+    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else detected")
     add_fact_options(parser)
     parser.add_argument("--section", metavar="KEY", help="a mapping inside the file is the config")
     parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what `-` reads from standard input")
@@ -56,11 +56,11 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
-    parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, in one text")
+    parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, as one string")
     parser.add_argument("--model", metavar="PATH|NAME", help="the model's shape: a Hugging Face config.json, its folder, or a known model")
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in GiB (79.2), or a card: 80GB, H100")
-    parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens of a row, where the files do not say it")
-    parser.add_argument("--trainer", choices=TRAINERS, help="the TRL trainer that the script builds; else the keys tell")
+    parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens per row, where the files do not give it")
+    parser.add_argument("--trainer", choices=TRAINERS, help="the TRL trainer that the script builds; else detected from the keys")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 
@@ -69,7 +69,7 @@ def add_finding_options(parser: Parser) -> None:
     """Which findings count."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
     parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
-    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="where exit status 1 begins (default error)")
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity that fails (default: error)")
 
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
@@ -163,6 +163,11 @@ def targets(arguments: Namespace) -> dict[str, str]:
         name, _, version = map(str.strip, text.partition("=="))
         if not name or not is_version(version):
             raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
+        from cfglint.cli.option_values import unknown_package
+
+        wrong = unknown_package(name)
+        if wrong:
+            raise UsageError(f"--target {text}: {wrong}")
         target[name] = version
     return target
 
@@ -191,6 +196,18 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
             raise UsageError(f"--set {text}: expected KEY=VALUE")
         found.append(Override(key, [value]))
     return tuple(found)
+
+
+def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
+    """The overrides, none of whose keys is close to a key of some kind without being one; UsageError else."""
+    if found:
+        from cfglint.cli.option_values import misspelt_key
+
+        for override in found:
+            near = misspelt_key(override)
+            if near:
+                raise UsageError(f"{override}: unknown key `{override.key}`; did you mean `{near}`?")
+    return found
 
 
 def launch_line(line: str) -> list[Override]:
@@ -227,7 +244,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         declared=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=overrides(arguments.set, arguments.args),
+        overrides=spelt_right(overrides(arguments.set, arguments.args)),
         from_gpus=getattr(arguments, "from_gpus", None),
         house=project.house,
         nodes=arguments.nodes,
@@ -315,6 +332,8 @@ def gathering_of(arguments: Namespace, project: Configuration, tally: ScanStats)
     paths, piped = with_stdin(arguments)
     gathering = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
     gathering.tally = tally
+    gathering.exclude, gathering.kinds = project.exclude, project.kinds
+    gathering.exclude_named = getattr(arguments, "skip_unrecognized", False)
     return gathering, paths
 
 
@@ -358,8 +377,19 @@ def silence(outcomes: list[Outcome], selection: Selection) -> None:
         selection.apply(outcome)
 
 
+def selection_of(arguments: Namespace, project: Configuration) -> Selection:
+    """What the flags and the configuration select; UsageError for a code of a flag that no rule has."""
+    from cfglint.project.selection import Selection
+
+    selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+    misspelt = selection.misspelt()
+    if misspelt:
+        raise UsageError(f"no rule has the code or name {misspelt[0]}; `cfglint rule` lists them")
+    return selection
+
+
 def tell_unknown(selection: Selection) -> None:
-    """Say which codes of the flags and the configuration no rule has."""
+    """Say which codes of the configuration no rule has; those of the flags are errors of usage."""
     codes = selection.unknown()
     for code in codes[:MOST_UNKNOWN]:
         warn(f"no rule has the code {code}")
@@ -371,17 +401,17 @@ def left_out(tally: ScanStats) -> list[str]:
     """What was not looked at, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(tally.related_tools.items()):
-        parts.append(f"{count(number, name + ' file')} left alone (no kind yet)")
+        parts.append(f"{count(number, name + ' file')} skipped (no checks for this kind)")
     parts += tally.outside
     if tally.templates:
         parts.append(f"{count(len(tally.templates), 'template')} that cannot be read before it is filled: {first_few(tally.templates)}")
     if tally.unrecognized:
-        parts.append(f"{count(tally.unrecognized, 'file')} not ours")
+        parts.append(f"{count(tally.unrecognized, 'file')} skipped (not a training config)")
     if tally.unclear:
-        parts.append(f"{count(len(tally.unclear), 'file')} not clear, say which with --kind: {first_few(tally.unclear)}")
+        parts.append(f"could not tell the kind of {first_few(tally.unclear)}; pass --kind")
     if tally.unknown_kind:
         runs = count(len(tally.unknown_kind), "run")
-        parts.append(f"{runs} left out, for what it is cannot be told, say it with `kind`: {first_few(tally.unknown_kind)}")
+        parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(tally.unknown_kind)}")
     if tally.unreadable:
         thing = "folder" if all(map(os.path.isdir, tally.unreadable)) else "file"
         parts.append(f"{count(len(tally.unreadable), thing)} could not be opened: {', '.join(tally.unreadable[:3])}")
@@ -390,7 +420,7 @@ def left_out(tally: ScanStats) -> list[str]:
 
 def add_skip_option(parser: Parser) -> None:
     """What is made of a named file that is not recognised."""
-    parser.add_argument("--skip-unrecognized", action="store_true", help="leave named files alone that are not training configs (hooks)")
+    parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs (for hooks)")
 
 
 def not_done(tally: ScanStats, skip_unrecognized: bool = False) -> bool:

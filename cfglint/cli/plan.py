@@ -21,31 +21,42 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
 
 
+MOST_COUNTS = 32  # of a range that is not one by doubling
+
+
 def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run")
     add_run_options(parser)
-    parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts to plan for; 8-64 means 8, 16, 32, 64")
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: today's)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="today's GPU count, when the files do not tell")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: today's)")
+    parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8, 16, 32, 64, and 7-9 means 7, 8, 9")
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
     parser.add_argument("--time-per-step", type=float, metavar="SECONDS", help="measured seconds for one optimizer step")
-    parser.add_argument("--tokens-per-second", type=float, metavar="T", help="measured tokens a second, all GPUs together")
+    parser.add_argument("--tokens-per-second", type=float, metavar="T", help="measured tokens per second, all GPUs together")
     parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
 
 
 def counts(text: str) -> list[int]:
-    """A list of GPU counts such as 8-64 (by doubling), or 8,16,32."""
+    """A list of GPU counts such as 8-64 (by doubling), 7-9 (one by one), or 8,16,32."""
     found: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        count = positive(low)
-        found.append(count)
-        while dash and count * 2 <= positive(high):
-            count *= 2
-            found.append(count)
+        found += between(positive(low), positive(high)) if dash else [positive(low)]
     return list(dict.fromkeys(found))
+
+
+def between(low: int, high: int) -> list[int]:
+    """The counts of a range: doublings where they end at its last count, else each one; ValueError for too many."""
+    doubled = [low]
+    while doubled[-1] * 2 <= high:
+        doubled.append(doubled[-1] * 2)
+    if doubled[-1] == high:
+        return doubled
+    if high < low or high - low >= MOST_COUNTS:
+        raise ValueError(f"{low}-{high} is neither a range by doubling nor one of at most {MOST_COUNTS} counts")
+    return list(range(low, high + 1))
 
 
 def run(arguments: Namespace) -> int:

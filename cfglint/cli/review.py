@@ -14,6 +14,7 @@ from cfglint.cli.options import (
     facts_of,
     facts_of_declared,
     load_configuration,
+    selection_of,
 )
 from cfglint.project import settings_file
 from cfglint.project.settings_file import ConfigurationError
@@ -54,6 +55,7 @@ def run(arguments: Namespace) -> int:
             base, name = base_of(arguments, repository)
             branch = Branch(repository, base, arguments.state)
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
+            selection_of(arguments, project)
             comparisons = compare(branch, arguments, project, tally)
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))

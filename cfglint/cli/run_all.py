@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.options import declared_run, gathering_of
 from cfglint.cli.parallel import map_blocks
+from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
 
 TYPE_CHECKING = False
@@ -44,7 +45,22 @@ def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> 
     for share in shares:
         tally.add(share.tally)
     found = sorted((pair for share in shares for pair in share.found), key=lambda pair: pair[0])
-    return [outcome for _, outcome in found]
+    outcomes_of_runs = [outcome for _, outcome in found]
+    tell_once(outcomes_of_runs)
+    return outcomes_of_runs
+
+
+def tell_once(found: list[Outcome]) -> None:
+    """Leave out what was said of another run already: a file in several runs has the same mistakes in each of them."""
+    seen: set[tuple[str, int, str, str, str, str]] = set()
+    for outcome in found:
+        kept = []
+        for each in outcome.diagnostics:
+            place = (each.place.file, each.place.start, each.code, each.key, each.severity, each.message)
+            if each.code == INTERNAL or place not in seen:
+                kept.append(each)
+            seen.add(place)
+        outcome.diagnostics[:] = kept
 
 
 def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
@@ -80,9 +96,32 @@ def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
                 share.perhaps.append((index, outcome, path, tally))
         return share
 
-    shares = map_blocks(work, gathering.numbered(paths), arguments.jobs)
+    numbered = gathering.numbered(paths)
+    declared, numbered = of_runs_that_hold(gathering, numbered, arguments, project)
+    shares = map_blocks(work, numbered, arguments.jobs)
     settle(shares, gathering)
-    return shares
+    return [*shares, declared]
+
+
+def of_runs_that_hold(
+    gathering: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
+) -> tuple[Share, list[tuple[int, str]]]:
+    """The declared runs that hold files of the command line, and the files that none of them holds."""
+    share = Share()
+    if not gathering.named or not project.runs or arguments.kind or arguments.section:
+        return share, numbered
+    places = {gathering.shelf.identity(path): index for index, path in reversed(numbered) if path in gathering.named}
+    held: set[str] = set()
+    folders: Folders = {}
+    for each in project.runs:
+        tally = ScanStats()
+        found = declared_run(each, arguments, project, tally, folders)
+        files = {gathering.shelf.identity(document.path) for document in found.documents} if found is not None else set()
+        if found is not None and files & places.keys():
+            held |= files
+            share.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
+            share.tally.add(tally)
+    return share, [(index, path) for index, path in numbered if gathering.shelf.identity(path) not in held]
 
 
 def settle(shares: list[Share], gathering: Discovery) -> None:

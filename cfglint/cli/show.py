@@ -50,7 +50,8 @@ def walked(arguments: Namespace, project: Configuration, tally: ScanStats) -> tu
     for path in order:
         if path not in members and path not in skipped and discovery.shelf.identity(path) in aliases:
             members[path] = members[aliases[discovery.shelf.identity(path)]]
-    order += [path for path in members if path not in order]
+    named = discovery.identities(set(order))
+    order += [path for path in members if path not in order and discovery.shelf.identity(path) not in named]
     return order, members, skipped
 
 
@@ -78,10 +79,9 @@ def reason(tally: ScanStats) -> str:
 
 def lines_of(order: list[str], members: dict[str, list[str]], skipped: dict[str, str]) -> list[str]:
     """The lines: `PATH: KIND` or `PATH: skipped (WHY)`."""
-    return [
-        f"{path}: {'; '.join(members[path])}" if path in members else f"{path}: skipped ({skipped.get(path, 'in no run')})"
-        for path in order
-    ]
+    what = {path: f"skipped ({skipped.get(path, 'in no run')})" for path in order}
+    what.update({path: "; ".join(rows) for path, rows in members.items()})
+    return [f"{path}: {what[path]}" for path in order]
 
 
 def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:

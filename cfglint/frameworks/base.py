@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
 
+FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
+
 NO_MATCH = 0
 MAYBE = 1
 CERTAIN = 2
@@ -257,6 +259,7 @@ class Config:
         self.override_places: dict[Path, tuple[Document, Node]] = {}  # where a script writes it
         self.plain_scalars: list[Setting] | None = None  # kept by the rules on spelling, which ask for them one after the other
         self._batch: Batch | None = None
+        self._for_fork: bool | None = None
 
     @property
     def kind(self) -> str:
@@ -294,6 +297,31 @@ class Config:
     def numbers(self) -> dict[str, int | None]:
         """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
         return self.framework.numbers(self)
+
+    @property
+    def is_for_fork(self) -> bool:
+        """Whether an undeclared file has so many keys that nobody knows that it is probably written for a fork."""
+        if self._for_fork is None:
+            undeclared = not (self.facts.whole or self.facts.declared)
+            self._for_fork = undeclared and len(self.framework.unknown_keys(self)) >= FORK_KEYS
+        return self._for_fork
+
+    def is_outside(self, rule: Rule) -> bool:
+        """Whether what a rule finds is about a release or fork that is not modelled, and so no error."""
+        return self.package in self.facts.outside or self.is_for_fork
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether what is missing may come from elsewhere: another file, the launch line, or an object passed in code."""
+        return not self.facts.whole
+
+    def blamed(self, setting: Setting) -> Setting:
+        """The setting that is the cause of a finding about another one."""
+        return setting
+
+    def is_assumed(self, setting: Setting) -> bool:
+        """Whether a value follows from an assumption, so that nothing about it is an error."""
+        return False
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run gets as far as a finding says."""
@@ -412,6 +440,10 @@ class Framework:
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""
         return facts
+
+    def unknown_keys(self, config: Any) -> list[str]:
+        """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
+        return []
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a launch line with what its program tells of the run."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TRUE_WORDS = ("1", "on", "t", "true", "y", "yes")
 FALSE_WORDS = ("0", "off", "f", "false", "n", "no")
 INT64 = 9_223_372_036_854_775_808
+COMPOSED: dict[Loader, tuple[Callable[..., Loader], tuple[Any, ...]]] = {}  # the loaders that are made of others: by what, of which
 
 
 class Refused(Exception):
@@ -126,6 +127,7 @@ def items_of(loader: Loader) -> Loader:
     def read(value: Any) -> list[Any]:
         return [loader(item) for item in items(value)]
 
+    COMPOSED[read] = (items_of, (loader,))
     return read
 
 
@@ -147,6 +149,7 @@ def optional(loader: Loader) -> Loader:
     def read(value: Any) -> Any:
         return None if value is None else loader(value)
 
+    COMPOSED[read] = (optional, (loader,))
     return read
 
 
@@ -159,6 +162,7 @@ def one_of(*choices: str) -> Loader:
         quoted = [repr(choice) for choice in choices]
         raise Refused(f"Input should be {', '.join(quoted[:-1])} or {quoted[-1]}")
 
+    COMPOSED[read] = (one_of, choices)
     return read
 
 

@@ -156,7 +156,9 @@ class Reader:
     def follow(self, script: Script, folder: str, name: str, text: str) -> Interpreter:
         """Follow a script from a folder."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
-        variables = {**header(script.path, text).environment(), **{key: literal(value) for key, value in self.environment.items()}}
+        head = header(script.path, text)
+        job = head.environment() if head else {}
+        variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
         interpreter.state.exported.update(variables)
         interpreter.follow(script)

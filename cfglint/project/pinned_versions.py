@@ -32,6 +32,9 @@ RELEASES = {
     ),
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
+SHORTEST_COMMIT = 7
+OWN_NAME = "name"  # what the name of the repository's own package is kept under, beside the packages
+OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
@@ -82,9 +85,18 @@ class Repositories:
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
         """The facts with the versions that the repository of a file gives for packages without a target."""
-        missing = [package for package in packages if package in RELEASES and package not in facts.target]
-        folders = repository(path) if missing else []
+        wanted = [package for package in packages if package not in facts.target]
+        missing = [package for package in wanted if package in RELEASES]
+        folders = repository(path) if wanted else []
+        own = {package: OWN_COPY for package in wanted if package not in facts.outside and self.is_copy_of(folders, package)}
+        if own:
+            facts = facts.but(outside={**facts.outside, **own})
+            missing = [package for package in missing if package not in own]
         found = {package: self.look(folders, package) for package in missing}
+        commits = {package: f"{each.spec} ({each.file})" for package, each in found.items() if each and not each.version}
+        if commits:
+            facts = facts.but(outside={**facts.outside, **{package: f"at {said}" for package, said in commits.items()}})
+            found = {package: each for package, each in found.items() if package not in commits}
         target = {package: each.version for package, each in found.items() if each}
         if not target:
             return facts
@@ -97,10 +109,14 @@ class Repositories:
         for folder in folders:
             answers = self.in_folder(folder).get(package, [])
             exact = next((each for each in answers if each.exact), None)
-            if exact is not None and (nearest is None or allowed(nearest.spec, exact.version)):
+            if exact is not None and (nearest is None or (exact.version and allowed(nearest.spec, exact.version))):
                 return exact
             nearest = nearest or (answers[0] if answers else None)
         return nearest
+
+    def is_copy_of(self, folders: list[str], package: str) -> bool:
+        """Whether the repository is the framework's own, whose version no release has: its pyproject.toml gives it this name."""
+        return any(each.version == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
     def in_folder(self, folder: str) -> dict[str, list[Found]]:
         """What the files of a folder say of the packages, the most trusted first."""
@@ -108,12 +124,32 @@ class Repositories:
             answers: dict[str, list[Found]] = {}
             for name in sources(folder, self._disk):
                 text = self._disk.text(os.path.join(folder, name))
+                own = own_name(text) if name == "pyproject.toml" else ""
+                if own:
+                    answers[OWN_NAME] = [Found(own, True, name, "")]
                 for package in RELEASES:
                     found = in_file(name, text, package) if package in text.lower() else None
                     if found:
                         answers.setdefault(package, []).append(found)
             self._folders[folder] = answers
         return self._folders[folder]
+
+
+def own_name(text: str) -> str:
+    """The name that a pyproject.toml gives to its project, where it has no version of its own there; else empty."""
+    if "[project]" not in text or "dynamic" not in text:
+        return ""
+    from cfglint.project.settings_file import ConfigurationError
+    from cfglint.project.settings_file import parse as parse_toml
+
+    try:
+        project = within(parse_toml(text.encode("utf-8"), "pyproject.toml"), "project")
+    except ConfigurationError:
+        return ""
+    name, dynamic = project.get("name"), project.get("dynamic")
+    if not isinstance(name, str) or not isinstance(dynamic, list) or "version" not in dynamic:
+        return ""
+    return name.lower().replace("_", "-")
 
 
 def limit(path: str) -> int:
@@ -185,7 +221,20 @@ def in_file(name: str, text: str, package: str) -> Found | None:
 
         lines = setup_files.requirements_of_script(text) if name.endswith(".py") else setup_files.requirements_of_cfg(text)
         return best(required("\n".join(lines), package), package, name)
+    if name.endswith(".txt") and at_commit(text, package):
+        return Found("", True, name, "a commit")
     return best(in_environment(text, package) if is_environment(name) else required(text, package), package, name)
+
+
+def at_commit(text: str, package: str) -> bool:
+    """Whether requirements take a package from a commit of its repository, which no release tells."""
+    for line in text.splitlines():
+        place = line.split(" #")[0].strip().rpartition("git+")[2]
+        repository, mark, commit = place.partition("#")[0].rpartition("@")
+        name = repository.rpartition("/")[2].removesuffix(".git").lower()
+        if "git+" in line and mark and name == package and len(commit) >= SHORTEST_COMMIT and not commit.strip("0123456789abcdef"):
+            return True
+    return False
 
 
 def in_environment(text: str, package: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ class Selection:
         chosen = select if select is not None else project.select
         self.select = with_codes(chosen) if chosen is not None else None
         self.ignore = with_codes(ignore if ignore is not None else project.ignore)
+        self.of_flags = [*(with_codes(select or [])), *with_codes(ignore or [])]
         self.fail_on = fail_on or project.fail_on or "error"
         self.per_file = [(os.path.join(project.folder, glob), with_codes(chosen)) for glob, chosen in project.per_file_ignores.items()]
         self._in_file: dict[str, list[str]] = {}
@@ -68,6 +69,10 @@ class Selection:
 
         known = [rule.code for rule in every_rule()]
         return [code for code in dict.fromkeys(asked) if not any(each.startswith(code) for each in known)]
+
+    def misspelt(self) -> list[str]:
+        """The codes and names of `--select` and `--ignore` that no rule has."""
+        return [code for code in self.unknown() if code in self.of_flags] if self.of_flags else []
 
 
 def declared_by_project(diagnostic: Diagnostic) -> bool:

@@ -42,7 +42,22 @@ RUN_KEYS = frozenset(
         "name",
     )
 )
-KEYS = frozenset(("gpus", "gpu-memory", "target", "select", "ignore", "per-file-ignores", "run", "fail-on", "baseline", "house-schema"))
+KEYS = frozenset(
+    (
+        "gpus",
+        "gpu-memory",
+        "target",
+        "select",
+        "ignore",
+        "per-file-ignores",
+        "run",
+        "fail-on",
+        "baseline",
+        "house-schema",
+        "exclude",
+        "kinds",
+    )
+)
 
 
 class ConfigurationError(CfglintError):
@@ -121,12 +136,25 @@ class Configuration:
             raise ConfigurationError(f"{where}: `per-file-ignores` has more than {MOST_GLOBS:,} patterns")
         self.per_file_ignores: dict[str, list[str]] = {glob: strings(per_file, glob, where) or [] for glob in per_file}
         self.baseline: str | None = expect(table, "baseline", str, where)
+        self.exclude = globs(strings(table, "exclude", where) or [], self.folder, where, "exclude")
+        of_kinds = expect(table, "kinds", dict, where) or {}
+        self.kinds = {
+            each: one_of(kinds(), of_kinds, glob, f"{where}, `kinds`") or ""
+            for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
+        }
         self.house_schema = house_schema(table, where)
         self.house: PolicySchemas | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
         self.runs = [DeclaredRun(each, self.folder, f"{where}, run {number}") for number, each in enumerate(runs, 1)]
+
+
+def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:
+    """Patterns for paths, relative to the configuration, as patterns for absolute paths."""
+    if len(patterns) > MOST_GLOBS or any(len(glob) > LONGEST_GLOB for glob in patterns):
+        raise ConfigurationError(f"{where}: `{key}` has too many or too long patterns")
+    return [os.path.normpath(os.path.join(os.path.abspath(folder), glob)) for glob in patterns]
 
 
 def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
-FORMATS = ("text", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
+FORMATS = ("text", "concise", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
 
 def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:

@@ -42,7 +42,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 def load_shared() -> None:
     """Import the modules of the shared rules, which registers them."""
-    from cfglint.rules import batch, files, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
 def inspect(config: Config) -> list[Diagnostic]:
@@ -75,17 +75,19 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     if not config.reaches(rule, finding):
         return None
     severity = finding.severity or rule.severity
-    if not config.facts.whole and rule.when_partial == SKIP:
+    if config.is_partial and rule.when_partial == SKIP:
         return None
-    if severity == ERROR and not config.facts.whole and rule.when_partial == WARN:
+    if severity == ERROR and config.is_partial and rule.when_partial == WARN:
         severity = WARNING
     if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
         severity = WARNING
-    if severity == ERROR and config.package in config.facts.outside and rule.fails_at != "load":
+    if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
-    setting = finding.setting
+    setting = config.blamed(finding.setting)
     if rests_on_unknown(finding):
         return None
+    if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
+        severity = WARNING
     if severity == ERROR and config.facts.guessed and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))):
         severity = WARNING  # whose parser takes the arguments of the launch is only likely
     if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and config.documents[0].syntax == "shell":
@@ -123,6 +125,13 @@ def rests_on_unknown(finding: Finding) -> bool:
     from cfglint.frameworks.unknown import Unknown
 
     return any(isinstance(each.value, Unknown) for each in (finding.setting, *finding.related))
+
+
+def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
+    """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
+    if setting is finding.setting or not isinstance(setting.value, str):
+        return False
+    return not (config.facts.declared or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.frameworks import detect, framework, kinds
-from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False
@@ -13,21 +13,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST = 200_000  # characters that are looked at
-LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[{,;]?[\"']?([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
+LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{0,3}([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
 QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
-CUT_KEY = re.compile(r"[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z")
+CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
+SHORT = 200  # characters of a text of which one key is enough
+CUT = 5  # characters of a cut key that tell it
 
 
 def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
     """(kind, how sure) by the keys in a text, as `detect` answers for a document; a single kind that is likely counts as certain."""
-    document = salvaged(path, text[:LONGEST], syntax)
+    text = text[:LONGEST].replace("\0", "")
+    document = salvaged(path, text, syntax)
     kind, clarity = detect(document)
     if kind is not None:
         return kind, clarity
-    likely = [(framework(each).detect(document), each) for each in kinds()]
-    best = max(clearest for clearest, _ in likely)
-    named = [each for clearest, each in likely if clearest == best]
-    return (named[0], CERTAIN) if best and len(named) == 1 else (None, best)
+    likely = {each: framework(each).detect(document) for each in kinds()}
+    best = max(likely.values())
+    named = [each for each in likely if likely[each] == best] if best else []
+    if len(named) == 1:
+        return named[0], CERTAIN
+    return by_known_keys(document, text, named)
+
+
+def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str | None, int]:
+    """(kind, how sure) by the kind that has the most of a text's keys: at least half of them, and some that no other program has."""
+    names = [key.raw.replace("-", "_") for key, _ in document.root.pairs()] if document.root is not None else []
+    cut = CUT_KEY.search(text)
+    scores: dict[str, int] = {}
+    for kind in among or kinds():
+        known = {name.replace("-", "_") for name in known_keys(kind)}
+        found = {name for name in names if name in known}
+        if cut and len(cut[1]) >= CUT:
+            found.update(name for name in known if name.startswith(cut[1].replace("-", "_")))
+        telling = sum("_" in name for name in found)
+        enough = 1 if len(text) <= SHORT else 2
+        if telling >= enough and 2 * len(found) >= len(names):
+            scores[kind] = len(found.intersection(names)) or 1
+    most = max(scores.values(), default=0)
+    best = [kind for kind, score in scores.items() if score == most]
+    if len(best) == 1 and (most > 1 or len(text) <= SHORT):
+        return best[0], CERTAIN
+    return None, MAYBE if best or among else NO_MATCH
 
 
 def salvaged(path: str, text: str, syntax: str) -> Document:
@@ -80,28 +106,27 @@ def json_keys(text: str) -> Iterator[tuple[int, str, int]]:
 
 def closest_kind(document: Document) -> str | None:
     """The kind of which a file has the most keys, misspelt ones included; None where it has none of any."""
-    from cfglint.frameworks import schema
-
     root = document.root
     if root is None or root.kind != MAPPING:
         root = salvaged(document.path, document.text[:LONGEST], document.syntax).root
     names = [key.raw for key, _ in root.pairs()][:1000] if root is not None else []
     best, most = None, 0
     for kind in kinds():
-        known = {name.replace("-", "_") for name in known_keys(schema, kind)}
+        known = {name.replace("-", "_") for name in known_keys(kind)}
         number = sum(2 * (name.replace("-", "_") in known) for name in names) + sum(is_near(name, known) for name in names[:50])
         if number > most:
             best, most = kind, number
     return best
 
 
-def known_keys(schema: object, kind: str) -> list[str]:
+def known_keys(kind: str) -> list[str]:
     """The top-level keys of a kind; none where it has no schema."""
+    from cfglint.frameworks import schema
+
     try:
-        found: list[str] = schema.load(kind).keys()  # type: ignore[attr-defined]
+        return schema.load(kind).keys()
     except OSError:
         return []
-    return found
 
 
 def is_near(name: str, known: set[str]) -> bool:

@@ -63,9 +63,10 @@ class CheckedRun(LoadedRun):
 
     @property
     def outside(self) -> dict[str, str]:
-        """The packages of the run whose version lies outside the modelled releases, with that version."""
-        packages = {config.package for config in self.configs}
-        return {package: version for package, version in self.facts.outside.items() if package in packages}
+        """The packages of the run of which no modelled release is asked for, with what is; empty for the fork of a single file."""
+        found = {config.package: config.facts.outside[config.package] for config in self.configs if config.package in config.facts.outside}
+        found.update({config.package: "" for config in self.configs if config.is_for_fork})
+        return found
 
     @property
     def fails_at(self) -> str | None:

@@ -70,7 +70,10 @@ class ScanStats:
                 self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
         for package, version in outside.items():
             told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
-            self.outside[f"{package} {version}{told_by} is not modelled, {run.facts.target[package]} is checked instead"] = None
+            if version and version == run.target[package]:
+                self.outside[f"of {package} {version} only the keys are known"] = None
+            elif version:
+                self.outside[f"{package} {version}{told_by} is not modelled, {run.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
@@ -178,6 +181,9 @@ class Discovery:
         self.scripts = False  # whether launch lines may name the files that are looked at
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
+        self.exclude: list[str] = []  # patterns of absolute paths that are left out
+        self.exclude_named = False  # also where they are named on the command line
+        self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
@@ -281,11 +287,13 @@ class Discovery:
         for path in paths:
             if os.path.isdir(path) and not self.shelf.is_file(path):
                 for found in files.walk(path, self._is_tracked, self.tally.unreadable):
+                    if self.exclude and is_one_of(found, self.exclude):
+                        continue
                     if os.path.islink(found) and self._is_foreign(found, found):
                         continue
                     if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
                         yield found
-            else:
+            elif not (self.exclude_named and is_one_of(path, self.exclude)):
                 self.named.add(path)
                 yield path
 
@@ -315,6 +323,9 @@ class Discovery:
             return document, None
         if self.kind:
             return document, self.kind
+        kind = self._kind_by_pattern(path)
+        if kind is not None:
+            return self._load(path, kind), kind
         kind, clarity = detect(document)
         if kind is None and not self.section:
             document, kind, clarity = self._look_closer(document, clarity)
@@ -325,6 +336,10 @@ class Discovery:
             document = self._load(path, kind)
         return document, kind
 
+    def _kind_by_pattern(self, path: str) -> str | None:
+        """The kind that the configuration gives to a file; None where it gives none."""
+        return next((kind for glob, kind in self.kinds.items() if is_one_of(path, [glob])), None)
+
     def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
         """A document that is not recognised by its top: by a section of it, or by the keys on the lines of a broken text."""
         root = document.root
@@ -333,7 +348,7 @@ class Discovery:
                 if document.find((key,))[1] is not None:
                     section = in_section(document, (key,))
                     kind, clear = detect(section)
-                    if kind == "huggingface":
+                    if kind in ("huggingface", "trl"):
                         return section, kind, clear
             return document, None, clarity
         if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
@@ -458,12 +473,17 @@ class Discovery:
 
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
         """The facts with the versions that the file's repository pins, where no target is specified."""
-        packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
-        if all(package in self.facts.target for package in packages):
-            return self.facts
+        consumer = getattr(document, "consumer", "")
+        read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
+        packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
+        facts = self.facts
+        if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
+            facts = facts.but(declared=True)
+        if all(package in facts.target for package in packages):
+            return facts
         from cfglint.project.pinned_versions import Repositories
 
-        return Repositories(self.folders, self.shelf.disk).complete(self.facts, document.path, packages)
+        return Repositories(self.folders, self.shelf.disk).complete(facts, document.path, packages)
 
 
 class UnknownKindError(CfglintError):
@@ -496,6 +516,14 @@ class MissingSectionError(UnknownKindError):
     def __init__(self, path: str, section: tuple[str, ...]) -> None:
         Exception.__init__(self, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
         self.path = path
+
+
+def is_one_of(path: str, globs: list[str]) -> bool:
+    """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    from fnmatch import fnmatch
+
+    path = os.path.abspath(path)
+    return any(fnmatch(path, glob) or fnmatch(path, os.path.join(glob, "*")) for glob in globs)
 
 
 def may_be_template(document: Document) -> bool:

@@ -6,6 +6,7 @@ import os
 
 from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
 from cfglint.launch.machine import Machine
@@ -101,7 +102,7 @@ class LaunchReader:
         for file in line.files:
             self.add(file, command, documents, kinds)
         choose_consumer(command, kinds)
-        facts = self.launch_facts(line, command)
+        facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
@@ -132,7 +133,7 @@ class LaunchReader:
             return ""
         return detect(document)[0] or ""
 
-    def launch_facts(self, line: LaunchLine, command: CommandDocument) -> LaunchFacts:
+    def launch_facts(self, line: LaunchLine, command: CommandDocument, documents: list[Document]) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         gpus = line.processes
         plain = line.launcher == "python" and line.processes == 1 and not line.srun
@@ -143,7 +144,9 @@ class LaunchReader:
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1
-        own_parser = command.consumer == "deepspeed" and "deepspeed_config" in command.words
+        # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
+        optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
+        own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
         trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
             gpus=gpus,
@@ -172,7 +175,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
     line = command.launch_line
     names = trainer_names(command)
-    own_parser = "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
+    own_parser = has_own_arguments(command)
     file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
@@ -181,7 +184,9 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
-        command.guessed = len(names) < SURE or len(names & TRAINER_ONLY) < 2 or "no_trainer" in program
+        own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
+        likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+        command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
         return
     if line.launcher == "swift" and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True
@@ -190,6 +195,11 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
                 command.leave_open(key, "the default of swift")
         return
     command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+
+
+def has_own_arguments(command: CommandDocument) -> bool:
+    """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
+    return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
 
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:

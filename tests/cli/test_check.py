@@ -59,7 +59,7 @@ class TestStatus:
         write(folder, ds_config__json=GOOD)
         status, out, err = check("ds_config.json", "--gpus", "8")
         assert (status, out) == (0, "")
-        assert err == "cfglint: 1 file in 1 run checked; nothing found\n"
+        assert err == "cfglint: 1 file in 1 run checked; no findings\n"
 
     def test_findings(self, folder, check):
         write(folder, ds_config__json=BAD)
@@ -135,7 +135,7 @@ class TestStrangers:
         write(folder, list__json="[1, 2, 3]\n", empty__yaml="", broken__json='{"a": ', notes__txt="train_batch_size")
         status, out, err = check(".")
         assert (status, out) == (0, "")
-        assert err == "cfglint: 0 files in 0 runs checked; nothing found; 5 files not ours\n"
+        assert err == "cfglint: no training configs found; 5 files skipped (not a training config)\n"
 
     def test_walked_without_paths(self, folder, check):
         (folder / "deep" / "er").mkdir(parents=True)
@@ -299,11 +299,17 @@ class TestSelection:
         assert check("train.yaml", "--fail-on", "warning", "--select", "BAT")[0] == 0
         status, out, err = check("train.yaml", "--fail-on", "warning", "--ignore", "KEY001")
         assert (status, out) == (0, "")
-        assert "1 silenced" in err
+        assert "1 suppressed" in err
 
-    def test_an_unknown_code_is_said_on_standard_error(self, folder, check):
+    def test_an_unknown_code_is_an_error_of_usage(self, folder, check):
         write(folder, train__yaml=TRAINER)
         status, out, err = check("train.yaml", "--ignore", "XYZ9")
+        assert (status, out) == (2, "")
+        assert "XYZ9" in err
+
+    def test_an_unknown_code_of_the_configuration_is_said_on_standard_error(self, folder, check):
+        write(folder, train__yaml=TRAINER, cfglint__toml='ignore = ["XYZ9"]\n')
+        status, out, err = check("train.yaml")
         assert (status, out) == (0, "")
         assert "XYZ9" in err
 
@@ -490,10 +496,11 @@ class TestTerminal:
     def test_no_colour(self, folder, environment):
         assert "\x1b" not in self.on_terminal(folder, **environment)
 
-    def test_the_same_text_with_and_without(self, folder, check):
+    def test_the_same_text_with_and_without(self, folder, check, monkeypatch):
         import re
 
-        coloured = self.on_terminal(folder, NO_COLOR="", COLUMNS="160")
+        monkeypatch.setenv("COLUMNS", "400")
+        coloured = self.on_terminal(folder, NO_COLOR="", COLUMNS="400")
         assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == check("ds_config.json", "--gpus", "8")[1]
 
     def test_escape_sequences_of_a_file_do_not_reach_the_terminal(self, folder, check):
@@ -502,3 +509,18 @@ class TestTerminal:
         assert status == 1
         assert "\x1b" not in out
         assert "\u202e" not in out
+
+
+class TestShortForms:
+    def test_one_line_a_finding(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        _, out, _ = check("--gpus", "8", "--format", "concise")
+        [line] = out.splitlines()
+        assert line.removeprefix("./").startswith("ds_config.json:1:22: BAT001 `train_batch_size` is 256, but")
+
+    def test_statistics_take_the_place_of_the_findings(self, folder, check):
+        write(folder, a__json=BAD, b__json=BAD)
+        status, out, err = check("--gpus", "8", "--statistics")
+        assert status == 1
+        assert out.split() == ["2", "BAT001", "error", "batch-mismatch", "(2", "fixable)"]
+        assert "2 fixable with `cfglint fix`" in err

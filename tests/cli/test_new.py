@@ -75,7 +75,7 @@ class TestWriting:
         new("run", *BATCH, "-o", "configs")
         files = [f"configs/{name}" for name in ("train.yaml", "ds_config.json", "accelerate.yaml")]
         assert main(["check", *files, "--run", "--strict-keys", "--fail-on", "warning"]) == 0
-        assert "nothing found" in capsys.readouterr().err
+        assert "no findings" in capsys.readouterr().err
 
     def test_fix_takes_a_set_to_other_gpus(self, new, folder):
         new("run", *BATCH)
@@ -229,4 +229,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: --gpus is required\n")
-        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, llamafactory, run\n"
+        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, trl, llamafactory, axolotl, run\n"

@@ -36,7 +36,7 @@ def test_accepted_findings_are_silent(check, folder):
     assert check()[:2] == (1, ["KEY001", "TYP001"])
     status, codes, told = check("--baseline", "base.json", "--write-baseline")
     assert (status, codes) == (0, [])
-    assert "2 silenced" in told
+    assert "2 suppressed" in told
     assert check("--baseline", "base.json")[:2] == (0, [])
 
 

@@ -52,6 +52,7 @@ DEEPSPEED_FILE_KEYS = (
     "zero3_save_16bit_model",
     "mixed_precision",
 )
+UNSET_IS_ONE = (1, 11)  # a missing `num_processes` without several GPUs; 1.6.0 compares null with 1
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
 DEEPSPEED = "distributed_type: DEEPSPEED\nnum_processes: 8\n"
@@ -600,7 +601,7 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
         yield Finding(config.setting("num_processes"), f"`num_processes` is {spelled(processes)}, not a number", exception=text)
-    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)):
+    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
         yield Finding(config.setting("num_processes"), f"`num_processes` is {spelled(processes)}, not a number", exception=text)
     for axis in ("cp", "sp") if config.spawns else ():
@@ -613,6 +614,11 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     if config.uses_deepspeed and block is not None and not isinstance(block, dict):
         text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
         yield Finding(config.setting("deepspeed_config"), f"`deepspeed_config` is {spelled(block)}, not a mapping", exception=text)
+
+
+def passed_over(config: AccelerateConfig, value: object) -> bool:
+    """Whether the launcher leaves a mapping out, and takes a missing number for 1 as newer releases do."""
+    return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 
 @rule(

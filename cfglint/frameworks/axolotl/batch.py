@@ -30,7 +30,7 @@ def resolve(config: AxolotlConfig) -> Batch:
     size = model.batch_size
     if world is None:
         size = None
-    elif world > 1 and distributed_batch(config):
+    elif size is not None and world > 1 and distributed_batch(config):
         size = size * (world // context // tensor)
     layout = Layout(world, tensor, context_parallel=context)
     consumed = None if parallel is None else product(micro.value, accumulation.value, parallel)

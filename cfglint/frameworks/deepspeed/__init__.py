@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 NEWEST = "0.19.8"
 OLDEST = "0.14.4"
-RULE_MODULES = "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel first_step no_effect"
+RULE_MODULES = (
+    "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel removed_sections first_step no_effect"
+)
 
 # Top-level keys that only DeepSpeed configs have.
 SIGNS = frozenset(

@@ -6,7 +6,7 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
-from cfglint.frameworks import pydantic
+from cfglint.frameworks import pydantic, pydantic1
 from cfglint.frameworks.pydantic import Refused
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import Version
+    from cfglint.frameworks.setting import Setting
 
 UNKNOWN = "unknown"
 EARLY = "early"  # known to a later release only
@@ -25,7 +26,18 @@ CHOICE = "choice"
 RULE = "rule"
 ESCAPED = "escaped"
 EXTRA = "Extra inputs are not permitted"
+EXTRA_EARLIER = "extra fields not permitted"
+EXPECTED = "Input should be "  # how most of pydantic's messages begin
+EXPECTED_EARLIER = {  # the same for pydantic 1
+    "value is not a valid enumeration member; permitted: ": "one of ",
+    "value is not ": "",
+    "value could not be parsed to ": "",
+    "ensure this value is ": "",
+    "str type expected": "a string",
+    "none is not an allowed value": "another value",
+}
 MAXSIZE = 9_223_372_036_854_775_807
+PYDANTIC_2_SINCE = (0, 15, 0)
 
 
 class Fault:
@@ -54,6 +66,20 @@ class Fault:
             if place
             else (f"ValidationError: 1 validation error for {self.title}: {self.message}")
         )
+
+
+def fault_text(setting: Setting, section: str, message: str) -> str:
+    """The message for a fault: `stage` is 4, must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
+    name = f"`{setting.name or section}`"
+    if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
+        expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
+        return f"{name} is {setting.spelled}, must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
+    if not isinstance(setting.value, dict):
+        for start, required in EXPECTED_EARLIER.items():
+            if message.startswith(start):
+                return f"{name} is {setting.spelled}, must be {required}{message.removeprefix(start)}".replace("'", '"')
+    text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
+    return f"{name}: {text[:1].lower()}{text[1:]}"
 
 
 class Field:
@@ -97,19 +123,23 @@ class Field:
 
     def loader(self, version: Version) -> Callable[[Any], Any]:
         """How a release reads the value."""
-        return self.older[1] if self.older is not None and version < self.older[0] else self.read
+        found = self.older[1] if self.older is not None and version < self.older[0] else self.read
+        return pydantic1.earlier(found) if version < PYDANTIC_2_SINCE else found
 
     def bound(self, value: Any, version: Version) -> str:
         """What is wrong with a value's size, in pydantic's words."""
+        required = ""
         if self.above is not None and version >= self.above_since and not value > self.above:
-            return f"Input should be greater than {self.above}"
-        if self.least is not None and not value >= self.least:
-            return f"Input should be greater than or equal to {self.least}"
-        if self.below is not None and not value < self.below:
-            return f"Input should be less than {self.below}"
-        if self.most is not None and not value <= self.most:
-            return f"Input should be less than or equal to {self.most}"
-        return ""
+            required = f"greater than {self.above}"
+        elif self.least is not None and not value >= self.least:
+            required = f"greater than or equal to {self.least}"
+        elif self.below is not None and not value < self.below:
+            required = f"less than {self.below}"
+        elif self.most is not None and not value <= self.most:
+            required = f"less than or equal to {self.most}"
+        if not required:
+            return ""
+        return f"ensure this value is {required}" if version < PYDANTIC_2_SINCE else f"Input should be {required}"
 
 
 class Model:
@@ -164,6 +194,12 @@ class Section:
         self.faults.append(Fault((key,), kind, message, self.title, raises))
 
 
+def known_names(model: Model, version: Version) -> list[str]:
+    """The keys that a model has in a release, those of two names under both."""
+    fields = {name: field for name, field in model.fields.items() if unexpected(field, name, name, {}, version) == ""}
+    return [*fields, *(field.alias for field in fields.values() if field.alias)]
+
+
 def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str = "") -> Section:
     """Read a mapping as `model` does; `title` names the outermost model, which error texts carry."""
     title = title or model.title
@@ -175,7 +211,7 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
         field = model.fields.get(name) if isinstance(name, str) else None
         refused = unexpected(field, key, name, raw, version)
         if field is None or refused:
-            section.refuse(str(key), refused, EXTRA)
+            section.refuse(str(key), refused, EXTRA_EARLIER if version < PYDANTIC_2_SINCE else EXTRA)
             continue
         section.given[name] = key
         section.values[name] = read_field(section, field, key, value)
@@ -206,7 +242,7 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
         found = field.loader(section.version)(value)
     except Refused as refusal:
         message = str(refusal)
-        kind = CHOICE if message.startswith(("Input should be 0", "Input should be '")) else TYPE
+        kind = CHOICE if message.startswith(("Input should be 0", "Input should be '", pydantic1.MEMBERS)) else TYPE
         section.refuse(key, kind, message)
         return None
     problem = "" if found is None else field.bound(found, section.version)
@@ -222,6 +258,12 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
     assert model is not None
     if value is None and model.nullable:
         return field.default if field.default is None else read_section(model, {}, section.version).values
+    if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
+        try:
+            value = pydantic1.mapping(value)
+        except Refused as refusal:
+            section.refuse(key, TYPE, pydantic1.NULL if value is None else str(refusal))
+            return None
     if not isinstance(value, dict):
         if model is LEAF_MODULE:
             message = "leaf_module configuration must be a mapping of fields to values"
@@ -421,6 +463,7 @@ ZERO = Model(
         "leaf_module": Field(pydantic.anything, {}, model=LEAF_MODULE, since=(0, 18, 0)),
     },
     check_zero,
+    checks_since=PYDANTIC_2_SINCE,  # the validator of the releases before reads an attribute of a dict, which has none
 )
 FP16 = Model(
     "DeepSpeedFP16Config",
@@ -488,12 +531,12 @@ HYBRID_ENGINE = Model(
     "HybridEngineConfig",
     {
         "enabled": flag(),
-        "max_out_tokens": Field(pydantic.integer, 512, above=0),
+        "max_out_tokens": Field(pydantic.integer, 512, above=0, above_since=(0, 19, 7)),
         "inference_tp_size": count(1, None),
         "release_inference_cache": flag(),
         "pin_parameters": flag(True),
         "tp_gather_partition_size": count(8, None),
-        "enable_cuda_graph": flag(),
+        "enable_cuda_graph": flag(since=(0, 19, 6)),
     },
 )
 COMPILE = Model(
@@ -563,5 +606,11 @@ SECTIONS = {
     "weight_quantization": WEIGHT_QUANTIZATION,
     "compile": COMPILE,
     "tensor_parallel": TENSOR_PARALLEL,
+}
+# Deprecated keys of the ZeRO section, which must not be set together with their replacements (zero/config.py:183-275).
+REPLACEMENTS = {
+    "cpu_offload_param": "offload_param",
+    "cpu_offload": "offload_optimizer",
+    "stage3_gather_fp16_weights_on_model_save": "gather_16bit_weights_on_model_save",
 }
 MONITORS = ("tensorboard", "wandb", "csv_monitor", "comet")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
+from cfglint.frameworks.setting import OVERRIDE
 from cfglint.source.document import NOT_STRICT_JSON
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import LaunchFacts, Version
     from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Problem
@@ -27,7 +29,8 @@ class DeepSpeedSections(Config):
 
     With `values` the trainer has loaded the file and resolved its "auto" values. `trainer` is the config that
     names the file: then the trainer passes the optimizer and the scheduler that the file omits.
-    `world_size` is the number of processes where it differs from the launch facts.
+    `world_size` is the number of processes where it differs from the launch facts. `filled` are the trainer's
+    settings that its "auto" values come from, `assumed` the keys whose values follow from an assumption.
     """
 
     framework = FRAMEWORK
@@ -46,9 +49,13 @@ class DeepSpeedSections(Config):
         trainer: Config | None = None,
         world_size: int | None = None,
         mismatched_keys: Collection[str] = (),
+        filled: dict[str, Setting] | None = None,
+        assumed: Collection[str] = (),
     ) -> None:
         super().__init__(documents, facts)
         self.mismatched_keys = mismatched_keys
+        self.filled = filled or {}
+        self.assumed = assumed
         self.trainer = trainer
         self.insertable_auto = ("accumulation",) if trainer is not None else ()
         self.world_size = facts.gpus if world_size is None else world_size
@@ -171,6 +178,23 @@ class DeepSpeedSections(Config):
             return "fp16"
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
+    def is_outside(self, rule: Rule) -> bool:
+        """What a trainer hands over depends on its release, too."""
+        return super().is_outside(rule) or (self.trainer is not None and self.trainer.is_outside(rule))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether another program may complete the file; a trainer that names it has done what it does."""
+        return not self.facts.whole and self.trainer is None
+
+    def blamed(self, setting: Setting) -> Setting:
+        """The setting that a finding is about: where the trainer filled an "auto", that is its own."""
+        return self.filled.get(setting.name, setting) if setting.origin != OVERRIDE else setting
+
+    def is_assumed(self, setting: Setting) -> bool:
+        """Whether the value follows from an assumption, such as the model's hidden size."""
+        return setting.name in self.assumed
+
     @property
     def knows_precision(self) -> bool:
         """Whether fp16 and bf16 are both decided here: "auto" in a part of a run is the trainer's to fill."""
@@ -204,4 +228,6 @@ def lenient(fields: dict[str, Any], raw: Any, is_open: bool) -> Section:
         given = {name: value for name, value in given.items() if value != "auto"}
     section.values = {name: given.get(name, field.default) for name, field in fields.items()}
     section.given = {name: name for name in given}
+    if not section.values["enabled"] and "fp16_master_weights_and_grads" in section.values:
+        section.values["fp16_master_weights_and_grads"] = False  # looked up only with fp16 (0.16.9, runtime/config.py:180)
     return section

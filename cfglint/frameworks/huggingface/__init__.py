@@ -107,6 +107,7 @@ FOREIGN = frozenset(
 )
 
 LLAMA_FACTORY = frozenset(("finetuning_type", "dataset_dir", "cutoff_len", "lora_target", "stage", "template", "quantization_bit"))
+SWIFT = frozenset(("rlhf_type", "tuner_type", "train_type", "split_dataset_ratio"))  # ms-swift
 AXOLOTL = frozenset(
     (
         "base_model",
@@ -219,6 +220,8 @@ def top_keys(document: Document) -> set[str]:
 
 def relative_of(names: set[str]) -> str | None:
     """The tool, close to the trainer, whose keys these are."""
+    if names & SWIFT and names & {"model", "dataset"}:
+        return "ms-swift"
     if len(names & LLAMA_FACTORY) > 1:
         return "LLaMA-Factory"
     if "base_model" in names and len(names & AXOLOTL) > 2:

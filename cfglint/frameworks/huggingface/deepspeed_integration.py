@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 
-from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
+from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
+PRECISION = ("fp16.enabled", "bf16.enabled")
+FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
 
@@ -63,10 +65,11 @@ class Refusal:
 class Fill:
     """Where an `"auto"` got its value: the trainer's fields, or what else."""
 
-    __slots__ = ("because", "value")
+    __slots__ = ("because", "fields", "value")
 
-    def __init__(self, value: Any, because: str) -> None:
+    def __init__(self, value: Any, because: str, fields: tuple[str, ...] = ()) -> None:
         self.value = value
+        self.fields = fields
         self.because = because
 
 
@@ -146,13 +149,13 @@ class HfDeepSpeedConfig:
         section, key = self.find(path)
         return missing if section is None else section.get(key, missing)
 
-    def fill(self, path: str, value: Any, because: str) -> bool:
+    def fill(self, path: str, value: Any, because: str, fields: tuple[str, ...] = ()) -> bool:
         """Give an `"auto"` its value; whether it was one."""
         section, key = self.find(path)
         if section is None or section.get(key) != AUTO:
             return False
         section[key] = value
-        self.filled.setdefault(path, Fill(value, because))
+        self.filled.setdefault(path, Fill(value, because, fields))
         return True
 
     def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
@@ -160,7 +163,7 @@ class HfDeepSpeedConfig:
         if not self.trainer.arguments.known(*fields):
             self.fill(path, value, "a value that is not known here")
             return
-        if self.fill(path, value, ", ".join(fields)):
+        if self.fill(path, value, ", ".join(fields), fields):
             return
         section, key = self.find(path)
         theirs = section.get(key) if section is not None else None
@@ -318,10 +321,10 @@ class HfDeepSpeedConfig:
         bucket: int | float = 0.9 * size * size
         if self.trainer.version >= WHOLE_BUCKETS:
             bucket = int(bucket)
-        self.fill("zero_optimization.reduce_bucket_size", size * size, "the model's hidden size")
+        self.fill("zero_optimization.reduce_bucket_size", size * size, FROM_HIDDEN_SIZE)
         if self.values["zero_optimization"].get("stage", -1) == 3:
-            self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, "the model's hidden size")
-            self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * size, "the model's hidden size")
+            self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, FROM_HIDDEN_SIZE)
+            self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * size, FROM_HIDDEN_SIZE)
         self._schedule()
 
     def _schedule(self) -> None:
@@ -373,7 +376,24 @@ class HfDeepSpeedConfig:
             trainer=self.trainer,
             world_size=self.trainer.world_size,
             mismatched_keys={each.path for each in self.mismatches},
+            filled=self._written_fills(),
+            assumed={path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE and self.trainer.facts.model is None},
         )
+
+    def _written_fills(self) -> dict[str, Setting]:
+        """The trainer's setting for each `"auto"` that a written field of the trainer fills."""
+        found: dict[str, Setting] = {}
+        for path, fill in self.filled.items():
+            for field in fill.fields:
+                setting = self.trainer.setting(self.trainer.arguments.written(field))
+                if setting.written or setting.origin == OVERRIDE:
+                    found.setdefault(path, setting)
+        return found
+
+    @property
+    def disagrees_on_precision(self) -> bool:
+        """Whether the trainer stops because the file turns the other half precision on; other findings about that say the same."""
+        return self.refusal is not None and self.refusal.path in PRECISION and "mixed_precision" in self.refusal.exception
 
 
 MOST_REPEATED = 10_000

@@ -88,6 +88,12 @@ class TrainerFiles(Config):
             self._sections[name] = value if isinstance(value, dict) else None
         return self._sections[name]
 
+    def declares(self, key: str) -> bool:
+        """Whether a dataclass of the project has a field of this name, so that the key may be the script's own."""
+        from cfglint.project.own_classes import declares_field
+
+        return declares_field(self.documents[0].path, key)
+
     @property
     def accelerator(self) -> dict[Any, Any]:
         """`accelerator_config` with the old top-level names laid over it."""

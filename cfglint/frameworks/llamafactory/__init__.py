@@ -74,6 +74,13 @@ class LlamaFactory(Framework):
             return CERTAIN
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
 
+    def unknown_keys(self, config: LlamaFactoryConfig) -> list[str]:
+        """The keys that no dataclass has, that of the checkout included; those of Megatron-core and of older releases do not count."""
+        from cfglint.frameworks.llamafactory.rules.keys import MEGATRON, beyond_checkout, known, removal
+
+        unknown = [key for key in config.values if not known(key, config) and removal(key, config) is None]
+        return [key for key in beyond_checkout(unknown, config) if isinstance(key, str) and key not in MEGATRON] if unknown else []
+
     def related_tool(self, document: Document) -> str | None:
         """LLaMA-Factory for files of its other commands."""
         names = top_keys(document)

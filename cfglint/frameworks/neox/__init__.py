@@ -72,6 +72,10 @@ class NeoX(Framework):
             return CERTAIN if marked >= FRACTION * len(keys) else MAYBE
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
+    def unknown_keys(self, config: NeoXConfig) -> list[str]:
+        """The keys that are no field of NeoXArgs, that of the project where it holds one."""
+        return [name for name in config.values if not config.knows(name)]
+
     def syntax(self, path: str) -> str:
         """`yaml` for every name: GPT-NeoX loads `.json` files with the YAML parser too (arguments.py:242)."""
         return "yaml"

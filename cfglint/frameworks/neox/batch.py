@@ -94,7 +94,7 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
         text = f"`global_num_gpus` is {describe(count)}, not an integer"
         return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, error)
     layout = Layout(count, rounded(tensor), rounded(pipe))
-    if count is None or data_parallel_size(layout) is not None or not certain(config):
+    if count is None or data_parallel_size(layout) is not None or not (config.facts.whole or has_sizes(config)):
         return layout, None
     name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
     text = f"the number of GPUs ({count}) must be a multiple of `pipe_parallel_size` ({pipe}) x `model_parallel_size` ({tensor})"
@@ -136,7 +136,7 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms
         return written, BatchProblem("not-positive", setting, f"`{setting.name}` is {describe(setting.value)}; it must be positive", kept)
     problem = check(config, float(data_parallel), written, resolved)
     if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
-        problem = None
+        problem = problem if never_fits(config, data_parallel, written) else None
     return resolved, problem
 
 
@@ -211,8 +211,19 @@ def certain(config: NeoXConfig) -> bool:
     """Whether unwritten sizes are really absent; another file of the run may still set them."""
     if config.facts.whole:
         return True
-    sizes = ("pipe_parallel_size", "model_parallel_size")
-    return all(name in config.values for name in (*sizes, TOTAL, MICRO, ACCUMULATION))
+    return has_sizes(config) and all(name in config.values for name in (TOTAL, MICRO, ACCUMULATION))
+
+
+def has_sizes(config: NeoXConfig) -> bool:
+    """Whether both sizes that divide the GPUs are written."""
+    return all(name in config.values for name in ("pipe_parallel_size", "model_parallel_size"))
+
+
+def never_fits(config: NeoXConfig, data_parallel: Any, written: Terms) -> bool:
+    """Whether no accumulation makes the written batch fit, whatever another file of the run gives."""
+    total, micro, _ = written
+    known = has_sizes(config) and TOTAL in config.values and MICRO in config.values
+    return bool(known and whole(total) and whole(micro) and micro * data_parallel and total % (micro * data_parallel))
 
 
 def rounded(value: Any) -> Any:

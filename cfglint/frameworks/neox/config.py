@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from cfglint.frameworks.neox.merge import MergedFiles
 
+UNKNOWN_ARGUMENT = "KEY300"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.rule import Rule
     from cfglint.frameworks.neox.derive import Derived
 
 
@@ -13,6 +16,10 @@ class NeoXConfig(MergedFiles):
     """The merged files, with what follows from them."""
 
     _derived: Derived | None = None
+
+    def is_outside(self, rule: Rule) -> bool:
+        """The project's own argument classes tell for certain which keys there are."""
+        return super().is_outside(rule) and not (rule.code == UNKNOWN_ARGUMENT and self.own_fields)
 
     @property
     def derived(self) -> Derived:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import FRAMEWORK
-from cfglint.frameworks.neox.fields import default
+from cfglint.frameworks.neox.fields import FIELDS, default, known
+from cfglint.frameworks.neox.releases import fields_of_release
 from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
 from cfglint.source.document import Problem
 from cfglint.source.loaders import YAML11_FULL
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.source.document import Document, Path
+
+
+ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # where a copy of GPT-NeoX has them
 
 
 class MergedFiles(Config):
@@ -38,8 +44,14 @@ class MergedFiles(Config):
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
         self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
+        self.own_fields = own_fields(documents[0].path) if self.package not in facts.target else fields_of_release(self.version)
+        if self.package in facts.target and self.own_fields:
+            facts = facts.but(outside={**facts.outside, self.package: facts.target[self.package]})
+        elif not self.own_fields.keys() >= FIELDS.keys() and self.own_fields:
+            facts = facts.but(outside={**facts.outside, self.package: "of this repository"})
         for document in documents:
             self._take(document)
+        self.facts = facts
         if self.load_problems:
             self.facts = facts.but(whole=False)  # keys of an unreadable file must not be reported as missing
         self.values = self.launched_with(self.values)
@@ -63,6 +75,10 @@ class MergedFiles(Config):
             self.owner[key] = document
             self.spelled[key] = text
 
+    def knows(self, name: str) -> bool:
+        """Whether the dataclass has a field: that of the project's own copy of GPT-NeoX, else the modelled one."""
+        return name in self.own_fields if self.own_fields else known(name)
+
     def argument(self, name: str) -> Any:
         """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
@@ -79,6 +95,19 @@ class MergedFiles(Config):
             text = text[:-1]
             key_node, node = document.find(text)
         return Setting((self.spelled[str(path[0])], *path[1:]), value, DEFAULT, document, node, key_node, because or "default")
+
+
+def own_fields(path: str) -> dict[str, str]:
+    """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty where it has none."""
+    from cfglint.project.root import folders_upwards
+
+    for folder in folders_upwards(path):
+        classes = os.path.join(folder, *ARGUMENT_CLASSES)
+        if os.path.isdir(classes):
+            from cfglint.project.own_classes import fields_of_folder
+
+            return fields_of_folder(classes)
+    return {}
 
 
 def not_a_mapping(document: Document, value: Any) -> Problem:

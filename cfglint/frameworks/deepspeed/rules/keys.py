@@ -7,7 +7,7 @@ from itertools import islice
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed.known_keys import ignored_keys
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, SECTIONS, TWICE, UNKNOWN
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
@@ -290,15 +290,11 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
     """(old key, new key, advice) of the deprecated keys that the ZeRO section has."""
     given = config.zero.given
-    if "cpu_offload_param" in given:
-        yield "cpu_offload_param", "offload_param", offloading(config, "cpu_offload_param", "offload_param")
     if "cpu_offload_use_pin_memory" in given:
         yield "cpu_offload_use_pin_memory", "", "remove it: it has no effect; set `pin_memory` in `offload_optimizer` and `offload_param`"
-    if "cpu_offload" in given:
-        yield "cpu_offload", "offload_optimizer", offloading(config, "cpu_offload", "offload_optimizer")
-    if "stage3_gather_fp16_weights_on_model_save" in given:
-        new = "gather_16bit_weights_on_model_save"
-        yield "stage3_gather_fp16_weights_on_model_save", new, f"use `stage3_{new}`"
+    for old, new in REPLACEMENTS.items():
+        if old in given:
+            yield old, new, offloading(config, old, new) if old.startswith("cpu_") else f"use `stage3_{new}`"
 
 
 def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:

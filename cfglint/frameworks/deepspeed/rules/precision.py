@@ -44,7 +44,8 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:511.
     """
-    if config.section("fp16")["enabled"] and config.section("bf16")["enabled"]:
+    disputed = {"fp16.enabled", "bf16.enabled"}.intersection(config.mismatched_keys)  # the trainer stops before
+    if config.section("fp16")["enabled"] and config.section("bf16")["enabled"] and not disputed:
         other = config.at("bf16", "enabled")
         raised = "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"
         yield Finding(config.at("fp16", "enabled"), "`fp16.enabled` and `bf16.enabled` are both true", related=(other,), exception=raised)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE
+from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE, fault_text
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.setting import Setting
 
 # The other sections, each with the attribute that DeepSpeed first accesses on it.
 LOOKED_UP = {
@@ -39,7 +38,6 @@ SINCE = {
     "expert_parallel": (0, 19, 2),
     "timers": (0, 14, 3),
 }
-EXPECTED = "Input should be "  # how most of pydantic's messages begin
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
 
@@ -51,16 +49,6 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
                 setting = config.at(name, *fault.path)
                 text = fault_text(setting, name, fault.message)
                 yield Finding(setting, text, exception=fault.exception, consumer_only=tuned(config, setting.value))
-
-
-def fault_text(setting: Setting, section: str, message: str) -> str:
-    """The message for a fault: `stage` is 4, must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
-    name = f"`{setting.name or section}`"
-    if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
-        expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
-        return f"{name} is {setting.spelled}, must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
-    text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
-    return f"{name}: {text[:1].lower()}{text[1:]}"
 
 
 def tuned(config: DeepSpeedConfig, value: Any) -> bool:

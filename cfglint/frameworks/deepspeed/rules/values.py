@@ -31,6 +31,7 @@ DTYPES = {
     "torch.int8": "int8",
 }
 ALLREDUCE_OP_SINCE = (0, 19, 6)
+SEQUENCE_TYPE_SINCE = (0, 16, 0)  # before, the key is `seq_parallel_comm_data_type`
 
 
 def dtype(value: Any) -> str | None:
@@ -70,7 +71,8 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:217-230.
     """
-    for key in ("communication_data_type", "seq_parallel_communication_data_type"):
+    sequence_key = "seq_parallel_communication_data_type" if config.version >= SEQUENCE_TYPE_SINCE else "seq_parallel_comm_data_type"
+    for key in ("communication_data_type", sequence_key):
         value = config.values.get(key)
         if value is None:
             continue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
+from cfglint.frameworks.huggingface.deepspeed_integration import PRECISION
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
 
 TYPE_CHECKING = False
@@ -70,6 +71,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for each in launch.mismatches:
+        if launch.disagrees_on_precision and each.path in PRECISION:
+            continue  # RUN004 says so, and the trainer stops there
         setting = launch.setting(each.path)
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
@@ -182,7 +185,12 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
         return
     _, _, reason = found.exception.partition(": ")
     message = f"`{found.path}` is not accepted by the Trainer: {reason}"
-    yield Finding(launch.setting(found.path), message, exception=found.exception, fails_at=found.fails_at)
+    setting, fix = launch.setting(found.path), None
+    if launch.disagrees_on_precision:
+        from cfglint.findings.fix_builders import replace
+
+        fix = replace(setting, "auto", 'set it to "auto"', safe=True)
+    yield Finding(setting, message, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
 @rule(
@@ -215,6 +223,72 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
     if ours not in SCHEDULES.get(str(theirs), ()):
         message = f"`lr_scheduler_type` is overridden by the DeepSpeed config's scheduler {theirs}"
         yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),))
+
+
+@rule(
+    "RUN013",
+    "autotuning-without-mappings",
+    WARNING,
+    kinds=KINDS,
+    bad={
+        "train.yaml": TWO_FILES + "per_device_train_batch_size: 8\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "autotuning": {"enabled": true}, "zero_optimization": {"stage": 2}}\n',
+    },
+    good={
+        "train.yaml": TWO_FILES + "per_device_train_batch_size: 8\n",
+        "ds.json": (
+            '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}, "autotuning": {"enabled": true,'
+            ' "arg_mappings": {"train_micro_batch_size_per_gpu": "--per_device_train_batch_size"}}}\n'
+        ),
+    },
+    example={"gpus": 8, "at": "/autotuning/enabled"},
+)
+def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
+    """DeepSpeed's autotuner does not know which arguments of the script its batch sizes belong to.
+
+    It writes its own values into the DeepSpeed config of each experiment, and the Trainer keeps its own, so the
+    experiments end with a mismatch. `arg_mappings` names the script's argument for each key that is tuned.
+
+    Fix: `"arg_mappings": {"train_micro_batch_size_per_gpu": "--per_device_train_batch_size",
+    "gradient_accumulation_steps": "--gradient_accumulation_steps"}`.
+
+    Source: deepspeed 0.19.8 autotuning/config.py, autotuning/README.md.
+    """
+    launch = config.deepspeed
+    section = launch.written.get("autotuning") if launch is not None else None
+    if launch is not None and isinstance(section, dict) and section.get("enabled") and not section.get("arg_mappings"):
+        text = "`autotuning` has no `arg_mappings`: the Trainer keeps its own batch sizes in every experiment"
+        yield Finding(launch.setting("autotuning.enabled"), text)
+
+
+@rule(
+    "RUN012",
+    "default-schedule-replaced",
+    INFO,
+    kinds=KINDS,
+    bad={
+        "train.yaml": TWO_FILES + "max_steps: 100\n",
+        "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
+    },
+    good={"train.yaml": TWO_FILES + "max_steps: 100\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
+    example={"gpus": 8, "at": "/scheduler/type"},
+)
+def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
+    """The scheduler of the DeepSpeed config takes the place of the Trainer's default, a linear decay to 0.
+
+    The Trainer config does not name a schedule. With `WarmupLR` the learning rate stays constant after warm-up.
+
+    Fix: none if that is meant; else remove `scheduler`, or use `WarmupDecayLR` for the linear decay.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py:586-589.
+    """
+    launch = config.deepspeed
+    if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" in config.arguments:
+        return
+    theirs, default = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
+    if theirs is not None and default not in SCHEDULES.get(str(theirs), ()):
+        text = f"`scheduler.type` {theirs} replaces the Trainer's default schedule ({default})"
+        yield Finding(launch.setting("scheduler.type"), text)
 
 
 def _type(launch: HfDeepSpeedConfig, section: str) -> object:

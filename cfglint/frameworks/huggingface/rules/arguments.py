@@ -20,6 +20,7 @@ RATIOS_COMPARED = (4, 53)
 BEST_SAVES = (4, 47)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
+EMPTY_CACHE_CHECKED = (4, 47)  # between 4.46.3, whose check lets every integer pass, and 4.51.3
 
 
 @rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
@@ -248,8 +249,13 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         f" and `{strategy(config).name}` is {shown(when)}" + (" (`evaluation_strategy` was removed)" if removed else ""),
         related=(of(config, "save_strategy"), former if removed else strategy(config)),
         exception=text,
-        severity=certainty(config, "save_strategy", config.arguments.strategy_key),
+        severity=ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key),
     )
+
+
+def is_joined(config: TrainerConfig) -> bool:
+    """Whether a person said what reads the file, or other files of the run are known: then what is missing has its default."""
+    return config.facts.declared or config.launcher is not None or config.deepspeed is not None
 
 
 @rule(
@@ -326,10 +332,21 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use a positive integer, or remove the key to never empty the cache.
 
-    Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0).
+    Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.46.3 training_args.py:1599-1603 lets every
+    integer pass, and 0 ends the first step (`global_step % 0`); 4.51.3 training_args.py:1611 is as strict as 5.23.0.
     """
     value = config.arguments["torch_empty_cache_steps"]
-    if value is not None and not (isinstance(value, int) and value > 0):
+    if value is None:
+        return
+    if config.version < EMPTY_CACHE_CHECKED:  # the check was joined with `or`: any integer and any number above 0 passed
+        if value == 0:
+            text = "ZeroDivisionError: integer modulo by zero"
+            message = "`torch_empty_cache_steps` is 0; it must be positive"
+            yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, fails_at="first-step")
+            return
+        if isinstance(value, (int, float)) and (isinstance(value, int) or value > 0):
+            return
+    if not (isinstance(value, int) and value > 0):
         text = f"ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got {value}."
         message = f"`torch_empty_cache_steps` is {shown(value)}; it must be a positive integer"
         yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text)

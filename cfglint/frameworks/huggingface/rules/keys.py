@@ -66,7 +66,7 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
         if strict:
             message = f"unknown key `{key}` is not accepted by TrainingArguments" + (f"; did you mean `{near}`?" if near else "")
             yield _unused(config.setting(key), key, message, near)
-        elif near:
+        elif near and not config.declares(key):
             setting = config.setting(key)
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
             yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
@@ -23,6 +25,7 @@ SAYS_VALUE = (5, 23)
 STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
 RATIO_GONE = (5, 15)
+LAST_IS_EVALUATED = (5, 4)
 ZERO_IS_ONE = (4, 49)
 COMMON = ("last_epoch",)
 # Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
@@ -123,7 +126,10 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments[name]
     text, required = "", "a number >= 0"
     if version >= FLOATS_TAKEN:
-        if number(value) and value < 0:
+        if number(value) and isnan(value):  # it is below nothing, and math.ceil() refuses it when the schedule is made
+            message = f"`{name}` is NaN; it must be a number >= 0"
+            yield Finding(of(config, name), message, exception="ValueError: cannot convert float NaN to integer", fails_at="init")
+        elif number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
     elif version >= ONE_REFUSED_UNTIL:
@@ -520,3 +526,35 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
             f"`per_device_eval_batch_size` is {evaluation}, much larger than the training batch ({train}); evaluation may run out of memory"
         )
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related)
+
+
+@rule(
+    "STP013",
+    "last-steps-not-evaluated",
+    INFO,
+    kinds=KINDS,
+    bad="output_dir: out\nmax_steps: 1001\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
+    good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
+    example={"target": {"transformers": "4.57.1"}, "at": "/eval_steps"},
+)
+def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
+    """A ratio for `eval_steps` is rounded up to steps, so that the last evaluation that it suggests does not happen.
+
+    0.1 of 1,001 steps is every 101 steps: 9 evaluations, and the last 92 steps are not evaluated. The best model is then
+    one from before them. From 5.4.0 on the last step is always evaluated.
+
+    Fix: a number of steps that divides the total, or a slightly smaller ratio.
+
+    Source: transformers 5.23.0 trainer_callback.py (ExportableState, compute_steps: `math.ceil(max_steps * ratio)`).
+    """
+    args = config.arguments
+    ratio, total = args.eval_steps, steps(config).total
+    if config.version >= LAST_IS_EVALUATED or args.eval_strategy != "steps" or not args["load_best_model_at_end"]:
+        return
+    if not total or not number(ratio) or not 0 < ratio < 1:
+        return
+    every = -int(-total * ratio // 1)
+    done, meant = total // every, round(1 / ratio)
+    if done < meant and total % every:
+        text = f"`eval_steps` {ratio} of {total:,} steps is every {every:,} steps: the last {total % every:,} steps are not evaluated"
+        yield Finding(of(config, "eval_steps"), text)

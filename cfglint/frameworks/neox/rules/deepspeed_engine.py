@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
 
 TYPES = ("fp32", "fp16", "bf16")
+DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
+# The sections that it checks with pydantic models (runtime/config.py:478-490, monitor/config.py).
+STRICT_SECTIONS = ("zero_optimization", "comms_logger", "hybrid_engine", "tensorboard", "wandb", "csv_monitor", "comet")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
@@ -60,36 +64,67 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57,
     comm/config.py, monitor/config.py.
     """
-    from cfglint.frameworks.neox.deeperspeed import SECTIONS, refusals
+    from cfglint.frameworks.deepspeed.models import EXTRA, fault_text
 
     autotuning = config.argument("autotuning")
     tuned = isinstance(autotuning, dict) and bool(autotuning.get("enabled"))  # lists are then what the tuner tries
-    for name in SECTIONS:
+    for name in STRICT_SECTIONS:
         section = engine_value(config, name)
         if not isinstance(section, dict):
             continue
-        for refusal in refusals(name, section):
-            setting = engine_setting(config, *(str(step) for step in refusal.path))
-            extra = "Extra inputs" in refusal.exception
-            near = _nearest(name, refusal.path, section) if extra else None
-            yield Finding(
-                setting,
-                refusal.message + (f"; did you mean `{near}`?" if near else ""),
-                exception=refusal.exception,
-                fix=rename(setting, near, f"rename to `{near}`") if near else None,
-                on_key=extra,
-                consumer_only=tuned and isinstance(setting.value, list),
-            )
+        for path, fault in section_faults(name, section):
+            setting = engine_setting(config, *path)
+            if fault.message == EXTRA:
+                yield _unknown_key(setting, section, path, fault)
+            else:
+                tried = tuned and isinstance(setting.value, list)
+                yield Finding(setting, fault_text(setting, name, fault.message), exception=fault.exception, consumer_only=tried)
+        if name == "zero_optimization":
+            yield from _replaced_keys(config, section)
 
 
-def _nearest(name: str, path: tuple[str | int, ...], section: dict[str, Any]) -> str | None:
+def section_faults(name: str, section: dict[Any, Any]) -> list[tuple[tuple[str, ...], Fault]]:
+    """What the pinned DeepSpeed rejects in a section, each with its path, which begins with the section's name."""
+    from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
+
+    if name in MONITORS:
+        return [(fault.path, fault) for fault in read_section(MONITOR, {name: section}, DEEPSPEED).faults]
+    return [((name, *fault.path), fault) for fault in read_section(SECTIONS[name], section, DEEPSPEED).faults]
+
+
+def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Finding]:
+    """Deprecated ZeRO keys that are set together with their replacements (runtime/config_utils.py:86-88)."""
+    from cfglint.frameworks.deepspeed.models import REPLACEMENTS, ZERO, read_section
+
+    given = read_section(ZERO, section, DEEPSPEED).given
+    for old, new in REPLACEMENTS.items():
+        if old in given and new in given:
+            text = f"deprecated `{old}` is set together with its replacement `{new}`"
+            raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
+            yield Finding(engine_setting(config, "zero_optimization", old), text, exception=raised, on_key=True)
+
+
+def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...], fault: Fault) -> Finding:
+    """The finding for a key that a model forbids, with a known key that is within one edit of it."""
+    from cfglint.frameworks.deepspeed.models import TWICE
+
+    near = None if fault.kind == TWICE else _nearest(path, section)
+    message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
+    if fault.kind == TWICE:
+        message = f"`{setting.name}` is also set under its other name"
+    fix = rename(setting, near, f"rename to `{near}`") if near else None
+    return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True)
+
+
+def _nearest(path: tuple[str, ...], section: dict[Any, Any]) -> str | None:
     """The only key of the section within one edit, if there is one and it is not set."""
-    from cfglint.frameworks.neox.deeperspeed import MODELS, SECTIONS
+    from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
     from cfglint.frameworks.schema import distance
 
     if len(path) != 2:
         return None
-    near = [key for key in MODELS[SECTIONS[name]] if distance(str(path[-1]), key) in (0, 1)]
+    model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
+    near = [key for key in known_names(model, DEEPSPEED) if distance(path[1], key) in (0, 1)] if model else []
     return near[0] if len(near) == 1 and near[0] not in section else None
 
 

@@ -74,8 +74,8 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in
     neox_args.py and deepspeed_args.py.
     """
-    for name in config.values:
-        if not fields.known(name):
+    for name in config.values if not config.is_for_fork else ():
+        if not config.knows(name):
             message, fix = _advice(config, name)
             yield Finding(
                 config.setting(name),

@@ -356,10 +356,10 @@ def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
     Source: PyYAML 6.0.3 resolver.py:170 (the float pattern); gpt-neox (May 2026)
     megatron/neox_arguments/arguments.py:242.
     """
-    from cfglint.frameworks.neox.deeperspeed import SECTIONS
+    from cfglint.frameworks.neox.rules.deepspeed_engine import STRICT_SECTIONS
 
     for name, value in config.values.items():
-        if isinstance(value, (dict, list)) and name not in SECTIONS:
+        if isinstance(value, (dict, list)) and name not in STRICT_SECTIONS:
             for path, text in _strings(value, (name,)):
                 setting = config.setting(*path)
                 if looks_numeric(text) and setting.node is not None and not setting.node.style and not _checked(path):

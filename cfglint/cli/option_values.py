@@ -1,0 +1,51 @@
+"""Names in the values of options that nothing knows: misspelt packages, keys and codes are errors of usage."""
+
+from __future__ import annotations
+
+from cfglint.frameworks import framework, kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.frameworks.overrides import Override
+
+OTHER_PACKAGES = ("torch", "peft")  # that rules ask for, without a kind of file
+NEAR = 2  # edits
+
+
+def unknown_package(name: str) -> str | None:
+    """What is wrong with a package of `--target`; None for a known one."""
+    known = {package for kind in kinds() for package in framework(kind).packages()} | {*OTHER_PACKAGES}
+    if name in known:
+        return None
+    near = closest(name, known)
+    return f"unknown package `{name}`" + (f"; did you mean `{near}`?" if near else f"; known are {', '.join(sorted(known))}")
+
+
+def misspelt_key(override: Override) -> str | None:
+    """The key that a misspelt one of `--set` or `--args` is close to; None for a key of some kind, or one that is close to none."""
+    from cfglint.frameworks import schema
+
+    path = tuple(override.key.replace("-", "_").split("."))
+    names: set[str] = set()
+    for kind in kinds():
+        try:
+            table = schema.load(kind)
+        except OSError:
+            continue
+        if table.lookup(path) is not None or table.lookup(path[-1:]) is not None:
+            return None
+        top: list[str] = table.keys()
+        names.update(name.replace("-", "_") for name in top)
+    return closest(path[0], names) if len(path) == 1 else None
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """The name that is nearest to a misspelt one; None where none is near."""
+    from cfglint.frameworks.schema import edits
+
+    most = NEAR if len(name) > 6 else 1
+    alike = [each for each in names if abs(len(each) - len(name)) <= most]
+    ranked = [(distance, each) for each in alike if (distance := edits(name, each, most)) <= most]
+    return min(ranked)[1] if ranked else None

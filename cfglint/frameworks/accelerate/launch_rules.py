@@ -1,0 +1,189 @@
+"""Values that accelerate's launcher passes on without a look, and that fail behind it."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.accelerate.rules import FSDP, GPUS, KINDS, SAGEMAKER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
+NO_SAGEMAKER = (1, 11)  # the launcher looks up `parallelism_config`, which a SageMaker config does not have
+
+
+@rule(
+    "ACC021",
+    "string-for-port",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="TypeError: 'str' object cannot be interpreted as an integer",
+    bad=GPUS + "main_process_port: '29500'\n",
+    good=GPUS + "main_process_port: 29500\n",
+    fixed=GPUS + "main_process_port: 29500\n",
+    example={"at": "/main_process_port"},
+)
+def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
+    """`main_process_port` is a string, and the launcher asks the system whether that port is in use.
+
+    It does so for every launch of several processes, on the first machine.
+
+    Run-time error: `TypeError: 'str' object cannot be interpreted as an integer`.
+
+    Fix: remove the quotes.
+
+    Source: accelerate 1.15.0 utils/launch.py:233-235, utils/other.py:464-472; the same in 1.6.0.
+    """
+    from cfglint.findings.fix_builders import replace
+
+    value = config.get("main_process_port")
+    if not isinstance(value, str) or not config.local or not config.spawns:
+        return
+    setting = config.setting("main_process_port")
+    fix = replace(setting, int(value), "remove the quotes", safe=True) if value.isdecimal() and len(value) < 6 else None
+    yield Finding(setting, f"`main_process_port` is the string {setting.spelled}, not an integer", fix=fix)
+
+
+@rule(
+    "ACC022",
+    "mapping-for-use-cpu",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="AttributeError: 'Namespace' object has no attribute 'use_cpu'",
+    bad=GPUS + "use_cpu: {}\n",
+    good=GPUS + "use_cpu: false\n",
+    example={"at": "/use_cpu"},
+)
+def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
+    """`use_cpu` is a mapping, which the launcher takes for a block of options.
+
+    Run-time error: `AttributeError: 'Namespace' object has no attribute 'use_cpu'`.
+
+    Fix: true or false.
+
+    Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command).
+    """
+    if isinstance(config.get("use_cpu"), dict) and config.local:
+        yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping, must be true or false")
+
+
+@rule(
+    "ACC023",
+    "sagemaker-not-launched",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'",
+    bad="compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\nec2_instance_type: ml.p3.2xlarge\niam_role_name: role\n",
+    good="compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\n",
+    example={"at": "/compute_environment"},
+)
+def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
+    """`accelerate launch` of this release fails with every SageMaker config.
+
+    It asks the config for `parallelism_config`, which only a local one has. `--multi_gpu`, `--use_deepspeed` or
+    `--use_fsdp` on the launch line avoids that, so without the launch line this is a warning.
+
+    Run-time error: `AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'`.
+
+    Fix: launch with an accelerate before 1.10, or use SageMaker's own launcher.
+
+    Source: accelerate 1.15.0 commands/launch.py:1248; so in 1.11.0, not in 1.6.0.
+    """
+    if config.get("compute_environment") == SAGEMAKER and config.version >= NO_SAGEMAKER:
+        severity = ERROR if config.facts.whole else WARNING
+        yield Finding(config.setting("compute_environment"), f"{config.release} cannot launch on SageMaker", severity=severity)
+
+
+@rule(
+    "ACC024",
+    "invalid-wrap-policy",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=FSDP + "  fsdp_auto_wrap_policy: SIZE\n",
+    good=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n",
+    example={"at": "/fsdp_config/fsdp_auto_wrap_policy"},
+)
+def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
+    """`fsdp_auto_wrap_policy` is not one of the three policies; the case of the letters does not matter.
+
+    Run-time error: `ValueError: Invalid auto wrap policy: SIZE. Must be one of ['TRANSFORMER_BASED_WRAP',
+    'SIZE_BASED_WRAP', 'NO_WRAP']`, when the script makes its Accelerator.
+
+    Fix: one of these names.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py (FullyShardedDataParallelPlugin.__post_init__).
+    """
+    if config.distributed != "FSDP" or not config.local:
+        return
+    section = config.section("fsdp_config")
+    key = next((name for name in ("fsdp_auto_wrap_policy", "auto_wrap_policy") if name in section), None)
+    value = section.get(key) if key else None
+    if key and value is not None and str(value).upper() not in WRAP_POLICIES:
+        text = f"ValueError: Invalid auto wrap policy: {value}. Must be one of {[*WRAP_POLICIES]}"
+        message = f"`{key}` is {spelled(value)}, must be one of {', '.join(WRAP_POLICIES)}"
+        yield Finding(config.setting("fsdp_config", key), message, exception=text)
+
+
+@rule(
+    "ACC025",
+    "num-processes-not-a-number",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad="distributed_type: MULTI_GPU\nnum_processes: {}\n",
+    good=GPUS,
+    example={"at": "/num_processes"},
+)
+def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
+    """`num_processes` is a mapping or a list, which torchrun gets as a text that it does not know.
+
+    Run-time error: `ValueError: Unsupported nproc_per_node value: None`.
+
+    Fix: a number.
+
+    Source: accelerate 1.15.0 utils/launch.py:228; torch 2.13 distributed/run.py (determine_local_world_size).
+    """
+    value = config.processes
+    if isinstance(value, (dict, list)) and config.spawns and config.local and config.machines == 1:
+        shown = None if isinstance(value, dict) else value
+        text = f"ValueError: Unsupported nproc_per_node value: {shown}"
+        yield Finding(config.setting("num_processes"), f"`num_processes` is {spelled(value)}, not a number", exception=text)
+
+
+@rule(
+    "ACC026",
+    "fewer-gpus-than-processes",
+    WARNING,
+    kinds=KINDS,
+    bad=GPUS + "gpu_ids: '0,1'\n",
+    good=GPUS + "gpu_ids: '0,1,2,3,4,5,6,7'\n",
+    example={"at": "/gpu_ids"},
+)
+def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
+    """`gpu_ids` names fewer GPUs than `num_processes` starts on the machine.
+
+    The processes share the GPUs (the n-th takes GPU n modulo their number), and NCCL refuses two processes of one
+    job on the same GPU at the first communication.
+
+    Fix: make the two equal, or write `gpu_ids: all`.
+
+    Source: accelerate 1.15.0 state.py:836.
+    """
+    value, each = config.get("gpu_ids"), config.per_machine
+    if not isinstance(value, str) or value == "all" or not config.spawns or not config.local or each is None:
+        return
+    named = len([part for part in value.split(",") if part.strip()])
+    if 1 < named < each:
+        setting = config.setting("gpu_ids")
+        yield Finding(
+            setting, f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}", related=(config.setting("num_processes"),)
+        )

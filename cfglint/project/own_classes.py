@@ -1,0 +1,85 @@
+"""The dataclasses of a project's own Python files, read as syntax trees: nothing of them is run."""
+
+from __future__ import annotations
+
+import ast
+import os
+
+from cfglint.project.root import root_of
+from cfglint.source import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_FILES = 3000
+LARGEST = 400_000  # bytes of a Python file
+
+_folders: dict[str, dict[str, str]] = {}
+_declared: dict[str, set[str]] = {}
+
+
+def fields_of_folder(folder: str) -> dict[str, str]:
+    """The fields of all dataclasses in the Python files of a folder, with their annotations; empty where there are none."""
+    if folder not in _folders:
+        found: dict[str, str] = {}
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+        except OSError:
+            names = []
+        for name in names[:MOST_FILES]:
+            found.update(fields_of_text(text_of(os.path.join(folder, name))))
+        _folders[folder] = found
+    return _folders[folder]
+
+
+def declares_field(path: str, name: str) -> bool:
+    """Whether a dataclass in the project of a file has a field of this name."""
+    root = root_of(path)
+    if root not in _declared:
+        _declared[root] = {field for text in project_texts(root) for field in fields_of_text(text)}
+    return name in _declared[root]
+
+
+def project_texts(root: str) -> Iterator[str]:
+    """The texts of the project's Python files that hold a dataclass."""
+    found = (path for path in files.walk(root) if path.endswith(".py"))
+    for _, path in zip(range(MOST_FILES), found, strict=False):
+        text = text_of(path)
+        if "dataclass" in text:
+            yield text
+
+
+def text_of(path: str) -> str:
+    """The text of a Python file; empty for one that cannot be read."""
+    try:
+        return files.read_bytes(path, LARGEST).decode("utf-8", "replace")
+    except files.FileProblem:
+        return ""
+
+
+def fields_by_line(text: str) -> dict[str, str]:
+    """The annotated names of a module that does not parse: lines of one indentation with a name, a colon and a type."""
+    found: dict[str, str] = {}
+    for line in text.splitlines() if "dataclass" in text else ():
+        name, mark, kind = line.removeprefix("    ").partition(": ")
+        if mark and line.startswith("    ") and name.isidentifier() and kind[:1].isalpha() and "=" in kind:
+            found[name] = kind.partition("=")[0].strip()
+    return found
+
+
+def fields_of_text(text: str) -> dict[str, str]:
+    """The annotated fields of the dataclasses in a module, with their annotations."""
+    try:
+        module = ast.parse(text)
+    except SyntaxError:  # as in GPT-NeoX v2.0, whose deepspeed_args.py lacks a quote
+        return fields_by_line(text)
+    except (ValueError, RecursionError, MemoryError):
+        return {}
+    found: dict[str, str] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(each) for each in node.decorator_list):
+            for line in node.body:
+                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                    found[line.target.id] = ast.unparse(line.annotation)
+    return found

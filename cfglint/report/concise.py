@@ -1,0 +1,20 @@
+"""One line a finding, for terminals, editors and grep: `file:line:column: code message`."""
+
+from __future__ import annotations
+
+from cfglint.report.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Outcome
+
+
+def render(outcomes: list[Outcome]) -> str:
+    """The findings that are not suppressed, a line each."""
+    lines = []
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            if not each.suppressed:
+                place = each.place
+                lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {each.code} {shown(each.message)}\n")
+    return "".join(lines)

@@ -1,0 +1,42 @@
+"""The rule about files with many keys that their framework does not have."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.rule import Finding, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.base import Config
+
+MOST_NAMED = 5
+
+
+@rule(
+    "KEY010",
+    "written-for-fork",
+    WARNING,
+    kinds=("neox",),
+    bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
+    good="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a}\n",
+    example={"kind": "neox", "declared": False, "whole": False, "at": "/my_loss"},
+)
+def written_for_fork(config: Config) -> Iterator[Finding]:
+    """A file that nobody declared has three or more keys that the framework does not have.
+
+    It is probably written for a fork or for another release, so the keys are reported once, what else is found in
+    the file is a warning at most, and the verdict is not known. Where the project holds the framework's own
+    argument classes, these decide which keys exist. `--kind` or a declared run says that the framework itself
+    reads the file: then each unknown key is an error.
+
+    Fix: declare the run, or ignore this finding where the file belongs to a fork.
+
+    Source: cfglint's own.
+    """
+    if config.is_for_fork:
+        names = config.framework.unknown_keys(config)
+        listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+        text = f"{len(names)} keys are unknown to {config.framework.title} ({listed}): the file may be written for a fork"
+        yield Finding(config.setting(names[0]), text, on_key=True)
