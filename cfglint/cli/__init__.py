@@ -25,6 +25,7 @@ COMMANDS = {
     "init": "write a configuration and a baseline for this repository",
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
+    "server": "the language server of an editor, over standard input and output",
 }
 
 NOT_DONE = 2
