@@ -104,3 +104,10 @@ def test_a_missing_file_that_is_named(project):
     assert [(each.code, each.severity, each.key) for each in run.diagnostics] == [("RUN010", "warning", "/deepspeed")]
     whole = Discovery(LaunchFacts(whole=True)).one(["train.yaml"])
     assert [(each.code, each.severity) for each in whole.diagnostics] == [("RUN010", "error")]
+
+
+def test_options_of_the_launcher_are_not_the_program_s(project):
+    project(train_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, run_dot_sh="torchrun --nproc_per_node=8 train.py train.yaml --deepspeed=ds.json\n")
+    [(_, run)] = Discovery(LaunchFacts()).each(["run.sh"])
+    assert run.bugs == []
+    assert run.facts.gpus == 8
