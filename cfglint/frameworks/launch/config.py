@@ -61,7 +61,7 @@ def overrides(command: CommandDocument) -> list[Override]:
     found: list[Override] = []
     named = {file.role.lstrip("-") for file in command.launch_line.files}
     for key, value in command.roots[0].pairs():
-        if key.raw in named or key.raw not in command.words:  # the options of the launcher are not the program's
+        if key.raw in named or key.raw == command.size_key:  # the size is the launcher's, no argument of the program
             continue
         words = command.words[key.raw]
         override = Override(key.raw, words or [], ARGS)
