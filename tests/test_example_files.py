@@ -40,7 +40,7 @@ def test_good_examples_are_clean(monkeypatch, capsys):
     assert main(["check", "good", "--gpus", GPUS, "--fail-on", "info"]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "nothing found" in printed.err
+    assert "no findings" in printed.err
     files = sum(path.suffix in CONFIGS for path in (EXAMPLES / "good").rglob("*"))
     assert f"{files} files" in printed.err
 

@@ -508,14 +508,15 @@ class TestReports:
         assert others(folder, "ds.json") == []
 
     def test_a_baseline_that_cannot_be_written_stays(self, folder, cfglint, monkeypatch):
-        (folder / "base.json").write_text("before")
+        before = '{"cfglint-baseline": 1, "findings": []}'
+        (folder / "base.json").write_text(before)
 
         def refuse(*_):
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", refuse)
         status, _, err = cfglint("check", "ds.json", "--baseline", "base.json", "--write-baseline")
-        assert (status, (folder / "base.json").read_text()) == (2, "before")
+        assert (status, (folder / "base.json").read_text()) == (2, before)
         assert "baseline base.json: cannot be written: no space left on device" in err
 
 

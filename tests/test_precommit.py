@@ -132,7 +132,8 @@ def test_a_warning_alone_stops_the_commit(project):
 def test_a_commit_of_the_engine_file_alone_is_held_against_its_trainer(project):
     trainer = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\ndeepspeed: ds_config.json\n"
     project.write("run/train.yaml", trainer)
-    engine = '{\n  "gradient_accumulation_steps": %d,\n  "zero_optimization": {"stage": 2}\n}\n'
+    sizes = '"train_micro_batch_size_per_gpu": "auto",\n  "gradient_accumulation_steps": %d'
+    engine = "{\n  " + sizes + ',\n  "zero_optimization": {"stage": 2}\n}\n'
     project.write("run/ds_config.json", engine % 8)
     base = project.git("rev-parse", "HEAD")
     project.commit()

@@ -26,6 +26,7 @@ from cfglint.cli.options import (
 from cfglint.cli.output import write
 from cfglint.cli.run_all import outcomes
 from cfglint.report import FORMATS, render
+from cfglint.report.text import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
     from cfglint.project.baseline import Baseline
+    from cfglint.project.settings_file import Configuration
 
 
 def add_arguments(parser: Parser) -> None:
@@ -44,6 +46,8 @@ def add_arguments(parser: Parser) -> None:
     add_baseline_options(parser)
     add_skip_option(parser)
     add_output_options(parser, FORMATS)
+    parser.add_argument("--show-files", action="store_true", help="list every file with its kind and run, or why it is skipped")
+    parser.add_argument("--show-settings", action="store_true", help="list the settings and where they come from")
     parser.add_argument("--statistics", action="store_true", help="print how often each code was found instead of the findings")
     parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: auto)")
 
@@ -54,6 +58,8 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
+        if arguments.show_files or arguments.show_settings:
+            return show(arguments, project, tally)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, tally)
         silence(found, selection)
@@ -72,6 +78,18 @@ def run(arguments: Namespace) -> int:
     if incomplete or not written:
         return 2
     return selection.status(found)
+
+
+def show(arguments: Namespace, project: Configuration, tally: ScanStats) -> int:
+    """Print what would be checked, or the settings, instead of checking."""
+    from cfglint.cli.show import files_shown, settings_shown
+
+    lines = settings_shown(arguments, project) if arguments.show_settings else []
+    if arguments.show_files:
+        lines += files_shown(arguments, project, tally)
+    for line in lines:
+        print(shown(line))
+    return 2 if not_done(tally, skip_unrecognized=True) else 0
 
 
 def statistics(outcomes: list[Outcome]) -> str:

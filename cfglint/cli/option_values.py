@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
 
+DEEPEST = 10  # sections of a key that is looked up; no framework nests deeper
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +30,8 @@ def misspelt_key(override: Override) -> str | None:
     from cfglint.frameworks import schema
 
     path = tuple(override.key.replace("-", "_").split("."))
+    if len(path) > DEEPEST:
+        return None
     names: set[str] = set()
     for kind in kinds():
         try:

@@ -76,6 +76,7 @@ def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
     """How the result is printed; a format and a file can be given several times, in pairs."""
     parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
     parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write there instead of to standard output")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours in the text report (default: auto)")
 
 
 def add_baseline_options(parser: Parser) -> None:

@@ -27,7 +27,7 @@ def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) 
     done = True
     for form, output in zip(forms, outputs, strict=True):
         if output is None:
-            sys.stdout.write(render(form, form == "text" and in_colour(), columns()))
+            sys.stdout.write(render(form, form == "text" and in_colour(arguments.color), columns()))
             continue
         done = to_file(render(form, False, None), output) and done
     return done
@@ -45,9 +45,16 @@ def to_file(text: str, output: str) -> bool:
     return True
 
 
-def in_colour() -> bool:
-    """Whether standard output is a terminal that wants colour (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def in_colour(asked: str | None = None) -> bool:
+    """Whether standard output gets colours.
+
+    The first that decides: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal.
+    """
+    if asked in ("always", "never"):
+        return asked == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def columns() -> int | None:

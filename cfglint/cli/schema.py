@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """The options of `schema`."""
     parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())}; else the list")
+    parser.add_argument("--draft", choices=("2020-12", "7"), default="2020-12", help="7: draft-07 without our own keywords, strict in ajv")
 
 
 def run(arguments: Namespace) -> int:
-    """Print the schema as it lies in its file, or the kinds that have one."""
+    """Print the schema as it lies in its file or as draft-07, or the kinds that have one."""
     if arguments.kind is None:
         print("\n".join(kinds()))
         return 0
     if arguments.kind not in kinds():
         return fail(f"no schema for {arguments.kind!r}; there are: {', '.join(kinds())}")
     with open(file_of(arguments.kind), encoding="utf-8") as file:
-        sys.stdout.write(file.read())
+        text = file.read()
+    if arguments.draft == "7":
+        import json
+
+        from cfglint.frameworks.schema_export import draft7
+
+        text = json.dumps(draft7(arguments.kind, json.loads(text)), indent=1, ensure_ascii=False) + "\n"
+    sys.stdout.write(text)
     return 0

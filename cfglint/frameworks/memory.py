@@ -195,7 +195,10 @@ def memory_of(config: Config) -> RunMemory | None:
         return None
     available = config.facts.gpu_memory
     shape, settings, others = model.shape, inputs.settings, inputs.alternatives
-    found = estimate(shape, settings, *others)
+    try:
+        found = estimate(shape, settings, *others)
+    except OverflowError:  # sizes beyond all floats
+        return None
     if available is None:
         return RunMemory(model, inputs, found, None, None, None, None)
     return RunMemory(

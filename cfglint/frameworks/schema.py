@@ -52,6 +52,7 @@ SUSPECTS: dict[str, Types] = {  # the types whose values a keyword can refuse
     "exclusiveMaximum": NUMERIC,
     "pattern": frozenset((str,)),
     "items": frozenset((list,)),
+    "minItems": frozenset((list,)),
     "properties": frozenset((dict,)),
     "additionalProperties": frozenset((dict,)),
 }
@@ -409,6 +410,8 @@ class Schema:
             if "pattern" in raw and not matches(raw["pattern"], value):
                 found.append(Violation(path, "pattern", self._not_allowed(raw, value), stage))
         elif kind is list:
+            if len(value) < raw.get("minItems", 0):
+                found.append(Violation(path, "minItems", f"a list of at least {raw['minItems']} is required", stage))
             if "items" in raw:
                 for index, item in enumerate(value):
                     self._violations(raw["items"], item, (*path, index), stage, found)
@@ -416,9 +419,11 @@ class Schema:
             self._section(raw, value, path, stage, found)
 
     def _section(self, raw: Raw, values: dict[Any, Any], path: Path, stage: str | None, found: list[Violation]) -> None:
+        others = raw.get("additionalProperties")
         properties = raw.get("properties")
-        if properties is None:
+        if properties is None and not isinstance(others, dict):
             return
+        properties = properties or {}
         stage = handed_down(raw, stage)
         quick = self._quick.get(id(raw))
         if quick is None:
@@ -427,7 +432,9 @@ class Schema:
             safe = quick.get(key)
             if safe is None:
                 if key not in properties:
-                    if raw.get("additionalProperties") is False and not allowed_by_pattern(raw, key):
+                    if isinstance(others, dict):
+                        self._violations(others, value, (*path, key), stage, found)
+                    elif others is False and not allowed_by_pattern(raw, key):
                         found.append(Violation((*path, key), "additionalProperties", "unknown key", stage or UNKNOWN_KEYS))
                     continue
                 safe = quick[key] = self._safe(properties[key])

@@ -232,7 +232,7 @@ def tokens(old: Side, new: Side) -> list[Consequence]:
     if exact or not was or not now or was == now:
         return exact
     text = f"tokens per step change with the sequence length {was:,} -> {now:,} ({ratio(was, now)})"
-    return [Consequence("tokens_per_step", text, factor=now / was * (growth(old, new) or 1), known=False)]
+    return [Consequence("tokens_per_step", text, factor=(quotient(now, was) or 1) * (growth(old, new) or 1), known=False)]
 
 
 def memory(old: Side, new: Side) -> list[Consequence]:
@@ -267,7 +267,7 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
     if before is None and shares[0] and shares[1] and shares[0] != shares[1]:
         how = ratio(shares[0], shares[1])
         text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples per GPU and step{terms}"
-        return [Consequence("global_batch", text, factor=shares[1] / shares[0], known=False)]
+        return [Consequence("global_batch", text, factor=quotient(shares[1], shares[0]), known=False)]
     if before is None and None in shares:
         return part_of_batch(old, new)
     if terms:
@@ -279,7 +279,7 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
 def share_factor(old: Side, new: Side) -> float | None:
     """How many times as much each GPU contributes, where the GPUs stay the same."""
     before, after = per_gpu(old), per_gpu(new)
-    return after / before if before and after and old.outcome.gpus == new.outcome.gpus else None
+    return quotient(after, before) if before and after and old.outcome.gpus == new.outcome.gpus else None
 
 
 def part_of_batch(old: Side, new: Side) -> list[Consequence]:
@@ -288,7 +288,7 @@ def part_of_batch(old: Side, new: Side) -> list[Consequence]:
     if not before or not after or before == after or old.number("micro_batch") != new.number("micro_batch"):
         return []
     text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}"
-    return [Consequence("global_batch", text, factor=after / before, known=False)]
+    return [Consequence("global_batch", text, factor=quotient(after, before), known=False)]
 
 
 def per_gpu(side: Side) -> int | None:
@@ -440,12 +440,10 @@ def part(what: str, name: str, old: Side, new: Side, steps: tuple[int | None, in
     was, fraction = quotient(100 * before, totals[0]), quotient(100 * after, totals[1])
     if was is None or fraction is None or isclose(was, fraction, rel_tol=NOTEWORTHY):
         return []
+    times = quotient(fraction, was) if was else None
     spelled_out = f"{before:,} of {totals[0]:,} steps -> {after:,} of {totals[1]:,}"
-    return [
-        Consequence(
-            what, f"{name} {percent(was)} -> {percent(fraction)} of the run ({spelled_out})", before, after, fraction / was if was else None
-        )
-    ]
+    text = f"{name} {percent(was)} -> {percent(fraction)} of the run ({spelled_out})"
+    return [Consequence(what, text, before, after, times)]
 
 
 # ---- the learning rate and the rest

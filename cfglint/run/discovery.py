@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks import detect, framework, related_tool
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.base import MAYBE
+from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
@@ -321,6 +321,9 @@ class Discovery:
                 raise MissingSectionError(path, self.section)
             self.tally.unrecognized += 1
             return document, None
+        if self.kind == LAUNCH and not is_script(path):
+            self._pass_over(document, NO_MATCH)
+            return document, None
         if self.kind:
             return document, self.kind
         kind = self._kind_by_pattern(path)
@@ -405,6 +408,8 @@ class Discovery:
 
     def _kind_in_run(self, document: Document, before: list[str]) -> str:
         if not before and self.kind:
+            if self.kind == LAUNCH and not is_script(document.path):
+                raise UnknownKindError(document.path)
             return self.kind
         found = detect(document)[0]
         if found:

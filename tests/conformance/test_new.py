@@ -13,7 +13,7 @@ from math import ceil
 import pytest
 
 from cfglint.new import RUN, generate, takes
-from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, LoadedRun, Unreachable
+from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
 
 torch = pytest.importorskip("torch", reason="torch is not installed: there is no framework to ask")
 deepspeed = pytest.importorskip("deepspeed", reason="deepspeed is not installed: nobody to ask about its files")
@@ -34,7 +34,7 @@ def jobs(kind, number):
         taken = takes(kind)
         facts = {name: value for name, value in random_facts(chance).items() if name in taken}
         try:
-            job = LoadedRun(**facts, target=INSTALLED)
+            job = JobSpec(**facts, target=INSTALLED)
             made.append((job, generate(kind, job)))
         except (Contradiction, Unreachable):
             continue

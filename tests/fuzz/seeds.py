@@ -12,7 +12,16 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.discovery import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = {"deepspeed": "ds_config.json", "huggingface": "train.yaml", "neox": "config.yml", "accelerate": "accelerate.yaml"}
+NAMES = {
+    "deepspeed": "ds_config.json",
+    "huggingface": "train.yaml",
+    "neox": "config.yml",
+    "accelerate": "accelerate.yaml",
+    "trl": "trl.yaml",
+    "llamafactory": "llamafactory.yaml",
+    "axolotl": "axolotl.yml",
+    "launch": "train.sh",
+}
 LARGEST = 20_000  # bytes of a seed; a mutant of a larger one costs more than it shows
 
 

@@ -15,6 +15,7 @@ VERSIONS = {
     "deepspeed": ("0.17.2", "0.19.2", "0.19.8"),
     "accelerate": ("1.15.0",),
 }
+OF_ONE_RELEASE = ("axolotl", "llamafactory", "trl")
 SILENT = ("info",)
 
 
@@ -101,6 +102,8 @@ class TestEveryCombination:
     def test_is_clean_and_gives_the_facts_back(self, checked, case):
         kind, framework, facts = case
         try:
+            if kind in OF_ONE_RELEASE:  # their verdict is unknown for any other
+                facts = {name: value for name, value in facts.items() if name != "target"}
             job = JobSpec(**facts)
             made = generate(kind, job, framework)
         except (Contradiction, Unreachable):

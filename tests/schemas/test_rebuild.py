@@ -330,3 +330,10 @@ def test_the_committed_schema_is_what_the_framework_gives(kind, package):
 def release(kind: str, path: Path, default: str) -> str:
     source = importlib.import_module(f"schema_{kind}")
     return source.version(source.find(path)) or default
+
+
+def test_huggingface_tables_are_current():
+    """`python tools/rebuild_schema.py huggingface PATH` writes them together with the schema."""
+    text = (ROOT / "schemas" / "huggingface.json").read_text(encoding="utf-8")
+    committed = ROOT / "cfglint" / "frameworks" / "huggingface" / "_tables.py"
+    assert importlib.import_module("schema_huggingface").tables(json.loads(text)) == committed.read_text(encoding="utf-8")

@@ -61,9 +61,9 @@ def overrides(command: CommandDocument) -> list[Override]:
     found: list[Override] = []
     named = {file.role.lstrip("-") for file in command.launch_line.files}
     for key, value in command.roots[0].pairs():
-        words = command.words[key.raw]
-        if key.raw in named:
+        if key.raw in named or key.raw == command.size_key:  # the size is the launcher's, no argument of the program
             continue
+        words = command.words[key.raw]
         override = Override(key.raw, words or [], ARGS)
         override.place = (command, value)
         override.unknown = command.unknown.get(key.raw, ())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.huggingface.fields import FIELDS, has_field
+from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
+from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 
 TYPE_CHECKING = False
@@ -16,39 +17,6 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-# The same value under another name.
-RENAMED = {
-    "evaluation_strategy": "eval_strategy",
-    "no_cuda": "use_cpu",
-    "per_gpu_train_batch_size": "per_device_train_batch_size",
-    "per_gpu_eval_batch_size": "per_device_eval_batch_size",
-    "push_to_hub_token": "hub_token",
-    "torchdynamo": "torch_compile_backend",
-    "xpu_backend": "ddp_backend",
-}
-# The same value inside a section.
-MOVED = {
-    "split_batches": ("accelerator_config", "split_batches"),
-    "dispatch_batches": ("accelerator_config", "dispatch_batches"),
-    "fsdp_min_num_params": ("fsdp_config", "min_num_params"),
-    "fsdp_transformer_layer_cls_to_wrap": ("fsdp_config", "transformer_layer_cls_to_wrap"),
-}
-# The replacement for true; with false the key is removed.
-SWITCHES: dict[str, tuple[str, Any]] = {
-    "adafactor": ("optim", "adafactor"),
-    "group_by_length": ("train_sampling_strategy", "group_by_length"),
-    "include_inputs_for_metrics": ("include_for_metrics", ["inputs"]),
-    "include_tokens_per_second": ("include_num_input_tokens_seen", "all"),
-    "tpu_metrics_debug": ("debug", "tpu_metrics_debug"),
-}
-# Replacements that need a value cfglint cannot write.
-REPLACED_BY_HAND = {
-    "push_to_hub_model_id": "`hub_model_id`, with the owner's name",
-    "push_to_hub_organization": "`hub_model_id`, with the owner's name",
-    "sharded_ddp": "`fsdp`",
-    "tp_size": "tensor parallelism of the model",
-    "logging_dir": "the environment variable TENSORBOARD_LOGGING_DIR",
-}
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 
 
@@ -103,10 +71,10 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
     setting = config.setting(key)
     value = setting.value
+    if key == "warmup_ratio":
+        return f"`{RENAMED[key]}`", _ratio(config, value)
     if key in RENAMED:
         return f"`{RENAMED[key]}`", _renamed(config, key, RENAMED[key])
-    if key == "warmup_ratio":
-        return "`warmup_steps`", _ratio(config, value)
     if key in MOVED:
         return f"`{'.'.join(MOVED[key])}`", _moved(config, key, MOVED[key], value)
     if key in SWITCHES:

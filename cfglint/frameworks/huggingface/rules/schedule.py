@@ -126,7 +126,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments[name]
     text, required = "", "a number >= 0"
     if version >= FLOATS_TAKEN:
-        if number(value) and isnan(value):  # it is below nothing, and math.ceil() refuses it when the schedule is made
+        if isinstance(value, float) and isnan(value):  # it is below nothing, and math.ceil() refuses it when the schedule is made
             message = f"`{name}` is NaN; it must be a number >= 0"
             yield Finding(of(config, name), message, exception="ValueError: cannot convert float NaN to integer", fails_at="init")
         elif number(value) and value < 0:

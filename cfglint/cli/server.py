@@ -1,0 +1,44 @@
+"""`cfglint server`: the language server, over standard input and output."""
+
+from __future__ import annotations
+
+from cfglint.cli.console import fail
+from cfglint.cli.options import UsageError, add_fact_options, facts_of, facts_of_declared
+from cfglint.project.settings_file import Configuration, ConfigurationError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.project.settings_file import DeclaredRun
+
+
+def add_arguments(parser: Parser) -> None:
+    """The options of `server`: facts that hold for every launch."""
+    add_fact_options(parser)
+    parser.add_argument("--stdio", action="store_true", help="standard input and output: the only way, so this may be left out")
+
+
+def run(arguments: Namespace) -> int:
+    """Serve one editor until it ends the session."""
+    try:
+        from cfglint.server.language_server import serve
+    except ImportError as error:
+        if error.name is None or error.name.split(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        return fail("the language server requires pygls 2: install the extra `server` (cfglint-train[server]), or `pip install 'pygls>=2'`")
+
+    arguments.kind = None
+
+    def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:
+        try:
+            return facts_of_declared(declared, arguments, project) if declared else facts_of(arguments, project, whole=False)
+        except UsageError as error:  # of a declared run: the server goes on
+            raise ConfigurationError(str(error)) from error
+
+    try:
+        facts_of(arguments, Configuration(), whole=False)  # options that cannot be used end the command, not the first check
+    except UsageError as error:
+        return fail(str(error))
+    serve(facts, arguments.config)
+    return 0

@@ -1,0 +1,106 @@
+"""What `check --show-files` and `check --show-settings` print: what would be checked, and with which settings."""
+
+from __future__ import annotations
+
+from cfglint.cli.options import gathering_of, runs_of
+from cfglint.run.discovery import ScanStats
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.cli.argument_parser import Namespace
+    from cfglint.project.settings_file import Configuration
+    from cfglint.run.checked import CheckedRun
+
+NOT_SETTINGS = ("folder", "house", "path", "runs")  # of a configuration: what it was read from and what is shown on lines of its own
+
+
+def files_shown(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[str]:
+    """A line for every file: its kind and the run that it is in, or why it is skipped."""
+    if arguments.run or (not arguments.paths and project.runs):
+        members: dict[str, list[str]] = {}
+        for _, run in runs_of(arguments, project, tally):
+            add_members(members, run)
+        skipped = dict.fromkeys(tally.unknown_kind, "kind unknown; declare it with `kind`")
+        skipped.update(dict.fromkeys(tally.unreadable, "cannot be opened"))
+        return lines_of([*members, *(path for path in skipped if path not in members)], members, skipped)
+    return lines_of(*walked(arguments, project, tally))
+
+
+def walked(arguments: Namespace, project: Configuration, tally: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
+    """The files of the paths in their order, what the checked ones are, and why the others are skipped."""
+    discovery, paths = gathering_of(arguments, project, tally)
+    order: list[str] = []
+    found: list[tuple[CheckedRun, str | None]] = []
+    skipped: dict[str, str] = {}
+    for numbered in discovery.numbered(paths):
+        discovery.tally = ScanStats()
+        order.append(numbered[1])
+        own = [(run, path) for _, run, path in discovery.looked_at([numbered])]
+        found += own
+        if not own:
+            skipped[numbered[1]] = reason(discovery.tally)
+        tally.add(discovery.tally)
+    members: dict[str, list[str]] = {}
+    taken = discovery.identities(discovery.taken)
+    for run, path in found:
+        if path is None or discovery.shelf.identity(path) not in taken:
+            tally.count(run)
+            add_members(members, run)
+    aliases = {discovery.shelf.identity(path): path for path in members}
+    for path in order:
+        if path not in members and path not in skipped and discovery.shelf.identity(path) in aliases:
+            members[path] = members[aliases[discovery.shelf.identity(path)]]
+    named = discovery.identities(set(order))
+    order += [path for path in members if path not in order and discovery.shelf.identity(path) not in named]
+    return order, members, skipped
+
+
+def add_members(members: dict[str, list[str]], run: CheckedRun) -> None:
+    """Enter the files of a run with their kinds and the run's first file."""
+    for position, (document, kind) in enumerate(zip(run.documents, run.kinds, strict=True)):
+        place = kind if position == 0 else f"{kind}, in the run of {run.documents[0].path}"
+        rows = members.setdefault(document.path, [])
+        if place not in rows:
+            rows.append(place)
+
+
+def reason(tally: ScanStats) -> str:
+    """Why a file is skipped, from what was counted for it alone."""
+    if tally.unreadable:
+        return "cannot be opened"
+    if tally.related_tools:
+        return f"{next(iter(tally.related_tools))} file, no checks for this kind"
+    if tally.unclear:
+        return "could not tell the kind; pass --kind"
+    if tally.unrecognized or tally.unrecognized_named:
+        return "not a training config"
+    return "no training launch in it"
+
+
+def lines_of(order: list[str], members: dict[str, list[str]], skipped: dict[str, str]) -> list[str]:
+    """The lines: `PATH: KIND` or `PATH: skipped (WHY)`."""
+    what = {path: f"skipped ({skipped.get(path, 'in no run')})" for path in order}
+    what.update({path: "; ".join(rows) for path, rows in members.items()})
+    return [f"{path}: {what[path]}" for path in order]
+
+
+def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
+    """A line for every setting: its value, and whether the command line, the configuration or the default gives it."""
+    lines = [f"configuration: {project.path or '(none)'}"]
+    for name in sorted(set(vars(project)) - set(NOT_SETTINGS)):
+        value, origin = getattr(project, name), project.path
+        given = getattr(arguments, name, None)
+        if given:
+            value, origin = given, "command line"
+        lines.append(f"{name.replace('_', '-')}: {written(value)}{f' ({origin})' if value else ''}")
+    lines.append(f"declared runs: {len(project.runs)}")
+    return lines
+
+
+def written(value: object) -> str:
+    """A setting as a person reads it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {written(each)}" for key, each in value.items()) or "(unset)"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "(unset)"
+    return "(unset)" if value in (None, "") else str(value)

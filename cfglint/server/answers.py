@@ -1,0 +1,204 @@
+"""Hover texts, completions and batch lenses, as plain values."""
+
+from __future__ import annotations
+
+from cfglint.explain.summary import RunSummary, origin
+from cfglint.frameworks import framework, schema
+from cfglint.report.manual import summary
+from cfglint.rules.catalogue import every_rule
+from cfglint.run.loaded import integer
+from cfglint.server import cursor
+from cfglint.source.document import MAPPING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.rule import Rule
+    from cfglint.frameworks.schema import Property, Schema
+    from cfglint.run.checked import CheckedRun
+    from cfglint.source.document import Document, Node, Path
+
+_rules: dict[str, Rule] = {}
+
+
+class Suggestion:
+    """A completion: `text` replaces the text from `start` to the cursor."""
+
+    __slots__ = ("detail", "documentation", "is_key", "label", "start", "text")
+
+    def __init__(self, label: str, text: str, start: int, detail: str, documentation: str, is_key: bool) -> None:
+        self.label = label
+        self.text = text
+        self.start = start
+        self.detail = detail
+        self.documentation = documentation
+        self.is_key = is_key
+
+
+def rule_of(code: str) -> Rule | None:
+    """The rule of a code."""
+    if not _rules:
+        _rules.update((rule.code, rule) for rule in every_rule())
+    return _rules.get(code)
+
+
+def schema_of(kind: str) -> Schema | None:
+    """The schema of a kind, None where it has none."""
+    try:
+        return schema.load(kind)
+    except FileNotFoundError:
+        return None
+
+
+def version_of(kind: str, run: CheckedRun | None) -> tuple[int, ...]:
+    """The release of a kind's package that the answers are for: that of the run, else the newest known."""
+    own = framework(kind)
+    text = run.target.get(own.package) if run is not None else None
+    try:
+        return schema.numbers(text or own.newest)
+    except ValueError:
+        return schema.numbers(own.newest)
+
+
+def finding_page(each: Diagnostic) -> str:
+    """A finding with the manual page of its rule, as Markdown."""
+    parts = [f"**{each.severity} {each.code} {each.name}**: {each.message}"]
+    if each.exception:
+        parts.append(f"raises `{each.exception}`")
+    parts += [text for text in (each.note, f"help: {each.help}" if each.help else None) if text]
+    rule = rule_of(each.code)
+    if rule is not None:
+        parts.append(rule.page)
+    return "\n\n".join(parts)
+
+
+def rule_summary(code: str) -> str:
+    """The first line of the manual page of a rule."""
+    rule = rule_of(code)
+    return summary(rule) if rule is not None else ""
+
+
+def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[str, int, int] | None:
+    """(Markdown, start, end) for the key or value at an offset: its findings, what the framework makes of it, and the key's history."""
+    found = entry_at(document, offset)
+    findings = [
+        each
+        for each in run.diagnostics
+        if not each.suppressed and each.place.file == document.path and each.place.start <= offset <= max(each.place.end, each.place.start)
+    ]
+    parts = [finding_page(each) for each in findings]
+    if found is None:
+        return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
+    path, key, value = found
+    parts = [text for text in (resolved(run, document, path, value), *parts, known(run, kind, path)) if text]
+    if not parts:
+        return None
+    start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
+    return "\n\n---\n\n".join(parts), start, end
+
+
+def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] | None:
+    """The innermost (path, key, value) whose key or scalar value has the offset."""
+    best: tuple[Path, Node | None, Node] | None = None
+    for path, key, value in document.walk():
+        in_key = key is not None and key.start <= offset <= key.end
+        if path and (in_key or (value.kind != MAPPING and value.start <= offset <= value.end)):
+            best = path, key, value
+    return best
+
+
+def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> str:
+    """What the framework makes of a value: the lines of `explain` that come from it."""
+    lines: list[str] = []
+    for item in RunSummary(run).items:
+        setting = item.setting
+        same_place = setting.document is not None and setting.document.path == document.path and setting.node is value
+        same_key = setting.document is None and setting.path == path
+        if same_place or same_key:
+            number = "unknown" if setting.value is None and item.unknown else schema.shown(setting.value)
+            needs = f", needs `{item.needs}`" if item.unknown else ""
+            lines.append(f"{item.label}: **{number}** ({origin(item)}{needs})")
+    return "  \n".join(dict.fromkeys(lines))
+
+
+def known(run: CheckedRun | None, kind: str, path: Path) -> str:
+    """What the schema has about a key in the release of the run, as Markdown."""
+    table = schema_of(kind)
+    entry = table.lookup(path) if table is not None else None
+    if entry is None:
+        return ""
+    own = framework(kind)
+    return f"`{entry.name}` ({own.package}): {facts(entry, version_of(kind, run))}\n\n{entry.description}".rstrip()
+
+
+def facts(entry: Property, version: tuple[int, ...]) -> str:
+    """Type, default, choices and history of a key in one line."""
+    choices = entry.enum_at(version)
+    parts = [" or ".join(sorted(entry.types)) or "any value"]
+    if choices:
+        parts = ["one of " + ", ".join(map(schema.shown, choices))]
+    default = entry.default_at(version)
+    if entry.has_default and default is not None:
+        parts.append(f"default {schema.shown(default)}")
+    if entry.since:
+        parts.append(f"since {entry.since}")
+    if entry.removed:
+        parts.append(f"removed in {entry.removed}")
+    elif entry.deprecated:
+        parts.append("deprecated")
+    if entry.renamed_to:
+        parts.append(f"now `{'.'.join(entry.renamed_to)}`")
+    return ", ".join(parts)
+
+
+def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offset: int) -> list[Suggestion]:
+    """The keys of the section at the cursor, or the values of the key before it, as the release of the run has them."""
+    table, place = schema_of(kind), cursor.at(text, offset, syntax)
+    if table is None or place is None:
+        return []
+    version = version_of(kind, run)
+    if place.key is not None:
+        entry = table.lookup((*place.section, place.key))
+        return values(entry, place, syntax, version) if entry is not None else []
+    found: list[Suggestion] = []
+    for name in table.keys(place.section):
+        entry = table.lookup((*place.section, name))
+        if entry is None or not entry.known_to(version):
+            continue
+        inserted = name if place.quoted or syntax != "json" else f'"{name}"'
+        found.append(Suggestion(name, inserted, place.word, facts(entry, version), entry.description, True))
+    return found
+
+
+def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...]) -> list[Suggestion]:
+    """The values that a key allows, where they can be listed."""
+    allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
+    found: list[Suggestion] = []
+    for value in allowed:
+        if place.quoted and not isinstance(value, str):
+            continue
+        spelled = schema.shown(value)
+        bare = value if isinstance(value, str) else spelled
+        needs_quotes = isinstance(value, str) and not place.quoted and (syntax == "json" or value.lower() in ("no", "yes", "on", "off"))
+        default = " (default)" if entry.has_default and schema.equal(value, entry.default_at(version)) else ""
+        found.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{default}", "", False))
+    return found
+
+
+def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
+    """(offset, text) of the line over the first batch key of a file: the global batch and its factors; None where it is unknown."""
+    batch = run.batch
+    if batch is None:
+        return None
+    whole = integer(batch.global_batch.value)
+    written = [
+        setting.key_node or setting.node
+        for setting in (batch.global_batch, batch.micro_batch, batch.accumulation)
+        if setting.document is not None and setting.document.path == document.path
+    ]
+    offsets = sorted(node.start for node in written if node is not None)
+    if whole is None or not offsets:
+        return None
+    factors = [integer(term.value) for term in (batch.micro_batch, batch.accumulation, batch.data_parallel)]
+    gpus = f" on {batch.layout.gpus} GPU{'' if batch.layout.gpus == 1 else 's'}" if batch.layout.gpus else ""
+    return offsets[0], f"global batch {whole}{gpus}: {' x '.join('?' if each is None else str(each) for each in factors)}"

@@ -1,0 +1,101 @@
+"""What is written at the cursor of a text that may not parse yet: a key of which section, or the value of which key."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Section: TypeAlias = tuple[str, ...]
+
+WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+
+
+class Cursor:
+    """The section that the cursor is in, and the key whose value is typed there, None where a key itself is typed.
+
+    `word` is where the word before the cursor begins, `quoted` whether it has an opening quote.
+    """
+
+    __slots__ = ("key", "quoted", "section", "word")
+
+    def __init__(self, section: Section, key: str | None, word: int, quoted: bool) -> None:
+        self.section = section
+        self.key = key
+        self.word = word
+        self.quoted = quoted
+
+
+def at(text: str, offset: int, syntax: str) -> Cursor | None:
+    """The cursor at an offset of a YAML or JSON text; None in a comment, and where neither a key nor a value may be."""
+    word = offset
+    while word and text[word - 1] in WORD:
+        word -= 1
+    return in_json(text, word) if syntax == "json" else in_yaml(text, word)
+
+
+def in_yaml(text: str, word: int) -> Cursor | None:
+    """The cursor in block mappings, by the indentation of the lines above."""
+    start = text.rfind("\n", 0, word) + 1
+    before = text[start:word]
+    quoted = before[-1:] in ("'", '"')
+    head = before[:-1] if quoted else before
+    if "#" in before or "{" in before or "[" in before:
+        return None
+    key, mark, rest = head.partition(":")
+    if mark and (rest.strip() or not rest):
+        return None
+    if not mark and head.strip():
+        return None
+    indent = len(before) - len(before.lstrip(" "))
+    section = section_above(text[:start].splitlines(), indent)
+    return Cursor(section, key.strip() if mark else None, word, quoted)
+
+
+def section_above(lines: list[str], indent: int) -> Section:
+    """The keys of the block mappings around a line of some indentation."""
+    found: list[str] = []
+    for line in reversed(lines):
+        if not indent:
+            break
+        stripped = line.strip()
+        own = len(line) - len(line.lstrip(" "))
+        if stripped and not stripped.startswith("#") and own < indent and ":" in stripped:
+            found.append(stripped.partition(":")[0].strip("\"' "))
+            indent = own
+    return tuple(reversed(found))
+
+
+def in_json(text: str, word: int) -> Cursor | None:
+    """The cursor in objects, by the braces, keys and strings before it."""
+    quoted = text[word - 1 : word] == '"'
+    levels: list[str | None] = []  # the key that each open object or list is the value of
+    in_list: list[bool] = []
+    key: str | None = None  # the key behind whose colon the scan is
+    string: str | None = None  # the last complete string
+    place, end = 0, word - 1 if quoted else word
+    while place < end:
+        char = text[place]
+        if char == '"':
+            close = place + 1
+            while close < end and text[close] != '"':
+                close += 2 if text[close] == "\\" else 1
+            if close >= end:
+                return None
+            string, place = text[place + 1 : close], close
+        elif char in "{[":
+            levels.append(key)
+            in_list.append(char == "[")
+            key = string = None
+        elif char in "}]" and levels:
+            levels.pop()
+            in_list.pop()
+            key = string = None
+        elif char == ":":
+            key, string = string, None
+        elif char == ",":
+            key = string = None
+        place += 1
+    if not levels or in_list[-1] or string is not None:
+        return None
+    return Cursor(tuple(level for level in levels[1:] if level is not None), key, word, quoted)

@@ -1,0 +1,302 @@
+"""The Language Server Protocol around `open_files` and `answers`, with pygls."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from cfglint import __version__
+from cfglint.findings import diagnostic as findings
+from cfglint.rewrite.apply_fixes import apply_fixes
+from cfglint.run.discovery import JSON_EXTENSIONS
+from cfglint.server import answers
+from cfglint.server.open_files import OpenFiles
+from cfglint.server.positions import Lines
+from cfglint.source.files import FileProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.diagnostic import Diagnostic, Fix, Place
+    from cfglint.server.open_files import Facts
+
+DELAY = 0.15  # seconds without a key press before the files are checked again
+SEVERITIES = {
+    findings.ERROR: types.DiagnosticSeverity.Error,
+    findings.WARNING: types.DiagnosticSeverity.Warning,
+    findings.INFO: types.DiagnosticSeverity.Information,
+}
+FIX_ALL = types.CodeActionKind.SourceFixAll
+
+
+class ConfigServer(LanguageServer):
+    """The server of one editor. Paths inside the editor's folder are relative to it, as messages show them."""
+
+    def __init__(self, facts: Facts, config: str | None) -> None:
+        super().__init__("cfglint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+        self.files = OpenFiles(facts, config)
+        self.found: dict[str, list[Diagnostic]] = {}
+        self.shown: set[str] = set()  # URIs with findings in the editor
+        self.waiting: asyncio.TimerHandle | None = None
+        self.reported: set[str] = set()  # problems of configurations that were shown
+        self.lines: dict[str, Lines] = {}
+
+    # Files
+
+    def path_of(self, uri: str) -> str | None:
+        """The path of a URI, relative to the working directory where it is inside; None for what is not a file."""
+        path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+        if path is None:
+            return None
+        here = os.getcwd()
+        return os.path.relpath(path, here) if path.startswith(here + os.sep) else path
+
+    def uri_of(self, path: str) -> str:
+        """The URI of a path, as the editor gave it where the file is open."""
+        path = self.files.buffers.names.get(self.files.buffers.identity(path), path)
+        return uris.from_fs_path(os.path.abspath(path)) or ""
+
+    def lines_of(self, path: str) -> Lines:
+        """The lines of a file as it was checked."""
+        if path not in self.lines:
+            try:
+                text = self.files.buffers.read(path)[0]
+            except FileProblem as problem:
+                text = problem.text
+            self.lines[path] = Lines(text, str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)))
+        return self.lines[path]
+
+    def take(self, uri: str) -> None:
+        """Take the text of an open file from the editor, and check soon."""
+        path = self.path_of(uri)
+        if path is not None:
+            self.files.buffers.put(path, self.workspace.get_text_document(uri).source)
+            self.check_soon()
+
+    def check_soon(self) -> None:
+        """Check when nothing was typed for a moment."""
+        if self.waiting is not None:
+            self.waiting.cancel()
+        self.waiting = asyncio.get_running_loop().call_later(DELAY, self.check)
+
+    def check_now(self) -> None:
+        """Check what has changed since the last check, so that an answer is about the current texts."""
+        if self.waiting is not None:
+            self.check()
+
+    def check(self) -> None:
+        """Check the runs of the open files and send what has changed to the editor."""
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
+        self.lines.clear()
+        self.found = self.files.check()
+        for problem in self.files.problems:
+            if problem not in self.reported:
+                self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"cfglint: {problem}"))
+        self.reported = set(self.files.problems)
+        by_uri = {self.uri_of(path): each for path, each in self.found.items()}
+        for uri in sorted(self.shown - by_uri.keys()):
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        for uri, each in by_uri.items():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, [self.diagnostic(one) for one in each]))
+        self.shown = {uri for uri, each in by_uri.items() if each}
+
+    # Values of the protocol
+
+    def range_of(self, path: str, start: int, end: int) -> types.Range:
+        """A span of a file."""
+        lines = self.lines_of(path)
+        return types.Range(types.Position(*lines.position(start)), types.Position(*lines.position(end)))
+
+    def location(self, place: Place) -> types.Location:
+        """A place in a file."""
+        return types.Location(self.uri_of(place.file), self.range_of(place.file, place.start, place.end))
+
+    def diagnostic(self, each: Diagnostic) -> types.Diagnostic:
+        """A finding."""
+        raised = f"raises {each.exception}" if each.exception else None
+        remedy = f"help: {each.help}" if each.help else None
+        return types.Diagnostic(
+            range=self.range_of(each.place.file, each.place.start, each.place.end),
+            message="\n".join(text for text in (each.message, raised, each.note, remedy) if text),
+            severity=SEVERITIES[each.severity],
+            code=each.code,
+            source="cfglint",
+            related_information=[types.DiagnosticRelatedInformation(self.location(place), text) for place, text in each.related],
+        )
+
+    def edit(self, fix: Fix) -> types.WorkspaceEdit:
+        """The edits of a fix."""
+        changes: dict[str, list[types.TextEdit]] = {}
+        for each in fix.edits:
+            text_edit = types.TextEdit(self.range_of(each.file, each.start, each.end), each.text)
+            changes.setdefault(self.uri_of(each.file), []).append(text_edit)
+        return types.WorkspaceEdit(changes)
+
+    def replacement(self, path: str, text: str) -> types.TextEdit:
+        """The shortest single edit that makes a text of a file."""
+        before = self.lines_of(path).text
+        start = 0
+        while start < min(len(before), len(text)) and before[start] == text[start]:
+            start += 1
+        tail = 0
+        while tail < min(len(before), len(text)) - start and before[-1 - tail] == text[-1 - tail]:
+            tail += 1
+        return types.TextEdit(self.range_of(path, start, len(before) - tail), text[start : len(text) - tail])
+
+    # Requests
+
+    def actions(self, uri: str, asked: types.Range, only: list[str] | None) -> list[types.CodeAction]:
+        """The fixes of the findings in a range, and all safe fixes of the runs of the file."""
+        self.check_now()
+        path = self.path_of(uri)
+        found: list[types.CodeAction] = []
+        for each in self.findings_in(path):
+            place = self.range_of(each.place.file, each.place.start, each.place.end)
+            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not overlap(place, asked):
+                continue
+            title = each.fix.title if each.fix.safe else f"{each.fix.title} (changes what the run computes)"
+            shown = [self.diagnostic(each)]
+            found.append(
+                types.CodeAction(f"{title} [{each.code}]", types.CodeActionKind.QuickFix, shown, each.fix.safe, edit=self.edit(each.fix))
+            )
+        if path is not None and wants(only, FIX_ALL):
+            found += self.fix_all(path)
+        return found
+
+    def findings_in(self, path: str | None) -> list[Diagnostic]:
+        """The findings of a file."""
+        if path is None:
+            return []
+        identity = self.files.buffers.identity(path)
+        return [each for name, found in self.found.items() if self.files.buffers.identity(name) == identity for each in found]
+
+    def fix_all(self, path: str) -> list[types.CodeAction]:
+        """All safe fixes of the first run of a file, as `cfglint fix` applies them."""
+        for run, _, _ in self.files.runs_of(path):
+            if all(each.fix is None or each.suppressed or not each.fix.safe for each in run.diagnostics):
+                continue
+            done = apply_fixes(run)
+            if done.texts:
+                changes = {self.uri_of(name): [self.replacement(name, text)] for name, text in done.texts.items()}
+                return [types.CodeAction("Apply all safe fixes of cfglint", FIX_ALL, edit=types.WorkspaceEdit(changes))]
+        return []
+
+    def hover(self, uri: str, position: types.Position) -> types.Hover | None:
+        """What is known of a key, a value and their findings."""
+        self.check_now()
+        path = self.path_of(uri)
+        for run, document, kind in self.files.runs_of(path) if path is not None else []:
+            found = answers.hover(run, document, kind, self.lines_of(document.path).offset(position.line, position.character))
+            if found is not None:
+                text, start, end = found
+                return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), self.range_of(document.path, start, end))
+        return None
+
+    def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
+        """Keys and values at the cursor, of the kind that the file has or last had."""
+        self.check_now()
+        path = self.path_of(uri)
+        kind = self.files.kinds.get(self.files.buffers.identity(path)) if path is not None else None
+        if path is None or kind is None:
+            return []
+        lines = self.lines_of(path)
+        offset = lines.offset(position.line, position.character)
+        run = next((run for run, _, _ in self.files.runs_of(path)), None)
+        syntax = "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
+        return [
+            types.CompletionItem(
+                each.label,
+                kind=types.CompletionItemKind.Property if each.is_key else types.CompletionItemKind.Value,
+                detail=each.detail,
+                documentation=each.documentation or None,
+                filter_text=each.text,
+                text_edit=types.TextEdit(self.range_of(path, each.start, offset), each.text),
+            )
+            for each in answers.completions(run, lines.text, kind, syntax, offset)
+        ]
+
+    def lenses(self, uri: str) -> list[types.CodeLens]:
+        """The global batch over the batch keys, a line for each run of the file."""
+        self.check_now()
+        path = self.path_of(uri)
+        found: dict[str, types.CodeLens] = {}
+        for run, document, _ in self.files.runs_of(path) if path is not None else []:
+            lens = answers.batch_lens(run, document)
+            if lens is not None:
+                place = self.range_of(document.path, lens[0], lens[0])
+                found.setdefault(lens[1], types.CodeLens(place, types.Command(lens[1], "")))
+        return list(found.values())
+
+
+def wants(only: list[str] | None, kind: str) -> bool:
+    """Whether an editor asks for a kind of actions: kinds are prefixes, `source` of `source.fixAll`."""
+    return only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
+
+
+def overlap(one: types.Range, other: types.Range) -> bool:
+    """Whether two ranges share a position."""
+    first = (one.start.line, one.start.character) <= (other.end.line, other.end.character)
+    return first and (other.start.line, other.start.character) <= (one.end.line, one.end.character)
+
+
+def created(facts: Facts, config: str | None = None) -> ConfigServer:
+    """A server with its requests."""
+    server = ConfigServer(facts, config)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(server: ConfigServer, _: types.InitializedParams) -> None:
+        root = server.workspace.root_path
+        if root and os.path.isdir(root):
+            os.chdir(root)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(server: ConfigServer, params: types.DidOpenTextDocumentParams) -> None:
+        server.take(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(server: ConfigServer, params: types.DidChangeTextDocumentParams) -> None:
+        server.take(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(server: ConfigServer, _: types.DidSaveTextDocumentParams) -> None:
+        server.check_soon()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(server: ConfigServer, params: types.DidCloseTextDocumentParams) -> None:
+        path = server.path_of(params.text_document.uri)
+        if path is not None:
+            server.files.buffers.drop(path)
+            server.check_soon()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(server: ConfigServer, _: types.DidChangeWatchedFilesParams) -> None:
+        server.check_soon()
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]))
+    def code_actions(server: ConfigServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+        only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None
+        return server.actions(params.text_document.uri, params.range, only)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(server: ConfigServer, params: types.HoverParams) -> types.Hover | None:
+        return server.hover(params.text_document.uri, params.position)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', ":", " "]))
+    def completion(server: ConfigServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+        return server.complete(params.text_document.uri, params.position)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    def code_lens(server: ConfigServer, params: types.CodeLensParams) -> list[types.CodeLens]:
+        return server.lenses(params.text_document.uri)
+
+    return server
+
+
+def serve(facts: Facts, config: str | None = None) -> None:
+    """Serve one editor over standard input and output until it ends the session."""
+    created(facts, config).start_io()

@@ -1,0 +1,86 @@
+"""`cfglint init`, `check --show-files`, `check --show-settings` and `--color`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.cli.output import in_colour
+
+BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text(BAD, encoding="utf-8")
+    (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
+    (tmp_path / "other.yaml").write_text("hello: 1\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_init_accepts_what_is_found_now(folder, capsys):
+    assert main(["check", "--gpus", "8"]) == 1
+    assert main(["init", "--gpus", "8"]) == 0
+    assert "- id: cfglint" in capsys.readouterr().out
+    assert "gpus = 8" in (folder / "cfglint.toml").read_text(encoding="utf-8")
+    assert json.loads((folder / "cfglint-baseline.json").read_text(encoding="utf-8"))["findings"]
+    assert main(["check", "--fail-on", "info"]) == 0
+
+
+@pytest.mark.parametrize("name", ["cfglint.toml", "cfglint-baseline.json"])
+def test_init_overwrites_nothing(folder, capsys, name):
+    (folder / name).write_text("", encoding="utf-8")
+    before = sorted(path.name for path in folder.iterdir())
+    assert main(["init"]) == 2
+    assert f"{name} exists already" in capsys.readouterr().err
+    assert (sorted(path.name for path in folder.iterdir()), (folder / name).read_text(encoding="utf-8")) == (before, "")
+
+
+def test_show_files_names_kind_run_and_reason(folder, capsys):
+    (folder / "run.sh").write_text("echo hello\n", encoding="utf-8")
+    assert main(["check", ".", "--show-files"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "./ds.json: deepspeed, in the run of ./train.yaml",
+        "./other.yaml: skipped (not a training config)",
+        "./run.sh: skipped (no training launch in it)",
+        "./train.yaml: huggingface",
+    ]
+
+
+def test_show_files_of_declared_runs(folder, capsys):
+    (folder / "cfglint.toml").write_text('[[run]]\nfiles = ["train.yaml"]\n', encoding="utf-8")
+    assert main(["check", "--show-files"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["train.yaml: huggingface", "ds.json: deepspeed, in the run of train.yaml"]
+
+
+def test_show_settings_names_the_origin(folder, capsys):
+    (folder / "cfglint.toml").write_text('gpus = 8\nfail-on = "warning"\n', encoding="utf-8")
+    assert main(["check", "--show-settings", "--fail-on", "info"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {"configuration: cfglint.toml", "gpus: 8 (cfglint.toml)", "fail-on: info (command line)", "select: (unset)"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "variables", "expected"),
+    [
+        ("auto", {}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_who_decides_on_colour(monkeypatch, asked, variables, expected):
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert in_colour(asked) is expected
+
+
+def test_color_always_colours_a_file(folder, capsys):
+    main(["check", "ds.json", "--gpus", "8", "--color", "always"])
+    assert "\x1b[" in capsys.readouterr().out
