@@ -20,7 +20,6 @@ COMMON = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4
         ("num_generations: 8\n", "trl"),
         ("max_seq_length: 128\n", "huggingface"),
         ("use_peft: true\ntorch_dtype: bfloat16\nmax_seq_length: 128\n", "trl"),
-        ("packing: true\ntuner_type: lora\nmodel: org/model\n", "huggingface"),
         ("finetuning_type: lora\ntemplate: qwen\nstage: sft\ndataset: d\npacking: true\n", "llamafactory"),
     ],
 )
@@ -44,3 +43,8 @@ def test_an_old_transformers_means_an_old_trl():
     assert FRAMEWORK.completed(LaunchFacts(target={"transformers": "4.48.3"})).target["trl"] == "0.17.0"
     assert FRAMEWORK.completed(LaunchFacts(target={"trl": "0.17.0"})).target["transformers"] == "4.51.3"
     assert FRAMEWORK.completed(LaunchFacts(target={"transformers": "5.0.0"})).target == {"transformers": "5.0.0"}
+
+
+def test_a_file_of_another_tool_is_left_alone():
+    text = COMMON + "packing: true\ntuner_type: lora\nmodel: org/model\n"
+    assert detect(parse("train.yaml", text, "yaml"))[0] not in ("trl", "llamafactory")
