@@ -71,7 +71,7 @@ def framework_trees(draw, kind):
 @st.composite
 def cases(draw):
     """A file of some kind in some manner, with facts of a launch."""
-    kind = draw(st.sampled_from([kind for kind in NAMES if kind in BY_KIND]))
+    kind = draw(st.sampled_from([kind for kind in NAMES if BY_KIND.get(kind)]))
     tree = draw(framework_trees(kind))
     flags = [*draw(st.sampled_from([[], ["--gpus", "8"], ["--run", "--gpus", "8"], ["--num-examples", "1000"]])), "--kind", kind]
     return Case({NAMES[kind]: write(tree, syntax_of(NAMES[kind]), draw(STYLES))}, flags)
