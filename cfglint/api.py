@@ -480,10 +480,11 @@ def facts_from(
             raise ArgumentError(f"target: {version!r} is not a version of {package}, such as '4.57.1'")
     given = []
     if overrides:
-        from cfglint.frameworks.overrides import Override
-        from cfglint.report.json import dumps
+        from json import dumps
 
-        given = [Override(key, [value if isinstance(value, str) else dumps({"": value})]) for key, value in overrides.items()]
+        from cfglint.frameworks.overrides import Override
+
+        given = [Override(key, [value if isinstance(value, str) else dumps(value)]) for key, value in overrides.items()]
     return LaunchFacts(
         gpus=positive("gpus", gpus),
         gpus_source="gpus",

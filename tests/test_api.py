@@ -69,6 +69,11 @@ class TestCheck:
         with pytest.raises(cfglint.MissingFileError, match=r"gone\.json"):
             cfglint.check(tmp_path / "gone.json", kind="deepspeed")
 
+    def test_an_override_that_is_a_number(self):
+        text = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}'
+        [run] = cfglint.check({"ds_config.json": text}, run=True, gpus=8, overrides={"train_micro_batch_size_per_gpu": 2})
+        assert run.resolved["global_batch"] == 16
+
     def test_pictures_in_a_notebook(self, file):
         shown = cfglint.check(file, gpus=8)._repr_html_()
         assert shown.startswith('<div class="cfglint notebook">')
