@@ -22,7 +22,7 @@ SKIP = "skip"
 
 # `named`: how many of the example's files are named; `name`: the name of its only file; `at`: the JSON pointer of a finding.
 EXAMPLE_FACTS = frozenset(
-    "kind name named gpus num_examples target whole declared strict_keys promises house at trainer model gpu_memory".split()  # noqa: SIM905
+    "kind name named gpus num_examples target whole declared strict_keys promises policies at trainer model gpu_memory".split()  # noqa: SIM905
 )
 
 CONFIG = "config"
