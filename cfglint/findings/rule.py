@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     class ExampleFacts(TypedDict, total=False):
         """The launch of an example: its kind and launch facts; `name` of its only file, how many of its files are `named`.
 
-        `at` is the JSON pointer of the finding, `house` a policy schema.
+        `at` is the JSON pointer of the finding, `policies` a policy schema.
         """
 
         kind: Kind
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         model: str
         gpu_memory: float
         promises: dict[str, int]
-        house: dict[str, Any]
+        policies: dict[str, Any]
 
 
 KEEP: WhenPartial = "keep"

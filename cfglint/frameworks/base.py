@@ -41,7 +41,7 @@ class LaunchFacts:
     run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
     are used where the target lies between two of them.
@@ -56,12 +56,12 @@ class LaunchFacts:
         "gpus",
         "gpus_source",
         "guessed",
-        "house",
         "model",
         "nodes",
         "num_examples",
         "outside",
         "overrides",
+        "policies",
         "promises",
         "seq_length",
         "strict_keys",
@@ -86,7 +86,7 @@ class LaunchFacts:
         gpus_source: str = "--gpus",
         folder: str = "",
         promises: dict[str, int] | None = None,
-        house: PolicySchemas | None = None,
+        policies: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
@@ -110,7 +110,7 @@ class LaunchFacts:
         self.gpus_source = gpus_source
         self.folder = folder
         self.promises = promises or {}
-        self.house = house
+        self.policies = policies
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script

@@ -44,6 +44,7 @@ RUN_KEYS = frozenset(
         "name",
     )
 )
+OLD_POLICY_KEY = "house-schema"  # of 0.1.0
 KEYS = frozenset(
     (
         "gpus",
@@ -55,7 +56,8 @@ KEYS = frozenset(
         "run",
         "fail-on",
         "baseline",
-        "house-schema",
+        "policy-schema",
+        OLD_POLICY_KEY,
         "exclude",
         "kinds",
     )
@@ -144,8 +146,8 @@ class Configuration:
             each: one_of(kinds(), of_kinds, glob, f"{where}, `kinds`") or ""
             for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
         }
-        self.house_schema = house_schema(table, where)
-        self.house: PolicySchemas | None = None  # its schemas, once the command line has loaded them
+        self.policy_files = policy_files(table, where)
+        self.policies: PolicySchemas | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
@@ -235,15 +237,16 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     return dict(target)
 
 
-def house_schema(table: dict[str, Any], where: str) -> dict[str, str]:
+def policy_files(table: dict[str, Any], where: str) -> dict[str, str]:
     """The files of the project's own schemas by kind; the one under `""` holds for every kind."""
-    given = table.get("house-schema")
+    name = OLD_POLICY_KEY if OLD_POLICY_KEY in table else "policy-schema"
+    given = table.get(name)
     if isinstance(given, str):
         return {"": given}
-    files = expect(table, "house-schema", dict, where) or {}
+    files = expect(table, name, dict, where) or {}
     for kind, file in files.items():
         if kind not in kinds() or not isinstance(file, str):
-            raise ConfigurationError(f"{where}: `house-schema` is a file, or a table with a file for {', '.join(kinds())}")
+            raise ConfigurationError(f"{where}: `{name}` is a file, or a table with a file for {', '.join(kinds())}")
     return dict(files)
 
 

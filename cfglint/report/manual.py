@@ -23,8 +23,8 @@ FAMILIES = {
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
     "LCH": "Launch lines",
-    "HSE": "House rules",
-    "SUP": "Comments that silence a finding",
+    "HSE": "Policy schemas",
+    "SUP": "Suppression comments",
     "INT": "cfglint itself",
 }
 

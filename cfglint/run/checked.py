@@ -41,7 +41,7 @@ class CheckedRun(LoadedRun):
     def _of_the_project(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """What the project's own word adds to the rules of the frameworks, and what its comments silence."""
         added: list[Diagnostic] = []
-        if self.facts.promises or self.facts.house:
+        if self.facts.promises or self.facts.policies:
             from cfglint.rules.project import inspect_run
 
             added = inspect_run(self)
