@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import Finding, Rule
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
@@ -61,6 +62,7 @@ class LaunchFacts:
         "num_examples",
         "outside",
         "overrides",
+        "program",
         "promises",
         "seq_length",
         "strict_keys",
@@ -97,6 +99,7 @@ class LaunchFacts:
         seq_length: int | None = None,
         trainer: str | None = None,
         tables: str | None = None,
+        program: ProgramFacts | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -121,6 +124,7 @@ class LaunchFacts:
         self.seq_length = seq_length
         self.trainer = trainer
         self.tables = tables
+        self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""

@@ -7,6 +7,8 @@ from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.findings.diagnostic import Diagnostic, Outcome, Place
 
     Segments = list[tuple[str, str]]  # (style, text)
@@ -16,6 +18,7 @@ ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable to Python, and not to be seen
 WIDEST = 160  # characters of a source line that are shown where the width is not known
 INDENT = "      "
+LAUNCH_CODES = "LCH"
 SHORTEST = 20  # columns that a folded text needs
 MOMENTS = {
     "load": "while reading the file",
@@ -40,8 +43,7 @@ def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None) ->
     segments: Segments = [("bold", where), ("", ": "), (style, what), ("", folded(rest, len(where) + 2 + len(what), "    ", width))]
     segments += excerpt(place, style, width)
     if diagnostic.exception and diagnostic.severity == ERROR:
-        moment = MOMENTS.get(diagnostic.fails_at or "", "")
-        segments += labelled("note", f"{framework_of(diagnostic, outcome)} fails {moment}: {shown(diagnostic.exception)}", width)
+        segments += labelled("note", f"{failure(diagnostic, outcome)}: {shown(diagnostic.exception)}", width)
     if diagnostic.note:
         segments += labelled("note", shown(diagnostic.note), width)
     if diagnostic.related:
@@ -73,12 +75,28 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
     return start + "\n".join([lines[0].lstrip(), *lines[1:]]) + "\n"
 
 
+def failure(diagnostic: Diagnostic, outcome: Outcome) -> str:
+    """`transformers 5.23.0 fails while parsing the config`."""
+    moment = MOMENTS.get(diagnostic.fails_at or "", "")
+    if diagnostic.code.startswith(LAUNCH_CODES) and diagnostic.fails_at == "load":
+        moment = "at launch"
+    return f"{framework_of(diagnostic, outcome)} fails {moment}"
+
+
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
+    if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
+        return shown(started_by(diagnostic.key, outcome.launch))
     file = diagnostic.place.file
-    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
-    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package] or [kind]  # a launch line is none
+    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
+    kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line is none
     return " with ".join(titled(each, outcome) for each in kinds)
+
+
+def started_by(key: str, launch: dict[str, Any]) -> str:
+    """What gets an option of a launch line: the program, or its launcher."""
+    is_argument = key.lstrip("-").replace("-", "_") in launch["arguments"]
+    return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 
 
 def titled(kind: str, outcome: Outcome) -> str:

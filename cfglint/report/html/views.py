@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.numbers import Numbers, numbers
-from cfglint.report.text import MOMENTS, framework_of
+from cfglint.report.text import MOMENTS, failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     seen = excerpt.around(place, [other for other, _ in diagnostic.related], lines)
     stops = ""
     if diagnostic.exception and diagnostic.severity == ERROR:
-        stops = f"{framework_of(diagnostic, outcome)} fails {MOMENTS.get(diagnostic.fails_at or '', '')}:"
+        stops = f"{failure(diagnostic, outcome)}:"
     return Finding(
         anchor,
         home,
