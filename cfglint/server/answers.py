@@ -129,15 +129,15 @@ def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
 
 
 def filler(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
-    """The value in another file that fills an "auto"."""
-    for item in RunSummary(run).items:
-        setting = item.setting
-        if setting.origin == AUTO and is_about(setting, document, path, value):
-            for other in run.documents:
-                key, node = other.find((setting.because,))
-                if other is not document and node is not None:
-                    return [(other.path, (key or node).start, node.end)]
-    return []
+    """The values in other files that fill an "auto"."""
+    keys = [
+        word
+        for item in RunSummary(run).items
+        if item.setting.origin == AUTO and is_about(item.setting, document, path, value)
+        for word in item.setting.because.replace("|", " ").split()
+    ]
+    found = [(other, *other.find((key,))) for other in run.documents if other is not document for key in keys]
+    return list(dict.fromkeys((other.path, (key or node).start, node.end) for other, key, node in found if node is not None))
 
 
 def is_about(setting: Setting, document: Document, path: Path, value: Node) -> bool:

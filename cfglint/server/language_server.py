@@ -198,7 +198,7 @@ class ConfigServer(LanguageServer):
         found: list[types.CodeAction] = []
         for each in self.findings_in(path):
             place = self.range_of(each.place.file, each.place.start, each.place.end)
-            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not overlap(place, asked):
+            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not share_line(place, asked):
                 continue
             title = each.fix.title if each.fix.safe else f"{each.fix.title} (changes what the run computes)"
             shown = [self.diagnostic(each)]
@@ -298,10 +298,9 @@ def wants(only: list[str] | None, kind: str) -> bool:
     return only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
 
 
-def overlap(one: types.Range, other: types.Range) -> bool:
-    """Whether two ranges share a position."""
-    first = (one.start.line, one.start.character) <= (other.end.line, other.end.character)
-    return first and (other.start.line, other.start.character) <= (one.end.line, one.end.character)
+def share_line(one: types.Range, other: types.Range) -> bool:
+    """Whether two ranges share a line: the cursor may be on the value of a key that a finding marks."""
+    return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 
 def not_checked(path: str) -> str:

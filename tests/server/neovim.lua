@@ -11,7 +11,13 @@ local function say(...)
   log:flush()
 end
 
-local client = vim.lsp.start_client({ name = "cfglint", cmd = command, root_dir = vim.fn.getcwd() })
+local status -- of the server, when it has ended
+local client = vim.lsp.start_client({
+  name = "cfglint",
+  cmd = command,
+  root_dir = vim.fn.getcwd(),
+  on_exit = function(code) status = code end,
+})
 
 local function wait_for(what, condition)
   if not vim.wait(PATIENCE, condition, 20) then
@@ -106,6 +112,10 @@ local function apply(kind)
   say("  apply: no %s", kind)
 end
 
+local function say_line(number)
+  say("  line %d: %s", vim.fn.line(number), vim.fn.getline(number))
+end
+
 local function search(text)
   vim.fn.cursor(1, 1)
   vim.fn.search(text, "c")
@@ -113,9 +123,9 @@ end
 
 -- The session
 
-say("neovim %s", vim.fn.matchstr(vim.fn.execute("version"), "NVIM v\\S*"))
+say(vim.fn.matchstr(vim.fn.execute("version"), "NVIM v[0-9.]*"))
 
-say("> open ds.json, then train.yaml (unsaved), and type `learning_rate: 2e-5`")
+say("> open ds.json and train.yaml, and type `learning_rate: 2e-5`, unsaved")
 local ds = open("ds.json")
 local train = open("train.yaml")
 type_keys("Golearning_rate: 2e-5<Esc>")
@@ -127,21 +137,83 @@ say("> quick fix")
 search("2e-5")
 apply("quickfix")
 wait_until_gone(train, "2e-5")
-say("  line %d: %s", vim.fn.line("."), vim.fn.getline("."))
+say_line(".")
 say_shown(train)
 
-say("> misspell a key")
+say("> type a misspelt key")
 type_keys("Gowarmpu_steps: 10<Esc>")
 wait_until_shown(train, "warmpu_steps")
 say_shown(train)
+apply("quickfix")
+wait_until_gone(train, "warmpu_steps")
+say_line(".")
 
-say("> fix all")
+say("> two more rates, then fix all")
+type_keys("Goweight_decay: 1e-2<CR>adam_epsilon: 1e-8<Esc>")
+wait_until_shown(train, "adam_epsilon")
 apply("source.fixAll")
-vim.wait(1000, function() return #shown(train) == 0 end)
-say("  line %d: %s", vim.fn.line("$"), vim.fn.getline("$"))
+wait_until_gone(train, "TYP200")
+vim.fn.cursor(vim.fn.line("$") - 1, 1)
+say_line(".")
+say_line("$")
+
+say("> hover over gradient_accumulation_steps in ds.json")
+vim.cmd("buffer " .. ds)
+search("gradient_accumulation_steps")
+local page = ask(ds, "textDocument/hover", at_cursor()).contents.value
+say("  %s", vim.split(page, "\n")[1])
+say("  %s", page:match("`gradient_accumulation_steps`[^\n]*"))
+
+say("> go to the definition of its \"auto\"")
+vim.lsp.buf.definition()
+wait_for("the trainer file", function() return vim.api.nvim_get_current_buf() == train end)
+say_line(".")
+
+say("> code lens of train.yaml")
+for _, lens in ipairs(ask(train, "textDocument/codeLens", { textDocument = vim.lsp.util.make_text_document_params(train) })) do
+  say("  line %d: %s", lens.range.start.line + 1, lens.command.title)
+end
+
+say("> delete gradient_accumulation_steps from ds.json, unsaved: the diagnostic appears in train.yaml")
+vim.cmd("buffer " .. ds)
+search("gradient_accumulation_steps")
+type_keys("dd")
+wait_until_shown(train, "gradient_accumulation_steps")
+say_shown(train)
+type_keys("u")
+wait_until_gone(train, "gradient_accumulation_steps")
+say("  after undo:")
 say_shown(train)
 
-say("> break the run from ds.json, which is not saved")
-vim.cmd("buffer " .. ds)
-search("\"auto\"")
-type_keys("ci\"99<Esc>2hx2lx")
+say("> complete `gradient_ch`, then a value of lr_scheduler_type")
+vim.cmd("buffer " .. train)
+vim.bo.omnifunc = "v:lua.vim.lsp.omnifunc"
+type_keys("Gogradient_ch")
+local function completed(what)
+  local column = vim.fn.col(".")
+  local parameters = at_cursor()
+  parameters.position.character = column
+  local found = {}
+  for _, item in ipairs(ask(train, "textDocument/completion", parameters)) do
+    if item.label:find(what, 1, true) == 1 then
+      table.insert(found, string.format("%s (%s)", item.label, item.detail))
+    end
+  end
+  return found
+end
+for _, each in ipairs(completed("gradient_ch")) do
+  say("  %s", each)
+end
+type_keys("cclr_scheduler_type: cos<Esc>")
+say("  %s", table.concat(completed("cos"), ", "))
+type_keys("dd")
+
+say("> open launch.sh")
+local script = open("launch.sh")
+wait_until_shown(script, "learning_rte")
+say_shown(script)
+
+vim.lsp.stop_client(client)
+wait_for("the end of the server", function() return status ~= nil end)
+say("> the server ends with status %d", status)
+vim.cmd("qall!")
