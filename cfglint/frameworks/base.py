@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.vocabulary import BatchReason, Kind, Stage
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
@@ -185,7 +186,7 @@ class BatchProblem:
 
     __slots__ = ("exception", "fails_at", "message", "reason", "setting")
 
-    def __init__(self, reason: str, setting: Setting, message: str, exception: str, fails_at: str = "config") -> None:
+    def __init__(self, reason: BatchReason, setting: Setting, message: str, exception: str, fails_at: Stage = "config") -> None:
         self.reason = reason
         self.setting = setting
         self.message = message
@@ -262,7 +263,7 @@ class Config:
         self._for_fork: bool | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The kind of the files."""
         return self.framework.kind
 
@@ -327,7 +328,7 @@ class Config:
         """Whether the run gets as far as a finding says."""
         return True
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
@@ -412,7 +413,7 @@ class Config:
 class Framework:
     """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
 
-    kind = ""
+    kind: Kind
     title = ""
     package = ""
     newest = ""

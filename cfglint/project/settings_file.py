@@ -15,9 +15,11 @@ from cfglint.source.limits import MAX_SIZE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
+
+    Word = TypeVar("Word", bound=str)
 
 LONGEST_GLOB = 1000
 MOST_GLOBS = 1000
@@ -188,12 +190,13 @@ def gpu_memory(table: dict[str, Any], where: str) -> float | None:
     raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
 
 
-def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) -> str | None:
+def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -> Word | None:
     """The value of a key with fixed choices; None when it is absent; ConfigurationError otherwise."""
     value: str | None = expect(table, key, str, where)
-    if value is not None and value not in words:
+    found = next((word for word in words if word == value), None)
+    if value is not None and found is None:
         raise ConfigurationError(f"{where}: `{key}` must be one of {', '.join(words)}, not {quoted(value)}")
-    return value
+    return found
 
 
 def written(value: Any, where: str) -> str:

@@ -12,10 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.rule import ExampleFacts
     from cfglint.frameworks.launch.config import LaunchConfig
 
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
-NAMED: dict[str, object] = {"named": 1}  # the other files of an example are found by the script
+NAMED: ExampleFacts = {"named": 1}  # the other files of an example are found by the script
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
