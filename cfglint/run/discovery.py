@@ -35,6 +35,7 @@ class ScanStats:
     """What became of the files that were looked at."""
 
     __slots__ = (
+        "beyond_limits",
         "checked",
         "outside",
         "related_tools",
@@ -54,6 +55,7 @@ class ScanStats:
         self.templates: list[str] = []  # files that cannot be read as they are, for they are templates
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
+        self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
@@ -64,6 +66,7 @@ class ScanStats:
         self.checked += len(run.documents)
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
+        self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
@@ -82,6 +85,7 @@ class ScanStats:
         self.unrecognized_named += other.unrecognized_named
         self.templates += other.templates
         self.unclear += other.unclear
+        self.beyond_limits += other.beyond_limits
         self.unreadable += other.unreadable
         self.unknown_kind += other.unknown_kind
         self.targets.update(other.targets)

@@ -107,7 +107,7 @@ class LoadedRun:
         """What the framework computes from the files, with None for what it cannot know."""
         numbers: dict[str, int | None] = dict.fromkeys(NUMBERS)
         batch = self.batch
-        if batch is None:
+        if batch is None or any(document is self.documents[0] for document, _ in self.configs[0].fatal_problems):
             return numbers
         layout: Layout = batch.layout
         numbers.update(

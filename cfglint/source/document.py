@@ -19,6 +19,7 @@ SCALAR = "scalar"
 MAPPING = "mapping"
 SEQUENCE = "sequence"
 
+LIMIT = "limit"  # the kind of a problem that is a limit of cfglint's own
 NOT_STRICT_JSON = "not-strict-json"  # the kind of a problem that only a strict JSON parser has
 ALIAS = "alias"
 
@@ -29,8 +30,9 @@ LONG = 32  # entries of a mapping from which an index pays
 class Problem:
     """A reason for which a text cannot be loaded, at a span.
 
-    `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
-    `duplicate`, `digits`, `value`; `exception` is what the loader would raise, as `Type: text`, when one is known.
+    `kind` is one of `unreadable`, `limit`, `encoding`, `control`, `syntax`, `documents`, `duplicate`, `value`;
+    `limit` is one of cfglint's own limits, which says nothing about what a framework makes of the text.
+    `exception` is what the loader would raise, as `Type: text`, when one is known.
     `only_here`: another parser that commonly loads such a file accepts it; `note` says which.
     """
 
