@@ -413,7 +413,9 @@ def left_out(tally: ScanStats) -> list[str]:
         runs = count(len(tally.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(tally.unknown_kind)}")
     if tally.beyond_limits:
-        parts.append(f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}")
+        parts.append(
+            f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}"
+        )
     if tally.unreadable:
         thing = "folder" if all(map(os.path.isdir, tally.unreadable)) else "file"
         parts.append(f"{count(len(tally.unreadable), thing)} could not be opened: {', '.join(tally.unreadable[:3])}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Disk, Found
     from cfglint.run.launch_runs import LaunchReader
 
+KIND_TRAINER = "huggingface"
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
@@ -485,6 +486,7 @@ class Discovery:
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
+        packages += steps_with(document, read_by)
         facts = self.facts
         if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
             facts = facts.but(declared=True)
@@ -493,6 +495,12 @@ class Discovery:
         from cfglint.project.pinned_versions import Repositories
 
         return Repositories(self.folders, self.shelf.disk).complete(facts, document.path, packages)
+
+
+def steps_with(document: Document, kinds: list[str]) -> list[str]:
+    """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
+    trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
+    return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
 
 class UnknownKindError(CfglintError):

@@ -100,6 +100,9 @@ class LoadedRun:
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = chosen.get(package, newest)
+        for package in self.configs[0].asked_packages if self.configs else ():
+            if package in chosen:
+                target[package] = chosen[package]
         return target
 
     @property
