@@ -277,6 +277,11 @@ class Config:
         return self.framework.package
 
     @property
+    def asked_packages(self) -> Collection[str]:
+        """Packages beyond those of the kinds whose release decides something here, where it is specified."""
+        return ()
+
+    @property
     def fatal_problems(self) -> list[tuple[Document, Problem]]:
         """The load problems that every parser which commonly reads such a file has."""
         return [(document, problem) for document, problem in self.load_problems if not problem.only_here]

@@ -10,6 +10,7 @@ from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -91,6 +92,20 @@ class TrainerFiles(Config):
     def version(self) -> Version:
         """The targeted release of transformers."""
         return self._version
+
+    @property
+    def asked_packages(self) -> Collection[str]:
+        """With DeepSpeed, accelerate: it decides when the engine takes a step."""
+        return ("accelerate",) if self.uses_deepspeed else ()
+
+    def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
+        """Whether accelerate is of a release or newer.
+
+        Where it is not specified, it is the newest known, or as old as transformers where that is older than the release `like`.
+        """
+        if "accelerate" in self.facts.target:
+            return self.facts.version("accelerate", "") >= release
+        return self.version >= like
 
     def _read(self, document: Document) -> Any:
         from cfglint.source.loaders import STRICT_JSON
