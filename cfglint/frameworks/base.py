@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import BatchReason, Kind, Stage
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
@@ -74,6 +75,7 @@ class LaunchFacts:
         "outside",
         "overrides",
         "policies",
+        "program",
         "promises",
         "seq_length",
         "strict_keys",
@@ -110,6 +112,7 @@ class LaunchFacts:
         seq_length: int | None = None,
         trainer: str | None = None,
         tables: str | None = None,
+        program: ProgramFacts | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -134,6 +137,7 @@ class LaunchFacts:
         self.seq_length = seq_length
         self.trainer = trainer
         self.tables = tables
+        self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -283,6 +287,11 @@ class Config:
     def package(self) -> str:
         """The package whose release decides."""
         return self.framework.package
+
+    @property
+    def asked_packages(self) -> Collection[str]:
+        """Packages beyond those of the kinds whose release decides something here, where it is specified."""
+        return ()
 
     @property
     def fatal_problems(self) -> list[tuple[Document, Problem]]:
