@@ -14,6 +14,7 @@ from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from cfglint.explain.log_analysis import Explanation
@@ -46,11 +47,11 @@ def as_text(account: RunSummary) -> str:
     return "".join(f"{line}\n" for line in lines(account))
 
 
-def as_json(told: dict[str, Any]) -> str:
+def as_json(table: Mapping[str, Any]) -> str:
     """Plain values under the version of cfglint; what JSON has no type for as text."""
     from cfglint.report.json import dumps
 
-    return dumps(told)
+    return dumps(table)
 
 
 def lines(account: RunSummary) -> list[str]:
