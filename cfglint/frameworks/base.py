@@ -43,7 +43,8 @@ class LaunchFacts:
     `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
-    are used where the target lies between two of them.
+    are used where the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
+    its config file.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class LaunchFacts:
         "gpus_source",
         "guessed",
         "house",
+        "launcher_flags",
         "model",
         "nodes",
         "num_examples",
@@ -97,6 +99,7 @@ class LaunchFacts:
         seq_length: int | None = None,
         trainer: str | None = None,
         tables: str | None = None,
+        launcher_flags: tuple[Override, ...] = (),
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -121,6 +124,7 @@ class LaunchFacts:
         self.seq_length = seq_length
         self.trainer = trainer
         self.tables = tables
+        self.launcher_flags = launcher_flags
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -384,13 +388,17 @@ class Config:
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values with the overrides of the launch applied; `overridden` has their paths."""
-        if not self.facts.overrides:
+        return self.laid_over(values, self.facts.overrides)
+
+    def laid_over(self, values: dict[Any, Any], overrides: tuple[Override, ...]) -> dict[Any, Any]:
+        """The values with others over them; `overridden` has their paths."""
+        if not overrides:
             return values
         from cfglint.frameworks.overrides import put
         from cfglint.frameworks.unknown import Unknown
 
         laid = dict(values)
-        for override in self.facts.overrides:
+        for override in overrides:
             path = tuple(override.key.split("."))
             put(laid, path, self.override_value(override) if not override.unknown else Unknown(override.unknown))
             self.overridden[path] = str(override)

@@ -77,7 +77,9 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
-    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package] or [kind]  # a launch line is none
+    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package]
+    if not kinds:  # a launch line, whose arguments go to the first of the packages
+        return next((shown(f"{package} {version}") for package, version in outcome.target.items()), titled(kind, outcome))
     return " with ".join(titled(each, outcome) for each in kinds)
 
 
