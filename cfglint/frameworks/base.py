@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.vocabulary import BatchReason, Kind, Stage
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
@@ -40,7 +42,7 @@ class LaunchFacts:
     run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
     are used where the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
@@ -56,13 +58,14 @@ class LaunchFacts:
         "gpus",
         "gpus_source",
         "guessed",
-        "house",
         "launcher_flags",
         "model",
         "nodes",
         "num_examples",
         "outside",
         "overrides",
+        "policies",
+        "program",
         "promises",
         "seq_length",
         "strict_keys",
@@ -87,7 +90,7 @@ class LaunchFacts:
         gpus_source: str = "--gpus",
         folder: str = "",
         promises: dict[str, int] | None = None,
-        house: PolicySchemas | None = None,
+        policies: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
@@ -100,6 +103,7 @@ class LaunchFacts:
         trainer: str | None = None,
         tables: str | None = None,
         launcher_flags: tuple[Override, ...] = (),
+        program: ProgramFacts | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -112,7 +116,7 @@ class LaunchFacts:
         self.gpus_source = gpus_source
         self.folder = folder
         self.promises = promises or {}
-        self.house = house
+        self.policies = policies
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script
@@ -125,6 +129,7 @@ class LaunchFacts:
         self.trainer = trainer
         self.tables = tables
         self.launcher_flags = launcher_flags
+        self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -189,7 +194,7 @@ class BatchProblem:
 
     __slots__ = ("exception", "fails_at", "message", "reason", "setting")
 
-    def __init__(self, reason: str, setting: Setting, message: str, exception: str, fails_at: str = "config") -> None:
+    def __init__(self, reason: BatchReason, setting: Setting, message: str, exception: str, fails_at: Stage = "config") -> None:
         self.reason = reason
         self.setting = setting
         self.message = message
@@ -266,7 +271,7 @@ class Config:
         self._for_fork: bool | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The kind of the files."""
         return self.framework.kind
 
@@ -274,6 +279,11 @@ class Config:
     def package(self) -> str:
         """The package whose release decides."""
         return self.framework.package
+
+    @property
+    def asked_packages(self) -> Collection[str]:
+        """Packages beyond those of the kinds whose release decides something here, where it is specified."""
+        return ()
 
     @property
     def fatal_problems(self) -> list[tuple[Document, Problem]]:
@@ -331,7 +341,7 @@ class Config:
         """Whether the run gets as far as a finding says."""
         return True
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
@@ -420,7 +430,7 @@ class Config:
 class Framework:
     """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
 
-    kind = ""
+    kind: Kind
     title = ""
     package = ""
     newest = ""

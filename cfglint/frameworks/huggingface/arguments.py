@@ -46,9 +46,10 @@ class Arguments:
     dict_fields: tuple[str, ...] = DICT_FIELDS
     undecided: frozenset[str] = frozenset()
 
-    def __init__(self, values: dict[Any, Any], version: Version) -> None:
+    def __init__(self, values: dict[Any, Any], version: Version, own_defaults: dict[str, Any] | None = None) -> None:
         self.version = version
         self.defaults = self.release_defaults(version)
+        self._take_defaults(own_defaults or {})
         self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
         open_values = [name for name, value in self.given.items() if isinstance(value, Unknown)]
         if open_values:
@@ -58,6 +59,16 @@ class Arguments:
         self.unparsed: dict[str, Exception] = {}
         self._expand()
         self._rename()
+
+    def _take_defaults(self, own: dict[str, Any]) -> None:
+        """Lay the defaults of a program's subclass over those of the release."""
+        known = {name: value for name, value in own.items() if name in self.defaults}
+        for old, new in CHECKPOINTING:
+            if old in known and new in self.defaults:
+                known.setdefault(new, known[old])
+        if known:
+            self.defaults = {**self.defaults, **known}
+            self.undecided = self.undecided | {current_name(name) for name, value in known.items() if isinstance(value, Unknown)}
 
     def release_defaults(self, version: Version) -> dict[str, Any]:
         """The fields that the release takes, with their defaults."""
