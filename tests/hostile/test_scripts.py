@@ -20,7 +20,7 @@ SCRIPTS = {
     "makefile": f"N := $(shell touch owned)\nall:\n\t@touch owned; {LINE} --seed $(N) --run_name $(shell touch owned)\n",
     "README.md": f"```sh\n$ touch owned; {LINE} --seed `touch owned`\n```\n```bash exec\n{LINE} $(touch owned)\n```\n",
     "words.sh": f"{LINE} --run_name {{1..999999999}} --seed $(seq 1 999999999) $(printf '%0999999999d' 1) {{a..z}}{{a..z}}{{a..z}}\n",
-    "patterns.sh": f"x=$(printf 'a%.0s' {{1..5000}})\n[[ $x =~ (a+)+b ]] && y=${{x//a*a*a*a*b/}}\ncase $x in *a*a*a*b) ;; esac\n{LINE} $y\n",
+    "patterns.sh": f"x=$(printf 'a%.0s' {{1..5000}})\n[[ $x =~ (a+)+b ]] && y=${{x//a*a*a*b/}}\ncase $x in *a*a*a*b) ;; esac\n{LINE} $y\n",
 }
 HUGE = {
     "quotes.sh": '"$(' * 330_000,
