@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, count, evaluation_group, generating, generation, number
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
@@ -301,7 +301,14 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
+    bad=(
+        HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
+        Example(
+            HEAD + "vllm_importance_sampling_mode: token_truncate\nvllm_importance_sampling_clip_max: null\n",
+            "/vllm_importance_sampling_mode",
+            "ValueError: At least one of",
+        ),
+    ),
     good=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 0.5\nvllm_importance_sampling_clip_max: 2.0\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/vllm_importance_sampling_clip_min"},
 )
