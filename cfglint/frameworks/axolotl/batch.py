@@ -21,9 +21,10 @@ MOST_WARMUP = 100
 
 def resolve(config: AxolotlConfig) -> Batch:
     """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
-    world, model = config.facts.gpus, config.model
+    model = config.model
     if model is None or not config.whole:
         return unresolved(config)
+    world = None if model.use_ray else config.facts.gpus  # Ray starts the workers, not the launcher
     tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
     micro, accumulation = of(config, MICRO, model.micro_batch_size), of(config, ACCUMULATION, model.gradient_accumulation_steps)
     parallel = None if world is None else max(world // context // tensor, 1)

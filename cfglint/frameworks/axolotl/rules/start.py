@@ -91,6 +91,30 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
 
 
 @rule(
+    "AXL044",
+    "axolotl-empty-learning-rate",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="TypeError: '<=' not supported between instances of 'float' and 'str'",
+    bad=BASE.replace("2.0e-5", '""'),
+    good=BASE,
+    example={"kind": KIND, "at": "/learning_rate"},
+)
+def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
+    """`learning_rate` is the empty string, which axolotl converts to no number.
+
+    Run-time error: `TypeError: '<=' not supported between instances of 'float' and 'str'`.
+
+    Fix: a number.
+
+    Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
+    """
+    if config.whole and config.model is not None and config.model.learning_rate == "":
+        yield Finding(config.place(("learning_rate",)), "`learning_rate` is empty; a number is required")
+
+
+@rule(
     "AXL043",
     "axolotl-schedule-argument",
     ERROR,

@@ -323,7 +323,11 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     fails_at="config",
     bad=(
         "output_dir: out\ntorch_empty_cache_steps: 0\n",
-        Example("output_dir: out\ntorch_empty_cache_steps: 0\n", exception="ZeroDivisionError: ", facts={"target": {"transformers": "4.46.3"}}),
+        Example(
+            "output_dir: out\ntorch_empty_cache_steps: 0\n",
+            exception="ZeroDivisionError: ",
+            facts={"target": {"transformers": "4.46.3"}},
+        ),
     ),
     good="output_dir: out\ntorch_empty_cache_steps: 4\n",
     example={"at": "/torch_empty_cache_steps"},

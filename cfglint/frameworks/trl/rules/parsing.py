@@ -169,7 +169,11 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     fails_at="config",
     bad=(
         "output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
-        Example("output_dir: out\npacking: true\ndatasets:\n- path: org/data\n  type: chat\n", "/datasets/0/type", "TypeError: DatasetConfig"),
+        Example(
+            "output_dir: out\npacking: true\ndatasets:\n- path: org/data\n  type: chat\n",
+            "/datasets/0/type",
+            "TypeError: DatasetConfig",
+        ),
         Example("output_dir: out\npacking: true\ndatasets: 5\n", "/datasets", "TypeError: 'int' object is not iterable"),
     ),
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",

@@ -167,7 +167,7 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
         ),
         Example(
             {
-                "train.yaml": HEAD + "packing: true\nuse_peft: true\ngradient_checkpointing_kwargs: {selective: true}\ndeepspeed: ds.json\n",
+                "train.yaml": HEAD + "use_peft: true\ngradient_checkpointing_kwargs: {selective: true}\ndeepspeed: ds.json\n",
                 "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
             },
             "/gradient_checkpointing_kwargs",
