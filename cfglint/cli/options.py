@@ -136,11 +136,11 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
     try:
         path = arguments.config or settings_file.find(working_directory())
         project = read(path) if path else Configuration()
-        if project.house_schema:
+        if project.policy_files:
             from cfglint.project import policy_schema
 
             try:
-                project.house = policy_schema.load(project.house_schema, project.folder)
+                project.policies = policy_schema.load(project.policy_files, project.folder)
             except policy_schema.PolicySchemaError as error:
                 raise UsageError(str(error)) from error
         return project
@@ -246,7 +246,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         trainer=arguments.trainer,
         overrides=spelt_right(overrides(arguments.set, arguments.args)),
         from_gpus=getattr(arguments, "from_gpus", None),
-        house=project.house,
+        policies=project.policies,
         nodes=arguments.nodes,
         environment=environment(arguments.env),
         model=model_of(getattr(arguments, "model", None)),
@@ -412,6 +412,10 @@ def left_out(tally: ScanStats) -> list[str]:
     if tally.unknown_kind:
         runs = count(len(tally.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(tally.unknown_kind)}")
+    if tally.beyond_limits:
+        parts.append(
+            f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}"
+        )
     if tally.unreadable:
         thing = "folder" if all(map(os.path.isdir, tally.unreadable)) else "file"
         parts.append(f"{count(len(tally.unreadable), thing)} could not be opened: {', '.join(tally.unreadable[:3])}")
@@ -433,7 +437,7 @@ def not_done(tally: ScanStats, skip_unrecognized: bool = False) -> bool:
         warn(f"{path}: not recognised as a training config{kind}")
     if len(tally.unrecognized_named) > MOST_UNKNOWN:
         warn(f"{len(tally.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
-    return bool(tally.unreadable or tally.unknown_kind or tally.unrecognized_named)
+    return bool(tally.unreadable or tally.beyond_limits or tally.unknown_kind or tally.unrecognized_named)
 
 
 def first_few(names: Iterable[str]) -> str:

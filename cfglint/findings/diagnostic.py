@@ -6,13 +6,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Severity, Stage, Verdict
     from cfglint.source.edit import Change
 
-ERROR = "error"
-WARNING = "warning"
-INFO = "info"
-SEVERITIES = (INFO, WARNING, ERROR)
-STAGES = ("load", "config", "init", "first-step")
+ERROR: Severity = "error"
+WARNING: Severity = "warning"
+INFO: Severity = "info"
+SEVERITIES: tuple[Severity, ...] = (INFO, WARNING, ERROR)
+STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 
 # Codes that the exit status, baselines and ignore comments treat specially.
 INTERNAL = "INT000"
@@ -27,7 +28,7 @@ def clipped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
-def rank(severity: str) -> int:
+def rank(severity: Severity) -> int:
     """0 for info, 1 for warning, 2 for error."""
     return SEVERITIES.index(severity)
 
@@ -105,11 +106,11 @@ class Diagnostic:
         self,
         code: str,
         name: str,
-        severity: str,
+        severity: Severity,
         place: Place,
         key: str,
         message: str,
-        fails_at: str | None = None,
+        fails_at: Stage | None = None,
         exception: str | None = None,
         related: tuple[tuple[Place, str], ...] = (),
         fix: Fix | None = None,
@@ -159,9 +160,12 @@ class Context:
 
 
 class Outcome:
-    """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request."""
+    """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
-    __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "launch", "resolved", "target", "verdict")
+    `consumer` is the kind whose framework the run is for: that of the first file, but for a launch line.
+    """
+
+    __slots__ = ("consumer", "context", "diagnostics", "fails_at", "files", "gpus", "kinds", "launch", "resolved", "target", "verdict")
 
     def __init__(
         self,
@@ -169,8 +173,8 @@ class Outcome:
         kinds: list[str],
         target: dict[str, str],
         gpus: int | None,
-        verdict: str | None,
-        fails_at: str | None,
+        verdict: Verdict | None,
+        fails_at: Stage | None,
         resolved: dict[str, int | None],
         diagnostics: list[Diagnostic],
     ) -> None:
@@ -183,6 +187,7 @@ class Outcome:
         self.resolved = resolved
         self.diagnostics = diagnostics
         self.context: Context | None = None
+        self.consumer = kinds[0]
         self.launch: dict[str, Any] | None = None  # what is known of the launch line, for a run that a script starts
 
     def entry(self) -> dict[str, Any]:

@@ -9,18 +9,32 @@ from cfglint.source.numbers import DIGITS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
+    from typing import Any, Generic, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.vocabulary import BatchReason, Kind, Stage
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.loaders import Loader
 
     Version = tuple[int, ...]
+    Own = TypeVar("Own", bound="Config")
+
+    class Described(Generic[Own]):
+        """A framework by the class of its configs."""
+
+else:
+
+    class Described:
+        """Stand-in for the generic class, which would import `typing`."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
 
 
 LONGEST_VERSION = 80
@@ -40,7 +54,7 @@ class LaunchFacts:
     run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
     are used where the target lies between two of them.
@@ -55,12 +69,13 @@ class LaunchFacts:
         "gpus",
         "gpus_source",
         "guessed",
-        "house",
         "model",
         "nodes",
         "num_examples",
         "outside",
         "overrides",
+        "policies",
+        "program",
         "promises",
         "seq_length",
         "strict_keys",
@@ -85,7 +100,7 @@ class LaunchFacts:
         gpus_source: str = "--gpus",
         folder: str = "",
         promises: dict[str, int] | None = None,
-        house: PolicySchemas | None = None,
+        policies: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
@@ -97,6 +112,7 @@ class LaunchFacts:
         seq_length: int | None = None,
         trainer: str | None = None,
         tables: str | None = None,
+        program: ProgramFacts | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -109,7 +125,7 @@ class LaunchFacts:
         self.gpus_source = gpus_source
         self.folder = folder
         self.promises = promises or {}
-        self.house = house
+        self.policies = policies
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script
@@ -121,6 +137,7 @@ class LaunchFacts:
         self.seq_length = seq_length
         self.trainer = trainer
         self.tables = tables
+        self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
         """The targeted release of a package as three or more numbers, the newest known when none is named."""
@@ -185,7 +202,7 @@ class BatchProblem:
 
     __slots__ = ("exception", "fails_at", "message", "reason", "setting")
 
-    def __init__(self, reason: str, setting: Setting, message: str, exception: str, fails_at: str = "config") -> None:
+    def __init__(self, reason: BatchReason, setting: Setting, message: str, exception: str, fails_at: Stage = "config") -> None:
         self.reason = reason
         self.setting = setting
         self.message = message
@@ -243,7 +260,7 @@ class Config:
     never uses them.
     """
 
-    framework: Framework
+    framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
@@ -262,7 +279,7 @@ class Config:
         self._for_fork: bool | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The kind of the files."""
         return self.framework.kind
 
@@ -270,6 +287,11 @@ class Config:
     def package(self) -> str:
         """The package whose release decides."""
         return self.framework.package
+
+    @property
+    def asked_packages(self) -> Collection[str]:
+        """Packages beyond those of the kinds whose release decides something here, where it is specified."""
+        return ()
 
     @property
     def fatal_problems(self) -> list[tuple[Document, Problem]]:
@@ -327,7 +349,7 @@ class Config:
         """Whether the run gets as far as a finding says."""
         return True
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
@@ -409,10 +431,10 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
-class Framework:
+class Framework(Described["Own"]):
     """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
 
-    kind = ""
+    kind: Kind
     title = ""
     package = ""
     newest = ""
@@ -441,7 +463,7 @@ class Framework:
         """The facts with the releases that follow from other specified releases."""
         return facts
 
-    def unknown_keys(self, config: Any) -> list[str]:
+    def unknown_keys(self, config: Own) -> list[str]:
         """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
         return []
 
@@ -469,23 +491,23 @@ class Framework:
         """The config that the files come to, in the order given."""
         raise NotImplementedError
 
-    def batch(self, config: Any) -> Batch:
+    def batch(self, config: Own) -> Batch:
         """The batch that a config of this kind comes to, inferred as the framework does."""
         raise NotImplementedError
 
-    def numbers(self, config: Any) -> dict[str, int | None]:
+    def numbers(self, config: Own) -> dict[str, int | None]:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
 
-    def model(self, config: Any) -> Model | None:
+    def model(self, config: Own) -> Model | None:
         """The shape of the model that a config of this kind trains, as far as its files determine it."""
         return None
 
-    def memory(self, config: Any, model: Model) -> Inputs | None:
+    def memory(self, config: Own, model: Model) -> Inputs | None:
         """What a config of this kind does with its memory; None where that is not modelled."""
         return None
 
-    def account(self, config: Any) -> Summary:
+    def account(self, config: Own) -> Summary:
         """A config of this kind for people; see `Config.account`."""
         raise NotImplementedError
 

@@ -8,13 +8,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Origin
     from cfglint.source.document import Document, Node, Path
 
-WRITTEN = "written"
-DEFAULT = "default"
-DERIVED = "derived"
-AUTO = "auto"
-OVERRIDE = "override"
+WRITTEN: Origin = "written"
+DEFAULT: Origin = "default"
+DERIVED: Origin = "derived"
+AUTO: Origin = "auto"
+OVERRIDE: Origin = "override"
+
+
+class NoSuchField(LookupError):
+    """A field was looked up that no release of the framework has: a mistake of ours, never one of the file."""
 
 
 class Setting:
@@ -26,7 +31,7 @@ class Setting:
         self,
         path: Path,
         value: Any,
-        origin: str = DEFAULT,
+        origin: Origin = DEFAULT,
         document: Document | None = None,
         node: Node | None = None,
         key_node: Node | None = None,

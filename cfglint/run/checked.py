@@ -5,10 +5,12 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, SEVERITIES, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
 from cfglint.run.loaded import LAUNCH, LoadedRun
+from cfglint.source.document import LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.vocabulary import Stage, Verdict
 
 COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
 
@@ -40,7 +42,7 @@ class CheckedRun(LoadedRun):
     def _of_the_project(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """What the project's own word adds to the rules of the frameworks, and what its comments silence."""
         added: list[Diagnostic] = []
-        if self.facts.promises or self.facts.house:
+        if self.facts.promises or self.facts.policies:
             from cfglint.rules.project import inspect_run
 
             added = inspect_run(self)
@@ -55,11 +57,17 @@ class CheckedRun(LoadedRun):
         return added
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> Verdict | None:
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.outside else "accept"
+        return None if self.outside or self.beyond_limits else "accept"
+
+    @property
+    def beyond_limits(self) -> list[str]:
+        """The files of the run that exceed a limit of cfglint's own, so that nothing is known of them."""
+        found = [document.path for config in self.configs for document, problem in config.load_problems if problem.kind == LIMIT]
+        return [*dict.fromkeys(found)]
 
     @property
     def outside(self) -> dict[str, str]:
@@ -69,7 +77,7 @@ class CheckedRun(LoadedRun):
         return found
 
     @property
-    def fails_at(self) -> str | None:
+    def fails_at(self) -> Stage | None:
         """The earliest moment at which it would die; None when it starts."""
         stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
         return min(stages, key=STAGES.index) if stages else None
@@ -90,6 +98,7 @@ class CheckedRun(LoadedRun):
             self.diagnostics,
         )
         outcome.launch = getattr(command, "launch", None)
+        outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import Node, Problem
+from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from cfglint.source.document import ProblemKind
 
 
 class LoadResult:
@@ -28,7 +30,7 @@ class Refused(Exception):
         self.problem = problem
 
 
-def refused(node: Node, exception: str, kind: str = "value") -> Refused:
+def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Refused:
     """The error at a node, with the exception that the library would raise."""
     what = exception.split(": ", 1)[1]
     return Refused(Problem(node.head, node.end, what, kind, exception))
@@ -37,7 +39,7 @@ def refused(node: Node, exception: str, kind: str = "value") -> Refused:
 def too_long(node: Node) -> Refused:
     """The error for an integer that exceeds cfglint's own limit."""
     message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
-    return Refused(Problem(node.head, node.end, message, "digits"))
+    return Refused(Problem(node.head, node.end, message, LIMIT))
 
 
 def constructor_error(text: str) -> str:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model, Refusal
     from cfglint.frameworks.base import Framework, Version
     from cfglint.frameworks.overrides import Override
@@ -41,7 +42,7 @@ class AxolotlConfig(TrainerConfig):
     values after both, None where the run does not get that far.
     """
 
-    framework: Framework = FRAMEWORK
+    framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
 
     def parsed_arguments(self) -> Arguments:
@@ -74,7 +75,7 @@ class AxolotlConfig(TrainerConfig):
         """The values that axolotl goes on with."""
         return self.validation.model
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
         model = self.model
         late = model is not None and self.whole and any(getattr(model, key) for key in LATE)

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 TENSOR_DIVIDES = (4, 53)
@@ -46,7 +47,7 @@ def resolve(config: TrainerConfig) -> Batch:
         accumulation,
         Setting(("data_parallel",), parallel, DERIVED, because="processes that take different samples"),
         global_batch,
-        consumed(config, micro.value, accumulation.value, tensor),
+        consumed(config, micro.value, accumulated(config, accumulation.value), tensor),
         problem,
         gpus_per_replica(config, tensor),
     )
@@ -115,6 +116,12 @@ def product(*factors: Any) -> Any:
     return size
 
 
+def accumulated(config: TrainerConfig, accumulation: Any) -> Any:
+    """The micro batches that one optimizer step takes."""
+    launch = config.deepspeed
+    return 1 if launch is not None and launch.steps_every_micro_batch else accumulation
+
+
 def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) -> int | None:
     """The samples that one optimizer step takes."""
     world = config.world_size
@@ -142,7 +149,7 @@ def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     value = micro.value
     if not config.arguments.known(MICRO):
         return None
-    early = "config" if config.uses_deepspeed else "init"
+    early: Stage = "config" if config.uses_deepspeed else "init"
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
         text = f"TypeError: unsupported operand type(s) for *: '{kind}' and 'int'"
@@ -162,7 +169,7 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
         return None
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
-        early = "config" if config.uses_deepspeed else "init"
+        early: Stage = "config" if config.uses_deepspeed else "init"
         text = f"TypeError: unsupported operand type(s) for *: 'int' and '{kind}'"
         return BatchProblem("type", accumulation, f"`{name}` is {spelled(value)}, not a number", text, early)
     if not isinstance(value, (int, float)):

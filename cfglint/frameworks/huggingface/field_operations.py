@@ -7,18 +7,21 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
+from cfglint.frameworks.setting import NoSuchField
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
     Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that stands on it
 
-CONFIG = "config"
-INIT = "init"
-STEP = "first-step"
+CONFIG: Stage = "config"
+INIT: Stage = "init"
+STEP: Stage = "first-step"
 
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
@@ -33,7 +36,7 @@ class Operation:
 
     __slots__ = ("act", "fails_at", "field")
 
-    def __init__(self, field: str, fails_at: str, act: Act) -> None:
+    def __init__(self, field: str, fails_at: Stage, act: Act) -> None:
         self.field = field
         self.fails_at = fails_at
         self.act = act
@@ -365,7 +368,7 @@ class TypeFailure:
 
     __slots__ = ("exception", "fails_at", "field")
 
-    def __init__(self, field: str, fails_at: str, exception: Exception) -> None:
+    def __init__(self, field: str, fails_at: Stage, exception: Exception) -> None:
         self.field = field
         self.fails_at = fails_at
         self.exception = exception
@@ -387,6 +390,8 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
             continue
         try:
             operation.act(given[operation.field], config)
+        except NoSuchField:
+            raise
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
                 found[operation.field] = TypeFailure(operation.field, operation.fails_at, error)

@@ -6,16 +6,18 @@ from cfglint.frameworks.base import NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.launch.config import LaunchConfig
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
-KIND = "launch"
+KIND: Final = "launch"
 
 
-class Launch(Framework):
+class Launch(Framework["LaunchConfig"]):
     """A command line. Whoever parses its arguments, or the config file that it names, consumes the run."""
 
     kind = KIND

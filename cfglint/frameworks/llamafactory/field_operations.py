@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.field_operations import TypeFailure, makes_optimizer
 from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
     Act = Callable[[Any, LlamaFactoryConfig], object]
 
-CONFIG = "config"
-INIT = "init"
+CONFIG: Stage = "config"
+INIT: Stage = "init"
 SMALL = 1e-6
 
 
@@ -105,7 +107,7 @@ def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
 
 
 # field, stage, operation
-OPERATIONS: tuple[tuple[str, str, Act], ...] = (
+OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("adapter_name_or_path", CONFIG, split),
     ("add_tokens", CONFIG, split),
     ("add_special_tokens", CONFIG, special_tokens),
@@ -137,6 +139,8 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
             continue
         try:
             act(config.values[field], config)
+        except NoSuchField:
+            raise
         except Exception as error:
             found[field] = TypeFailure(field, fails_at, error)
     return list(found.values())

@@ -7,6 +7,8 @@ from cfglint.source.document import MAPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.neox.config import NeoXConfig
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
-KIND = "neox"
+KIND: Final = "neox"
 NEWEST = "2026-05"
 
 # Names of GPT-NeoX arguments that are unlikely in the config of another trainer.
@@ -51,7 +53,7 @@ FRACTION = 0.3  # of the top-level keys that are markers
 LEAST_FRACTION = 0.1  # below it the markers in a long file are coincidence
 
 
-class NeoX(Framework):
+class NeoX(Framework["NeoXConfig"]):
     """GPT-NeoX of May 2026 with the DeeperSpeed commit that its requirements pin."""
 
     kind = KIND

@@ -6,6 +6,8 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
-KIND = "trl"
+KIND: Final = "trl"
 PACKAGE = "trl"
 OLDEST = "0.17.0"
 NEWEST = "1.16.0"
@@ -122,7 +124,7 @@ OTHERS = frozenset(
 ENOUGH = 3  # shared names that tell a file apart
 
 
-class Trl(Framework):
+class Trl(Framework["TrlConfig"]):
     """Files for `TrlParser.parse_args_and_config` and for TRL's own scripts."""
 
     kind = KIND

@@ -9,6 +9,7 @@ from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.frameworks.huggingface.rules.keys import not_used
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,13 +56,15 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     for key in config.values:
         if key not in FIELDS or not FIELDS[key][3] or config.version < parse_version(FIELDS[key][3]):
             continue
+        if config.is_argument(key):
+            continue
         if not strict and (idle(key, config.values[key]) or config.facts.guessed or config.declares(key)):
             continue
         successor, fix = replacement(key, config)
         message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
-        text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
         severity = ERROR if strict else WARNING
-        yield Finding(config.setting(key), message, severity=severity, exception=text if strict else None, fix=fix, on_key=True)
+        exception = not_used(config, key) if strict else None
+        yield Finding(config.setting(key), message, severity=severity, exception=exception, fix=fix, on_key=True)
 
 
 def idle(key: str, value: Any) -> bool:
