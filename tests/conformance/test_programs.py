@@ -234,6 +234,6 @@ def test_the_program_does_what_its_syntax_tree_says(name, real, predicted):
     assert not errors
     arguments = run.configs[0].arguments
     for field in NAMES:
-        value = arguments.checkpointing if field == "gradient_checkpointing" else arguments[field]
+        value = bool(arguments.checkpointing) if field == "gradient_checkpointing" else arguments[field]
         if arguments.known(field) and not isinstance(value, Unknown):
             assert (field, value) == (field, getattr(done, field))
