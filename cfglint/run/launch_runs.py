@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.run.discovery import FileSource
     from cfglint.source.document import Document
@@ -54,6 +55,7 @@ class LaunchReader:
         self.source = source
         self.facts = facts
         self.roots: dict[str, str] = {}
+        self.programs: dict[str, ProgramFacts | None] = {}
 
     def runs(self, path: str, only: int | None = None) -> list[LaunchRun]:
         """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
@@ -64,9 +66,12 @@ class LaunchReader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a script's text."""
-        project = Project(self.root(path), self.source.is_file, self.text)
         machine = Machine(self.facts.gpus, self.facts.nodes)
-        return Reader(project, machine, dict(self.facts.environment)).lines(path, text)
+        return Reader(self.project(path), machine, dict(self.facts.environment)).lines(path, text)
+
+    def project(self, path: str) -> Project:
+        """The files around a script."""
+        return Project(self.root(path), self.source.is_file, self.text)
 
     def root(self, path: str) -> str:
         """The top of the project that a script lies in, as a path like those of the files."""
@@ -101,12 +106,26 @@ class LaunchReader:
         kinds = [LAUNCH]
         for file in line.files:
             self.add(file, command, documents, kinds)
+        command.program = self.program(line)
         choose_consumer(command, kinds)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line)
+
+    def program(self, line: LaunchLine) -> ProgramFacts | None:
+        """What is known of the program of a line, where the project has it."""
+        from cfglint.launch.programs.finding import find
+
+        found = find(line, self.project(line.path))
+        if found is None:
+            return None
+        if found.path not in self.programs:
+            from cfglint.launch.programs.reading import read_program
+
+            self.programs[found.path] = read_program(found.path, found.package, found.folders, found.read)
+        return self.programs[found.path]
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
         """Take a named file into the run, where it is there."""
@@ -153,10 +172,26 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or trainer_of(line, command),
             guessed=command.guessed,
-            undecided=tuple(key for key in command.unknown if key in FIELDS and key not in WITHOUT_EFFECT),
+            undecided=tuple(key for key in undecided_keys(command) if key in FIELDS and key not in WITHOUT_EFFECT),
+            program=command.program,
+            strict_keys=self.facts.strict_keys or is_strict(command),
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
+
+
+def undecided_keys(command: CommandDocument) -> list[str]:
+    """The arguments whose final values are not known: those of the line, and those that the program sets itself."""
+    changed = command.program.changed if command.program is not None else ()
+    return [*command.unknown, *changed]
+
+
+def is_strict(command: CommandDocument) -> bool:
+    """Whether the program is known to refuse arguments that it does not have."""
+    program = command.program
+    if program is None or not program.complete or not program_kind(command):
+        return False
+    return bool(program.refuses if command.is_main else program.refuses_in_file)
 
 
 def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
@@ -164,6 +199,10 @@ def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
     if command.consumer != "trl" or line.program is None:
         return None
     from cfglint.frameworks.trl import TRAINERS
+    from cfglint.frameworks.trl.classes import CLASSES
+
+    if command.program is not None and command.program.arguments in CLASSES:
+        return CLASSES[command.program.arguments]
 
     name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
     parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
@@ -176,10 +215,16 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     line = command.launch_line
     names = trainer_names(command)
     own_parser = has_own_arguments(command)
+    told = program_kind(command)
+    if told:
+        kinds[:] = [told if kind in ("huggingface", "trl") else kind for kind in kinds]
     file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
+        return
+    if told:
+        command.consumer, command.is_main = told, True
         return
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True
@@ -195,6 +240,16 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
                 command.leave_open(key, "the default of swift")
         return
     command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+
+
+def program_kind(command: CommandDocument) -> str:
+    """The kind of the arguments that the parser of the program fills; empty where that is not known."""
+    program = command.program
+    if program is None or not program.arguments:
+        return ""
+    from cfglint.frameworks.trl.classes import CLASSES
+
+    return "trl" if program.arguments in CLASSES else "huggingface"
 
 
 def has_own_arguments(command: CommandDocument) -> bool:

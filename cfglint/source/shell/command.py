@@ -41,6 +41,7 @@ class CommandDocument(Document):
         "launch",
         "launch_line",
         "machine",
+        "program",
         "siblings",
         "size_key",
         "unknown",
@@ -63,6 +64,7 @@ class CommandDocument(Document):
         self.size_key = ""  # the launcher's option that gives the processes of a node
         self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
         self.launch_line: Any = None
+        self.program: Any = None  # what is known of the program that gets the arguments
         self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
         self.roots = [Node(MAPPING, start, end, style="block")]
 
