@@ -20,15 +20,16 @@ from cfglint.batch.equation import data_parallel, divisors, product, text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, Literal, TypeAlias
 
     Pair = tuple[int, int]
+    Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible"]
 
-OK = "ok"
-NO_CHANGE = "no_change"
-LAYOUT_INFEASIBLE = "layout_infeasible"
-BATCH_INFEASIBLE = "batch_infeasible"
-SCHEDULE_INFEASIBLE = "schedule_infeasible"
+OK: Status = "ok"
+NO_CHANGE: Status = "no_change"
+LAYOUT_INFEASIBLE: Status = "layout_infeasible"
+BATCH_INFEASIBLE: Status = "batch_infeasible"
+SCHEDULE_INFEASIBLE: Status = "schedule_infeasible"
 
 UNDERFILLED = "pipeline_underfilled"
 SHRUNK = "micro_shrunk"
@@ -203,7 +204,7 @@ class Solution:
         "warnings",
     )
 
-    def __init__(self, problem: Problem, status: str) -> None:
+    def __init__(self, problem: Problem, status: Status) -> None:
         self.problem = problem
         self.status = status
         self.data_parallel = problem.data_parallel
@@ -369,7 +370,7 @@ def _misfit(problem: Problem) -> Solution:
     return solution
 
 
-def _unreachable(problem: Problem, status: str) -> Solution:
+def _unreachable(problem: Problem, status: Status) -> Solution:
     solution = Solution(problem, status)
     solution.reasons = [_why_unreachable(problem, status)]
     solution.below = _nearest(problem, -1)
@@ -440,7 +441,7 @@ def _why_chosen(problem: Problem, split: Split) -> list[str]:
     return reasons
 
 
-def _why_unreachable(problem: Problem, status: str) -> str:
+def _why_unreachable(problem: Problem, status: Status) -> str:
     if status == BATCH_INFEASIBLE:
         return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
     samples = problem.global_batch // (problem.data_parallel or 1)

@@ -136,11 +136,11 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
     try:
         path = arguments.config or settings_file.find(working_directory())
         project = read(path) if path else Configuration()
-        if project.house_schema:
+        if project.policy_files:
             from cfglint.project import policy_schema
 
             try:
-                project.house = policy_schema.load(project.house_schema, project.folder)
+                project.policies = policy_schema.load(project.policy_files, project.folder)
             except policy_schema.PolicySchemaError as error:
                 raise UsageError(str(error)) from error
         return project
@@ -246,7 +246,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         trainer=arguments.trainer,
         overrides=spelt_right(overrides(arguments.set, arguments.args)),
         from_gpus=getattr(arguments, "from_gpus", None),
-        house=project.house,
+        policies=project.policies,
         nodes=arguments.nodes,
         environment=environment(arguments.env),
         model=model_of(getattr(arguments, "model", None)),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
-NOT_SETTINGS = ("folder", "house", "path", "runs")  # of a configuration: what it was read from and what is shown on lines of its own
+NOT_SETTINGS = ("folder", "policies", "path", "runs")  # of a configuration: what it was read from and what is shown on lines of its own
 
 
 def files_shown(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[str]:

@@ -6,13 +6,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Severity, Stage, Verdict
     from cfglint.source.edit import Change
 
-ERROR = "error"
-WARNING = "warning"
-INFO = "info"
-SEVERITIES = (INFO, WARNING, ERROR)
-STAGES = ("load", "config", "init", "first-step")
+ERROR: Severity = "error"
+WARNING: Severity = "warning"
+INFO: Severity = "info"
+SEVERITIES: tuple[Severity, ...] = (INFO, WARNING, ERROR)
+STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 
 # Codes that the exit status, baselines and ignore comments treat specially.
 INTERNAL = "INT000"
@@ -27,7 +28,7 @@ def clipped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
-def rank(severity: str) -> int:
+def rank(severity: Severity) -> int:
     """0 for info, 1 for warning, 2 for error."""
     return SEVERITIES.index(severity)
 
@@ -105,11 +106,11 @@ class Diagnostic:
         self,
         code: str,
         name: str,
-        severity: str,
+        severity: Severity,
         place: Place,
         key: str,
         message: str,
-        fails_at: str | None = None,
+        fails_at: Stage | None = None,
         exception: str | None = None,
         related: tuple[tuple[Place, str], ...] = (),
         fix: Fix | None = None,
@@ -169,8 +170,8 @@ class Outcome:
         kinds: list[str],
         target: dict[str, str],
         gpus: int | None,
-        verdict: str | None,
-        fails_at: str | None,
+        verdict: Verdict | None,
+        fails_at: Stage | None,
         resolved: dict[str, int | None],
         diagnostics: list[Diagnostic],
     ) -> None:

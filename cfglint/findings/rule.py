@@ -4,29 +4,46 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
     from cfglint.frameworks.setting import Setting
 
     Check = Callable[..., Iterable["Finding"]]
 
     Text: TypeAlias = str | dict[str, str]  # a file, or name -> text for a run of several files
 
-    Facts: TypeAlias = Mapping[str, object]  # the launch facts of an example, by the names in EXAMPLE_FACTS
+    class ExampleFacts(TypedDict, total=False):
+        """The launch of an example: its kind and launch facts; `name` of its only file, how many of its files are `named`.
 
-KEEP = "keep"
-WARN = "warn"
-SKIP = "skip"
+        `at` is the JSON pointer of the finding, `policies` a policy schema.
+        """
 
-# `named`: how many of the example's files are named; `name`: the name of its only file; `at`: the JSON pointer of a finding.
-EXAMPLE_FACTS = frozenset(
-    "kind name named gpus num_examples target whole declared strict_keys promises house at trainer model gpu_memory".split()  # noqa: SIM905
-)
+        kind: Kind
+        name: str
+        named: int
+        at: str
+        gpus: int | None
+        num_examples: int
+        target: dict[str, str]
+        whole: bool
+        declared: bool
+        strict_keys: bool
+        trainer: str
+        model: str
+        gpu_memory: float
+        promises: dict[str, int]
+        policies: dict[str, Any]
 
-CONFIG = "config"
-RUN = "run"
+
+KEEP: WhenPartial = "keep"
+WARN: WhenPartial = "warn"
+SKIP: WhenPartial = "skip"
+
+CONFIG: Scope = "config"
+RUN: Scope = "run"
 
 
 class Finding:
@@ -47,8 +64,8 @@ class Finding:
         related: Iterable[Setting] = (),
         fix: Fix | None = None,
         exception: str | None = None,
-        fails_at: str | None = None,
-        severity: str | None = None,
+        fails_at: Stage | None = None,
+        severity: Severity | None = None,
         consumer_only: bool = False,
         on_key: bool = False,
         note: str | None = None,
@@ -77,13 +94,13 @@ class Example:
     __slots__ = ("at", "exception", "facts", "message", "text")
 
     def __init__(
-        self, text: Text, at: str | None = None, exception: str | None = None, message: str | None = None, facts: Facts | None = None
+        self, text: Text, at: str | None = None, exception: str | None = None, message: str | None = None, facts: ExampleFacts | None = None
     ) -> None:
         self.text = text
         self.at = at
         self.exception = exception
         self.message = message
-        self.facts: Facts = facts or {}
+        self.facts: ExampleFacts = facts or {}
 
 
 class Rule:
@@ -117,17 +134,17 @@ class Rule:
         self,
         code: str,
         name: str,
-        severity: str,
-        kinds: tuple[str, ...],
-        fails_at: str | None,
+        severity: Severity,
+        kinds: tuple[Kind, ...],
+        fails_at: Stage | None,
         raises: str | None,
-        when_partial: str,
+        when_partial: WhenPartial,
         bad: Text | tuple[Text | Example, ...],
         good: Text,
         fixed: str | None,
-        example: Facts,
+        example: ExampleFacts,
         check: Check,
-        scope: str = CONFIG,
+        scope: Scope = CONFIG,
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
     ) -> None:
@@ -173,17 +190,17 @@ def names_of(code: str) -> tuple[str, ...]:
 def rule(
     code: str,
     name: str,
-    severity: str,
+    severity: Severity,
     *,
-    kinds: tuple[str, ...] = (),
-    fails_at: str | None = None,
+    kinds: tuple[Kind, ...] = (),
+    fails_at: Stage | None = None,
     raises: str | None = None,
-    when_partial: str = KEEP,
+    when_partial: WhenPartial = KEEP,
     bad: Text | tuple[Text | Example, ...] = "",
     good: Text = "",
     fixed: str | None = None,
-    example: Facts | None = None,
-    scope: str = CONFIG,
+    example: ExampleFacts | None = None,
+    scope: Scope = CONFIG,
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.vocabulary import BatchReason, Kind, Stage
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
@@ -40,7 +41,7 @@ class LaunchFacts:
     run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
-    `Run.resolved` that the project holds the run to; `house` are its own schemas. `model` is the model's shape,
+    `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
     are used where the target lies between two of them.
@@ -55,12 +56,12 @@ class LaunchFacts:
         "gpus",
         "gpus_source",
         "guessed",
-        "house",
         "model",
         "nodes",
         "num_examples",
         "outside",
         "overrides",
+        "policies",
         "promises",
         "seq_length",
         "strict_keys",
@@ -85,7 +86,7 @@ class LaunchFacts:
         gpus_source: str = "--gpus",
         folder: str = "",
         promises: dict[str, int] | None = None,
-        house: PolicySchemas | None = None,
+        policies: PolicySchemas | None = None,
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
@@ -109,7 +110,7 @@ class LaunchFacts:
         self.gpus_source = gpus_source
         self.folder = folder
         self.promises = promises or {}
-        self.house = house
+        self.policies = policies
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
         self.environment = environment  # shell variables of a launch script
@@ -185,7 +186,7 @@ class BatchProblem:
 
     __slots__ = ("exception", "fails_at", "message", "reason", "setting")
 
-    def __init__(self, reason: str, setting: Setting, message: str, exception: str, fails_at: str = "config") -> None:
+    def __init__(self, reason: BatchReason, setting: Setting, message: str, exception: str, fails_at: Stage = "config") -> None:
         self.reason = reason
         self.setting = setting
         self.message = message
@@ -262,7 +263,7 @@ class Config:
         self._for_fork: bool | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The kind of the files."""
         return self.framework.kind
 
@@ -327,7 +328,7 @@ class Config:
         """Whether the run gets as far as a finding says."""
         return True
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
@@ -412,7 +413,7 @@ class Config:
 class Framework:
     """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
 
-    kind = ""
+    kind: Kind
     title = ""
     package = ""
     newest = ""

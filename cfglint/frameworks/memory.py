@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.memory import Estimate, Settings, Shape
+    from cfglint.batch.memory.estimate import Fit
     from cfglint.frameworks.base import Config
 
 CONFIG_FILE = "config.json"
@@ -66,7 +67,7 @@ class RunMemory:
     inputs: Inputs
     estimate: Estimate
     available: float | None
-    verdict: str | None
+    verdict: Fit | None
     surely: int | None
     possibly: int | None
 

@@ -8,13 +8,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Origin
     from cfglint.source.document import Document, Node, Path
 
-WRITTEN = "written"
-DEFAULT = "default"
-DERIVED = "derived"
-AUTO = "auto"
-OVERRIDE = "override"
+WRITTEN: Origin = "written"
+DEFAULT: Origin = "default"
+DERIVED: Origin = "derived"
+AUTO: Origin = "auto"
+OVERRIDE: Origin = "override"
 
 
 class Setting:
@@ -26,7 +27,7 @@ class Setting:
         self,
         path: Path,
         value: Any,
-        origin: str = DEFAULT,
+        origin: Origin = DEFAULT,
         document: Document | None = None,
         node: Node | None = None,
         key_node: Node | None = None,

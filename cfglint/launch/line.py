@@ -4,13 +4,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any
 
+    from cfglint.findings.vocabulary import Severity
     from cfglint.launch.options import Options
     from cfglint.source.shell.interpreter import Call
     from cfglint.source.shell.text import Text
-
-    Severity = Literal["error", "warning", "info"]
 
 MACHINE = "the number of GPUs of the machine"
 

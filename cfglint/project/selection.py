@@ -9,6 +9,7 @@ from cfglint.findings.diagnostic import INTERNAL, WARNING, rank
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.vocabulary import Severity
     from cfglint.project.settings_file import Configuration
 
 DECLARED_BY_PROJECT = ("RUN100", "HSE001")
@@ -21,12 +22,12 @@ class Selection:
     status 1, because the project declared it.
     """
 
-    def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: str | None) -> None:
+    def __init__(self, project: Configuration, select: list[str] | None, ignore: list[str] | None, fail_on: Severity | None) -> None:
         chosen = select if select is not None else project.select
         self.select = with_codes(chosen) if chosen is not None else None
         self.ignore = with_codes(ignore if ignore is not None else project.ignore)
         self.of_flags = [*(with_codes(select or [])), *with_codes(ignore or [])]
-        self.fail_on = fail_on or project.fail_on or "error"
+        self.fail_on: Severity = fail_on or project.fail_on or "error"
         self.per_file = [(os.path.join(project.folder, glob), with_codes(chosen)) for glob, chosen in project.per_file_ignores.items()]
         self._in_file: dict[str, list[str]] = {}
 

@@ -15,9 +15,11 @@ from cfglint.source.limits import MAX_SIZE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
+
+    Word = TypeVar("Word", bound=str)
 
 LONGEST_GLOB = 1000
 MOST_GLOBS = 1000
@@ -42,6 +44,7 @@ RUN_KEYS = frozenset(
         "name",
     )
 )
+OLD_POLICY_KEY = "house-schema"  # of 0.1.0
 KEYS = frozenset(
     (
         "gpus",
@@ -53,7 +56,8 @@ KEYS = frozenset(
         "run",
         "fail-on",
         "baseline",
-        "house-schema",
+        "policy-schema",
+        OLD_POLICY_KEY,
         "exclude",
         "kinds",
     )
@@ -142,8 +146,8 @@ class Configuration:
             each: one_of(kinds(), of_kinds, glob, f"{where}, `kinds`") or ""
             for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
         }
-        self.house_schema = house_schema(table, where)
-        self.house: PolicySchemas | None = None  # its schemas, once the command line has loaded them
+        self.policy_files = policy_files(table, where)
+        self.policies: PolicySchemas | None = None  # its schemas, once the command line has loaded them
         runs = table.get("run", [])
         if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
@@ -186,12 +190,13 @@ def gpu_memory(table: dict[str, Any], where: str) -> float | None:
     raise ConfigurationError(f"{where}: `gpu-memory` must be a number of GiB or one of {', '.join(CARDS)}, not {quoted(value)}")
 
 
-def one_of(words: Iterable[str], table: dict[str, Any], key: str, where: str) -> str | None:
+def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -> Word | None:
     """The value of a key with fixed choices; None when it is absent; ConfigurationError otherwise."""
     value: str | None = expect(table, key, str, where)
-    if value is not None and value not in words:
+    found = next((word for word in words if word == value), None)
+    if value is not None and found is None:
         raise ConfigurationError(f"{where}: `{key}` must be one of {', '.join(words)}, not {quoted(value)}")
-    return value
+    return found
 
 
 def written(value: Any, where: str) -> str:
@@ -232,15 +237,16 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     return dict(target)
 
 
-def house_schema(table: dict[str, Any], where: str) -> dict[str, str]:
+def policy_files(table: dict[str, Any], where: str) -> dict[str, str]:
     """The files of the project's own schemas by kind; the one under `""` holds for every kind."""
-    given = table.get("house-schema")
+    name = OLD_POLICY_KEY if OLD_POLICY_KEY in table else "policy-schema"
+    given = table.get(name)
     if isinstance(given, str):
         return {"": given}
-    files = expect(table, "house-schema", dict, where) or {}
+    files = expect(table, name, dict, where) or {}
     for kind, file in files.items():
         if kind not in kinds() or not isinstance(file, str):
-            raise ConfigurationError(f"{where}: `house-schema` is a file, or a table with a file for {', '.join(kinds())}")
+            raise ConfigurationError(f"{where}: `{name}` is a file, or a table with a file for {', '.join(kinds())}")
     return dict(files)
 
 

@@ -23,8 +23,8 @@ FAMILIES = {
     "NEO": "GPT-NeoX",
     "ACC": "accelerate",
     "LCH": "Launch lines",
-    "HSE": "House rules",
-    "SUP": "Comments that silence a finding",
+    "HSE": "Policy schemas",
+    "SUP": "Suppression comments",
     "INT": "cfglint itself",
 }
 
@@ -89,7 +89,7 @@ def examples(rule: Rule) -> list[tuple[str, str]]:
 
 def markdown(rule: Rule, level: int = 2) -> str:
     """A rule's page as Markdown."""
-    facts = [rule.severity, *rule.kinds]
+    facts: list[str] = [rule.severity, *rule.kinds]
     if rule.fails_at:
         facts.append(f"fails at {rule.fails_at}")
     parts = [f"{'#' * level} {rule.code} {rule.name}\n", f"*{', '.join(facts)}*\n", rule.page + "\n"]

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.vocabulary import BatchReason, Kind
     from cfglint.frameworks.base import Batch, Config
     from cfglint.frameworks.setting import Setting
 
-DEEPSPEED = "deepspeed"
-NEOX = "neox"
+DEEPSPEED: Kind = "deepspeed"
+NEOX: Kind = "neox"
 
 
 @rule(
@@ -240,7 +241,7 @@ def fixed_gpu_count(config: Config) -> Iterator[Finding]:
         )
 
 
-def _problem(config: Config, reason: str) -> Iterator[Finding]:
+def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
     problem = config.batch.problem
     if problem is None or problem.reason != reason or any(key in config.mismatched_keys for key in config.batch_keys.values()):
         return

@@ -24,7 +24,7 @@ MOST_NAMED = 5
     example={"kind": "neox", "declared": False, "whole": False, "at": "/my_loss"},
 )
 def written_for_fork(config: Config) -> Iterator[Finding]:
-    """A file that nobody declared has three or more keys that the framework does not have.
+    """An undeclared file has three or more keys that the framework does not have.
 
     It is probably written for a fork or for another release, so the keys are reported once, what else is found in
     the file is a warning at most, and the verdict is not known. Where the project holds the framework's own

@@ -48,7 +48,7 @@ def does_not_fit(run: LoadedRun) -> Iterator[Finding]:
     or B): out of memory in the first steps is then to be expected. Needs a model (`--model`, `model` of a declared run, or
     `model_name_or_path` that is a folder) and the card (`--gpu-memory`, `gpu-memory`).
 
-    The framework would start: it is a warning, for the allocator may be helped in ways that files do not tell.
+    The framework would start: it is a warning, because allocator settings outside the files may help.
 
     Fix: what the help text names, with what each change would save at the peak: gradient checkpointing, a smaller micro
     batch with more accumulation steps, a loss without whole logits, fewer optimizer states, sharding. `cfglint explain`

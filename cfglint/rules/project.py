@@ -50,13 +50,13 @@ def inspect_comments(run: LoadedRun) -> list[Diagnostic]:
     scope=RUN,
     bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
     good="output_dir: out\nper_device_train_batch_size: 4\nseed: 42\n",
-    example={"kind": "huggingface", "at": "/seed", "house": {"properties": {"seed": {"const": 42}}}},
+    example={"kind": "huggingface", "at": "/seed", "policies": {"properties": {"seed": {"const": 42}}}},
 )
-def house_rule(run: LoadedRun) -> Iterator[Finding]:
+def policy_violation(run: LoadedRun) -> Iterator[Finding]:
     """A value violates the organisation's policy schema.
 
-    `house-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
-    a table has one per kind: `house-schema = { deepspeed = "policy/deepspeed.json" }`. The schema checks the
+    `policy-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
+    a table has one per kind: `policy-schema = { deepspeed = "policy/deepspeed.json" }`. The schema checks the
     values as the framework's parser loads them. `x-message` in a subschema replaces the validator's message:
     `{"maximum": 1.0, "x-message": "we clip at 1.0; ask the training team for more"}`.
 
@@ -68,13 +68,13 @@ def house_rule(run: LoadedRun) -> Iterator[Finding]:
 
     Source: the policy schema.
     """
-    house = run.facts.house
-    if house is None:
+    policies = run.facts.policies
+    if policies is None:
         return
     for config in run.configs:
         if config.load_problems:
             continue
-        for each in house.violations(config.kind, config.values):
+        for each in policies.violations(config.kind, config.values):
             yield Finding(config.setting(*each.path), f"policy violation: {each.message}")
 
 

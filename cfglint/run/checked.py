@@ -9,6 +9,7 @@ from cfglint.run.loaded import LAUNCH, LoadedRun
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.vocabulary import Stage, Verdict
 
 COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
 
@@ -40,7 +41,7 @@ class CheckedRun(LoadedRun):
     def _of_the_project(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """What the project's own word adds to the rules of the frameworks, and what its comments silence."""
         added: list[Diagnostic] = []
-        if self.facts.promises or self.facts.house:
+        if self.facts.promises or self.facts.policies:
             from cfglint.rules.project import inspect_run
 
             added = inspect_run(self)
@@ -55,7 +56,7 @@ class CheckedRun(LoadedRun):
         return added
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> Verdict | None:
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
@@ -69,7 +70,7 @@ class CheckedRun(LoadedRun):
         return found
 
     @property
-    def fails_at(self) -> str | None:
+    def fails_at(self) -> Stage | None:
         """The earliest moment at which it would die; None when it starts."""
         stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
         return min(stages, key=STAGES.index) if stages else None

@@ -16,6 +16,7 @@ from cfglint.source.sections import reread
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.vocabulary import Stage, Verdict
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.frameworks.schema import Property
     from cfglint.source.document import Document, Path
@@ -182,12 +183,12 @@ class TemplateRun(CheckedRun):
         return (each.place.file, each.key) in self.placeholders
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> Verdict | None:
         """`reject` where no filling would help, else unknown."""
         return "reject" if any(each.severity == ERROR for each in self.diagnostics) else None
 
     @property
-    def fails_at(self) -> str | None:
+    def fails_at(self) -> Stage | None:
         """The earliest moment at which it would die."""
         stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
         return min(stages, key=STAGES.index) if stages else None

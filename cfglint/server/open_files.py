@@ -123,10 +123,10 @@ class OpenFiles:
             return Configuration()
         try:
             project = settings_file.take(self.buffers.read_bytes(path), path)
-            if project.house_schema:
+            if project.policy_files:
                 from cfglint.project import policy_schema
 
-                project.house = policy_schema.load(project.house_schema, project.folder)
+                project.policies = policy_schema.load(project.policy_files, project.folder)
         except (ConfigurationError, files.FileProblem) as error:
             self.problems.append(str(error))
             return Configuration()

@@ -11,16 +11,19 @@ from bisect import bisect_right
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Literal, TypeAlias
 
     Path = tuple[str | int, ...]
+    NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
+    FileProblemKind: TypeAlias = Literal["unreadable", "too-large", "encoding", "control", "unwritable"]
+    ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "depth", "documents", "duplicate", "digits", "value", "not-strict-json"]
 
-SCALAR = "scalar"
-MAPPING = "mapping"
-SEQUENCE = "sequence"
+SCALAR: NodeKind = "scalar"
+MAPPING: NodeKind = "mapping"
+SEQUENCE: NodeKind = "sequence"
 
-NOT_STRICT_JSON = "not-strict-json"  # the kind of a problem that only a strict JSON parser has
-ALIAS = "alias"
+NOT_STRICT_JSON: ProblemKind = "not-strict-json"  # the kind of a problem that only a strict JSON parser has
+ALIAS: NodeKind = "alias"
 
 NOTHING = ()  # the children of every scalar
 LONG = 32  # entries of a mapping from which an index pays
@@ -29,14 +32,13 @@ LONG = 32  # entries of a mapping from which an index pays
 class Problem:
     """A reason for which a text cannot be loaded, at a span.
 
-    `kind` is one of `unreadable`, `too-large`, `encoding`, `control`, `syntax`, `depth`, `documents`,
-    `duplicate`, `digits`, `value`; `exception` is what the loader would raise, as `Type: text`, when one is known.
+    `exception` is what the loader would raise, as `Type: text`, when one is known.
     `only_here`: another parser that commonly loads such a file accepts it; `note` says which.
     """
 
     __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "start")
 
-    def __init__(self, start: int, end: int, message: str, kind: str = "syntax", exception: str | None = None) -> None:
+    def __init__(self, start: int, end: int, message: str, kind: ProblemKind = "syntax", exception: str | None = None) -> None:
         self.start = start
         self.end = end
         self.message = message
@@ -61,7 +63,7 @@ class Node:
 
     __slots__ = ("anchor", "children", "end", "head", "kind", "raw", "start", "style", "tag", "target")
 
-    def __init__(self, kind: str, start: int, end: int, raw: str = "", style: str = "") -> None:
+    def __init__(self, kind: NodeKind, start: int, end: int, raw: str = "", style: str = "") -> None:
         self.kind = kind
         self.start = start
         self.end = end

@@ -15,18 +15,19 @@ from cfglint.source.whitespace import Layout, deepest, line_start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal, TypeAlias
 
     from cfglint.source.document import Path
 
     Shape = list[Any]
+    ChangeKind: TypeAlias = Literal["replace", "insert", "delete", "rename"]
 
 __all__ = ["DELETE", "INSERT", "RENAME", "REPLACE", "Change", "Edit", "EditRefused", "apply", "edits", "spell"]
 
-REPLACE = "replace"
-INSERT = "insert"
-DELETE = "delete"
-RENAME = "rename"
+REPLACE: ChangeKind = "replace"
+INSERT: ChangeKind = "insert"
+DELETE: ChangeKind = "delete"
+RENAME: ChangeKind = "rename"
 
 SIGNS = {ord(sign): None for sign in "_.+-/"}
 
@@ -59,7 +60,7 @@ class Change:
 
     __slots__ = ("key", "kind", "occurrence", "path", "text")
 
-    def __init__(self, kind: str, path: Path, key: str = "", text: str = "", occurrence: int | None = None) -> None:
+    def __init__(self, kind: ChangeKind, path: Path, key: str = "", text: str = "", occurrence: int | None = None) -> None:
         self.kind = kind
         self.path = path
         self.key = key

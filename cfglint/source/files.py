@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from cfglint.source.document import FileProblemKind
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 CLEAR_STARS = 2  # in a pattern that cannot take long
@@ -39,7 +41,7 @@ class FileProblem(CfglintError):
     """
 
     def __init__(
-        self, path: str, message: str, kind: str = "unreadable", offset: int = 0, exception: str | None = None, text: str = ""
+        self, path: str, message: str, kind: FileProblemKind = "unreadable", offset: int = 0, exception: str | None = None, text: str = ""
     ) -> None:
         super().__init__(f"{path}: {message}")
         self.path = path

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.source.document import ProblemKind
+
 
 class LoadResult:
     """A document's value in plain Python, or the problems for which loading fails (the value is None then)."""
@@ -28,7 +30,7 @@ class Refused(Exception):
         self.problem = problem
 
 
-def refused(node: Node, exception: str, kind: str = "value") -> Refused:
+def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Refused:
     """The error at a node, with the exception that the library would raise."""
     what = exception.split(": ", 1)[1]
     return Refused(Problem(node.head, node.end, what, kind, exception))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from cfglint.source.document import NodeKind
+
 TAB = "tab"
 PURE = "refused by libyaml"
 QUESTION = "question mark in a bare scalar"
@@ -139,7 +141,7 @@ class Builder:
         elif name == "DocumentStartEvent":
             self.anchors = {}
 
-    def collection(self, kind: str, event: Any) -> None:
+    def collection(self, kind: NodeKind, event: Any) -> None:
         """Open a mapping or sequence."""
         node = Node(kind, event.start_mark.index, event.end_mark.index, "", "flow" if event.flow_style else "block")
         if event.tag is not None or event.anchor is not None:

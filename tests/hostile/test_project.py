@@ -1,4 +1,4 @@
-"""What surrounds the files: configuration, baseline, house schema, lock files, command line, logs."""
+"""What surrounds the files: configuration, baseline, policy schema, lock files, command line, logs."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ BROKEN = [
     ('target = {transformers = ["4"]}\n', "target `transformers` must be a version"),
     ('target = {"\\u001b[31m" = "x"}\n', "target `\\x1b[31m` must be a version"),
     ("baseline = 1\n", "`baseline` must be a string"),
-    ("house-schema = 1\n", "`house-schema` must be a table"),
-    ("house-schema = {neox = 1}\n", "`house-schema` is a file, or a table"),
+    ("policy-schema = 1\n", "`policy-schema` must be a table"),
+    ("policy-schema = {neox = 1}\n", "`policy-schema` is a file, or a table"),
     ("run = 1\n", "`run` must be a list of tables"),
     ("run = [1]\n", "`run` must be a list of tables"),
     ("[[run]]\n", "a run requires `files`"),
@@ -235,7 +235,7 @@ def test_a_baseline_of_strange_findings(folder, told, good):
     assert good.told in out
 
 
-# ---- house schemas
+# ---- policy schemas
 
 DEEP = {"$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)} | {"d60": {"type": "string"}}}
 AT_THE_KEY = "train_batch_size"
@@ -266,9 +266,9 @@ UNUSABLE = [
 
 
 @pytest.mark.parametrize(("schema", "says"), UNUSABLE, ids=range(len(UNUSABLE)))
-def test_a_house_schema_that_cannot_be_used(folder, told, schema, says):
-    (folder / "house.json").write_text(json.dumps(schema))
-    (folder / "cfglint.toml").write_text('house-schema = "house.json"\n')
+def test_a_policy_schema_that_cannot_be_used(folder, told, schema, says):
+    (folder / "policy.json").write_text(json.dumps(schema))
+    (folder / "cfglint.toml").write_text('policy-schema = "policy.json"\n')
     status, out, err = told("check", "good.json")
     assert (status, out) == (2, "")
     assert says in err
@@ -287,22 +287,22 @@ HALF_USABLE = [
 
 
 @pytest.mark.parametrize("schema", HALF_USABLE, ids=range(len(HALF_USABLE)))
-def test_a_house_schema_that_breaks_on_a_file(folder, told, good, schema):
-    (folder / "house.json").write_text(json.dumps(schema))
-    (folder / "cfglint.toml").write_text('house-schema = "house.json"\n')
+def test_a_policy_schema_that_breaks_on_a_file(folder, told, good, schema):
+    (folder / "policy.json").write_text(json.dumps(schema))
+    (folder / "cfglint.toml").write_text('policy-schema = "policy.json"\n')
     status, out, _ = told("check", good.name)
     assert status == 1
     assert good.told in out
     assert "HSE001 policy-violation: policy violation: the policy schema" in " ".join(out.split())
 
 
-def test_house_schemas_that_explode(folder, told, limited, good, monkeypatch, tmp_path_factory):
+def test_policy_schemas_that_explode(folder, told, limited, good, monkeypatch, tmp_path_factory):
     """Their time is limited, and told, and the other findings are there."""
     recorder = tmp_path_factory.mktemp("recorder")
     watch = "import sys\nsys.addaudithook(lambda event, _: event.startswith(('socket.', 'urllib')) and sys.exit('the network was asked'))\n"
     (recorder / "sitecustomize.py").write_text(watch)
-    (folder / "house.json").write_text(json.dumps(DEEP | {"properties": {AT_THE_KEY: {"$ref": "#/$defs/d0"}}}))
-    (folder / "cfglint.toml").write_text('house-schema = "house.json"\n')
+    (folder / "policy.json").write_text(json.dumps(DEEP | {"properties": {AT_THE_KEY: {"$ref": "#/$defs/d0"}}}))
+    (folder / "cfglint.toml").write_text('policy-schema = "policy.json"\n')
     ended = limited(["check", good.name], folder, env={"PYTHONPATH": str(recorder)}).sound(1)
     assert "is not of type 'string'" in ended.out
     assert good.told in ended.out
@@ -311,7 +311,7 @@ def test_house_schemas_that_explode(folder, told, limited, good, monkeypatch, tm
     regex = {"properties": {"comment": {"pattern": "^(a+)+$", "not": {"pattern": "^(a|a)*b$"}}}}
     accepting = {"$defs": {**DEEP["$defs"], "d60": True}, "properties": {AT_THE_KEY: {"$ref": "#/$defs/d0"}}}
     for schema in (regex, accepting):
-        (folder / "house.json").write_text(json.dumps(schema))
+        (folder / "policy.json").write_text(json.dumps(schema))
         _, out, _ = told("check", good.name)
         assert "HSE001 policy-violation: policy violation: the policy schema takes more than 0.2 seconds for this file" in " ".join(
             out.split()
@@ -320,13 +320,13 @@ def test_house_schemas_that_explode(folder, told, limited, good, monkeypatch, tm
 
 
 @pipes
-def test_house_schemas_that_are_no_files(folder, told, good):
+def test_policy_schemas_that_are_no_files(folder, told, good):
     os.mkfifo("pipe")
     (folder / "deep").write_text("[" * 100_000)
     (folder / "digits").write_text('{"maximum": ' + "9" * 5000 + "}")
     (folder / "text").write_text('"\x1b[31m"')
     for name in ("pipe", "/dev/zero", ".", "/no/such", "a\\u0000b", "deep", "digits", "text"):
-        (folder / "cfglint.toml").write_text(f'house-schema = "{name}"\n')
+        (folder / "cfglint.toml").write_text(f'policy-schema = "{name}"\n')
         status, out, err = told("check", good.name)
         assert (status, out) == (2, ""), name
         assert err.count("\n") == 1

@@ -192,9 +192,9 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text(deepspeed([name]))
     entries = [{"code": "BAT001", "file": name, "key": name, "message": name} for name in NAMES + PAYLOADS]
     (tmp_path / "accepted\u202e.json").write_text(json.dumps({"cfglint-baseline": 1, "findings": entries}))
-    house = {"allOf": [{"required": [f"{MARK}{number}"], "x-message": each} for number, each in enumerate(PAYLOADS[::7])]}
-    (tmp_path / "house").write_text(json.dumps(house | {"properties": {each: {"type": "null"} for each in PAYLOADS[::7]}}))
-    tables = f'house-schema = "house"\nselect = {json.dumps(["A", "B", "D", "H", "I", "K", "N", "P", "R", "S", "T"])}\n'
+    policies = {"allOf": [{"required": [f"{MARK}{number}"], "x-message": each} for number, each in enumerate(PAYLOADS[::7])]}
+    (tmp_path / "policies").write_text(json.dumps(policies | {"properties": {each: {"type": "null"} for each in PAYLOADS[::7]}}))
+    tables = f'policy-schema = "policies"\nselect = {json.dumps(["A", "B", "D", "H", "I", "K", "N", "P", "R", "S", "T"])}\n'
     (tmp_path / "cfglint.toml").write_text(tables + 'baseline = "accepted\u202e.json"\n', encoding="utf-8")
     return tmp_path
 

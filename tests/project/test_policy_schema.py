@@ -1,4 +1,4 @@
-"""House rules: schemas of the organisation's own, and promises of declared runs."""
+"""Policy schemas of a team, and expected numbers of declared runs."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def project(tmp_path, monkeypatch, capsys):
     return run
 
 
-def house(found):
+def policy_findings(found):
     return [(each["key"], each["line"], each["message"]) for each in found if each["code"] == "HSE001"]
 
 
 def test_violations_are_findings_at_their_value(project):
     text = "output_dir: out\nper_device_train_batch_size: 4\nseed: 1\nlearning_rate: 0.01\n"
-    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": text}
+    files = {"cfglint.toml": 'policy-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": text}
     status, found, _ = project(files, "train.yaml", "--kind", "huggingface")
-    assert house(found) == [
+    assert policy_findings(found) == [
         ("", 1, "policy violation: 'run_name' is a required property"),
         ("/seed", 3, "policy violation: our runs are seeded with 42"),
         ("/learning_rate", 4, "policy violation: 0.01 is greater than or equal to the maximum of 0.001"),
@@ -57,28 +57,34 @@ def test_violations_are_findings_at_their_value(project):
     assert status == 1
 
 
+def test_the_old_name_of_the_setting_is_accepted(project):
+    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": GOOD + "seed: 1\n"}
+    _, found, _ = project(files, "train.yaml", "--kind", "huggingface")
+    assert "/seed" in [key for key, _, _ in policy_findings(found)]
+
+
 def test_a_good_config_is_silent(project):
-    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": GOOD}
+    files = {"cfglint.toml": 'policy-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": GOOD}
     assert project(files, "train.yaml", "--kind", "huggingface")[:2] == (0, [])
 
 
 def test_a_schema_sees_what_the_reader_makes_of_the_text(project):
     policy = {"properties": {"learning_rate": {"type": "number"}}}
-    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": policy, "train.yaml": GOOD + "learning_rate: 1e-5\n"}
+    files = {"cfglint.toml": 'policy-schema = "policy.json"\n', "policy.json": policy, "train.yaml": GOOD + "learning_rate: 1e-5\n"}
     found = project(files, "train.yaml", "--kind", "huggingface")[1]
-    assert house(found) == [("/learning_rate", 5, "policy violation: '1e-5' is not of type 'number'")]
+    assert policy_findings(found) == [("/learning_rate", 5, "policy violation: '1e-5' is not of type 'number'")]
 
 
 def test_a_table_has_one_schema_a_kind(project):
     clipping = {"properties": {"gradient_clipping": {"const": 1.0}}, "required": ["gradient_clipping"]}
     files = {
-        "cfglint.toml": 'house-schema = { deepspeed = "policy/ds.json" }\n',
+        "cfglint.toml": 'policy-schema = { deepspeed = "policy/ds.json" }\n',
         "policy/ds.json": clipping,
         "train.yaml": GOOD + "deepspeed: ds.json\n",
         "ds.json": '{"zero_optimization": {"stage": 2},\n "gradient_clipping": 0.5, "train_micro_batch_size_per_gpu": "auto"}',
     }
     found = project(files, "train.yaml")[1]
-    assert house(found) == [("/gradient_clipping", 2, "policy violation: 1.0 was expected")]
+    assert policy_findings(found) == [("/gradient_clipping", 2, "policy violation: 1.0 was expected")]
     assert [each["file"] for each in found if each["code"] == "HSE001"] == ["ds.json"]
 
 
@@ -86,21 +92,21 @@ def test_each_key_that_is_not_allowed_is_told_at_its_place(project):
     section = {"properties": {"stage": True}, "patternProperties": {"^x": True}, "additionalProperties": False}
     policy = {"properties": {"zero_optimization": section}}
     text = '{"train_batch_size": 8,\n"zero_optimization": {\n"stage": 1,\n"overlap_comm": true,\n"reduce_scatter": true}}'
-    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": policy, "ds.json": text}
+    files = {"cfglint.toml": 'policy-schema = "policy.json"\n', "policy.json": policy, "ds.json": text}
     found = project(files, "ds.json", "--kind", "deepspeed")[1]
-    places = [(key, line) for key, line, _ in house(found)]
+    places = [(key, line) for key, line, _ in policy_findings(found)]
     assert places == [("/zero_optimization/overlap_comm", 4), ("/zero_optimization/reduce_scatter", 5)]
 
 
 def test_a_file_that_cannot_be_read_is_not_held_to_them(project):
-    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": "output_dir: [\n"}
+    files = {"cfglint.toml": 'policy-schema = "policy.json"\n', "policy.json": POLICY, "train.yaml": "output_dir: [\n"}
     status, found, _ = project(files, "train.yaml", "--kind", "huggingface")
-    assert (status, house(found)) == (1, [])
+    assert (status, policy_findings(found)) == (1, [])
 
 
 def test_it_can_be_silenced_like_any_other(project):
     files = {
-        "cfglint.toml": 'house-schema = "policy.json"\n',
+        "cfglint.toml": 'policy-schema = "policy.json"\n',
         "policy.json": POLICY,
         "train.yaml": GOOD.replace("seed: 42", "seed: 1  # cfglint: ignore[HSE001] a seed sweep"),
     }
@@ -120,7 +126,7 @@ def test_it_can_be_silenced_like_any_other(project):
     ],
 )
 def test_a_broken_schema_is_exit_2(project, schema, words):
-    files = {"cfglint.toml": 'house-schema = "policy.json"\n', "policy.json": schema, "train.yaml": GOOD}
+    files = {"cfglint.toml": 'policy-schema = "policy.json"\n', "policy.json": schema, "train.yaml": GOOD}
     status, found, told = project(files, "train.yaml", "--kind", "huggingface")
     assert (status, found) == (2, [])
     assert "policy.json" in told
@@ -128,16 +134,16 @@ def test_a_broken_schema_is_exit_2(project, schema, words):
 
 
 def test_a_missing_schema_is_exit_2(project):
-    status, _, told = project({"cfglint.toml": 'house-schema = "none.json"\n', "train.yaml": GOOD}, "train.yaml")
+    status, _, told = project({"cfglint.toml": 'policy-schema = "none.json"\n', "train.yaml": GOOD}, "train.yaml")
     assert status == 2
     assert "none.json" in told
 
 
 @pytest.mark.parametrize("value", ['["a.json"]', "{ deepspeed = 3 }", '{ nokind = "a.json" }'])
 def test_the_configuration_key_takes_a_file_or_files_by_kind(project, value):
-    status, _, told = project({"cfglint.toml": f"house-schema = {value}\n", "train.yaml": GOOD}, "train.yaml")
+    status, _, told = project({"cfglint.toml": f"policy-schema = {value}\n", "train.yaml": GOOD}, "train.yaml")
     assert status == 2
-    assert "house-schema" in told
+    assert "policy-schema" in told
 
 
 def test_older_dialects_are_read_as_such():

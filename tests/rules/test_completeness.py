@@ -11,7 +11,6 @@ import pytest
 
 import cfglint
 from cfglint.findings import rule as rule_module
-from cfglint.findings.rule import EXAMPLE_FACTS
 from cfglint.rules.catalogue import every_rule
 
 PACKAGE = Path(cfglint.__file__).parent
@@ -73,9 +72,3 @@ def test_every_rule_module_is_imported():
     every_rule()
     names = {".".join(("cfglint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__") for path in rule_modules()}
     assert sorted(names - set(sys.modules)) == []
-
-
-def test_facts_of_examples_are_known():
-    unknown = {rule.code: set(rule.example) - EXAMPLE_FACTS for rule in every_rule()}
-    unknown |= {rule.code: set(each.facts) - EXAMPLE_FACTS for rule in every_rule() for each in rule.bad_examples[1:]}
-    assert {code: names for code, names in unknown.items() if names} == {}

@@ -55,7 +55,7 @@ def run_of(rule, texts, folder, changes=()):
         gpu_memory=example.get("gpu_memory"),
         trainer=example.get("trainer"),
         promises=example.get("promises"),
-        house=PolicySchemas({"": example["house"]}) if "house" in example else None,
+        policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
     )
     return Discovery(facts, kind).one([os.path.join(folder, name) for name in list(files)[: example.get("named", len(files))]])
 

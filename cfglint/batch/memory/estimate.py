@@ -9,12 +9,17 @@ from cfglint.record import changed, record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Literal, TypeAlias
 
     from cfglint.batch.memory.settings import Settings
     from cfglint.batch.memory.shape import Shape
 
+    Fit: TypeAlias = Literal["fits", "close", "does-not-fit"]
+
 GIB = 1 << 30
-FITS, CLOSE, DOES_NOT_FIT = "fits", "close", "does-not-fit"
+FITS: Fit = "fits"
+CLOSE: Fit = "close"
+DOES_NOT_FIT: Fit = "does-not-fit"
 CLASS_A, CLASS_B, CLASS_C = "A", "B", "C"
 BANDS = {CLASS_A: (0.90, 1.10), CLASS_B: (0.80, 1.25), CLASS_C: (0.60, 1.50)}
 FP32_STREAM_MARGIN = 1.10
@@ -115,7 +120,7 @@ def certainty(shape: Shape, run: Settings) -> tuple[str, tuple[float, float]]:
     return CLASS_A, BANDS[CLASS_A]
 
 
-def verdict(found: Estimate, available: float) -> str:
+def verdict(found: Estimate, available: float) -> Fit:
     """Whether it fits into `available` GiB: surely, not surely, surely not. Class C never says that it does not."""
     capacity = available * GIB
     if found.high * FRAGMENTATION + found.overhead <= capacity * USABLE:

@@ -6,13 +6,15 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
-KIND = "accelerate"
+KIND: Final = "accelerate"
 NEWEST = "1.15.0"
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.

@@ -11,12 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.schema import Schema
     from cfglint.frameworks.setting import Setting
 
-KINDS = ("accelerate",)
+KINDS: tuple[Kind, ...] = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
 SAGEMAKER = "AMAZON_SAGEMAKER"
 SHARED_WITH_SAGEMAKER = (
@@ -148,7 +149,7 @@ def within(key: str, config: AccelerateConfig) -> bool:
     return config.version >= since and (until is None or config.version < until)
 
 
-def severity_of(config: AccelerateConfig, key: object) -> str:
+def severity_of(config: AccelerateConfig, key: object) -> Severity:
     """A warning where the release is not specified and another release has the key."""
     return WARNING if key in HISTORY and "accelerate" not in config.facts.target and config.local else ERROR
 

@@ -6,6 +6,8 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, parse_v
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
-KIND = "axolotl"
+KIND: Final = "axolotl"
 PACKAGE = "axolotl"
 NEWEST = "0.21.0"
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0

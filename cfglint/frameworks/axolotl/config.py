@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model, Refusal
     from cfglint.frameworks.base import Framework, Version
     from cfglint.frameworks.overrides import Override
@@ -74,7 +75,7 @@ class AxolotlConfig(TrainerConfig):
         """The values that axolotl goes on with."""
         return self.validation.model
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
         model = self.model
         late = model is not None and self.whole and any(getattr(model, key) for key in LATE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model
 
 TENSOR = "tensor_parallel_size"
@@ -27,7 +28,7 @@ class SizeProblem:
     __slots__ = ("fails_at", "keys", "message", "says")
 
     def __init__(self, keys: tuple[str, ...], message: str, says: str) -> None:
-        self.fails_at = "init"
+        self.fails_at: Stage = "init"
         self.keys = keys
         self.message = message
         self.says = says

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
+
 MODEL = "AxolotlConfigWCapabilities"
 VALIDATION = "ValidationError"
 
@@ -42,7 +44,7 @@ class Refusal(Exception):
     """
 
     def __init__(
-        self, topic: str, keys: tuple[str, ...], message: str, says: str, raises: str = VALIDATION, fails_at: str = "config"
+        self, topic: str, keys: tuple[str, ...], message: str, says: str, raises: str = VALIDATION, fails_at: Stage = "config"
     ) -> None:
         super().__init__(message)
         self.topic = topic

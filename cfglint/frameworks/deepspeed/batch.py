@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import BatchReason
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 TRAIN = "train_batch_size"
@@ -44,7 +45,7 @@ class Triple:
         self.values = values
         self.derived: set[str] = set()
         self.at = ""
-        self.reason = ""
+        self.reason: BatchReason = "mismatch"
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:
@@ -176,7 +177,7 @@ def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     return size, None
 
 
-def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: str = "") -> BatchProblem:
+def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: BatchReason | None = None) -> BatchProblem:
     """The batch problem for a Python exception."""
     reason = reason or ("not-positive" if isinstance(raised, ZeroDivisionError) else "type")
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")

@@ -6,6 +6,7 @@ from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
 
 
@@ -18,7 +19,7 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     _optimizer: Optimizer | type | None = Unset
 
-    def moment(self, fails_at: str | None) -> str | None:
+    def moment(self, fails_at: Stage | None) -> Stage | None:
         """With a trainer DeepSpeed parses the config when training starts, and builds the engine when it wraps the model."""
         if self.trainer is None or fails_at is None:
             return fails_at

@@ -6,6 +6,8 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.memory import Inputs, Model
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
-KIND = "huggingface"
+KIND: Final = "huggingface"
 PACKAGE = "transformers"
 NEWEST = "5.23.0"
 OLDEST = "4.30.2"

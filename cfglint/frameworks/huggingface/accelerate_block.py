@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 
@@ -48,7 +49,7 @@ class BlockLaunch(HfDeepSpeedConfig):
         return Setting(keys, self.value(path), origin, setting.document, setting.node, setting.key_node)
 
     @property
-    def stages(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+    def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
         """What happens between the launch file and the engine: here accelerate comes before the trainer."""
         return (
             ("config", self._stage_and_offload),

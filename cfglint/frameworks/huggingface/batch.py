@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 TENSOR_DIVIDES = (4, 53)
@@ -142,7 +143,7 @@ def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     value = micro.value
     if not config.arguments.known(MICRO):
         return None
-    early = "config" if config.uses_deepspeed else "init"
+    early: Stage = "config" if config.uses_deepspeed else "init"
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
         text = f"TypeError: unsupported operand type(s) for *: '{kind}' and 'int'"
@@ -162,7 +163,7 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
         return None
     if value is None or isinstance(value, dict):
         kind = type(value).__name__
-        early = "config" if config.uses_deepspeed else "init"
+        early: Stage = "config" if config.uses_deepspeed else "init"
         text = f"TypeError: unsupported operand type(s) for *: 'int' and '{kind}'"
         return BatchProblem("type", accumulation, f"`{name}` is {spelled(value)}, not a number", text, early)
     if not isinstance(value, (int, float)):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
     from cfglint.source.document import Document, Path
@@ -56,7 +57,7 @@ class Refusal:
 
     __slots__ = ("exception", "fails_at", "path")
 
-    def __init__(self, path: str, exception: str, fails_at: str) -> None:
+    def __init__(self, path: str, exception: str, fails_at: Stage) -> None:
         self.path = path
         self.exception = exception
         self.fails_at = fails_at
@@ -173,7 +174,7 @@ class HfDeepSpeedConfig:
     # ---- the stages ------------------------------------------------------------------------------------------
 
     @property
-    def stages(self) -> tuple[tuple[str, Callable[[], None]], ...]:
+    def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
         """What happens between the file and the engine, each step with its stage."""
         return (
             ("config", self._read),
@@ -191,7 +192,7 @@ class HfDeepSpeedConfig:
             if not self._attempt(stage, step):
                 return
 
-    def _attempt(self, stage: str, step: Callable[[], None]) -> bool:
+    def _attempt(self, stage: Stage, step: Callable[[], None]) -> bool:
         try:
             step()
         except LeftOver as error:

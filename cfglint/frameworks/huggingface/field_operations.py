@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
     Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that stands on it
 
-CONFIG = "config"
-INIT = "init"
-STEP = "first-step"
+CONFIG: Stage = "config"
+INIT: Stage = "init"
+STEP: Stage = "first-step"
 
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
@@ -33,7 +34,7 @@ class Operation:
 
     __slots__ = ("act", "fails_at", "field")
 
-    def __init__(self, field: str, fails_at: str, act: Act) -> None:
+    def __init__(self, field: str, fails_at: Stage, act: Act) -> None:
         self.field = field
         self.fails_at = fails_at
         self.act = act
@@ -363,7 +364,7 @@ class TypeFailure:
 
     __slots__ = ("exception", "fails_at", "field")
 
-    def __init__(self, field: str, fails_at: str, exception: Exception) -> None:
+    def __init__(self, field: str, fails_at: Stage, exception: Exception) -> None:
         self.field = field
         self.fails_at = fails_at
         self.exception = exception

@@ -6,13 +6,15 @@ from cfglint.frameworks.base import NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.launch.config import LaunchConfig
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
-KIND = "launch"
+KIND: Final = "launch"
 
 
 class Launch(Framework):

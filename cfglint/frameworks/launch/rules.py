@@ -12,10 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.rule import ExampleFacts
     from cfglint.frameworks.launch.config import LaunchConfig
 
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
-NAMED: dict[str, object] = {"named": 1}  # the other files of an example are found by the script
+NAMED: ExampleFacts = {"named": 1}  # the other files of an example are found by the script
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
@@ -81,7 +82,7 @@ def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     """A launch line names a configuration file that does not exist.
 
     Looked for from the folder in which the line's program lies where it says; an error only there. A file that the script itself
-    writes, or that an earlier command mentions, is not reported. A hostfile that is missing is no error: the deepspeed launcher
+    writes, or that an earlier command mentions, is not reported. A missing hostfile is not an error: the deepspeed launcher
     then uses the local machine alone.
 
     Run-time error: FileNotFoundError: [Errno 2] No such file or directory
@@ -177,7 +178,7 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     example={**NAMED, "at": "--num_processes"},
 )
 def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
-    """`distributed_type: "NO"` starts one process, whatever `--num_processes` says.
+    """`distributed_type: "NO"` starts one process and ignores `--num_processes`.
 
     Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` switch the file's type off.
 
@@ -205,7 +206,7 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     example=NAMED,
 )
 def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
-    """`accelerate launch` cannot tell how many processes to start.
+    """`accelerate launch` does not know how many processes to start.
 
     A config file without `num_processes` needs `--num_processes` on the line; `--multi_gpu` needs at least two processes; more
     than one machine needs `--machine_rank` where no file gives it.
@@ -250,7 +251,7 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     example={"at": "--num_gpus"},
 )
 def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
-    """An option of the launcher stands behind the program, which gets it instead.
+    """A launcher option is placed after the program and is passed to the program instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
 

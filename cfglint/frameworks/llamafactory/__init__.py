@@ -8,6 +8,8 @@ from cfglint.frameworks.huggingface import top_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory import Inputs, Model
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
-KIND = "llamafactory"
+KIND: Final = "llamafactory"
 NEWEST = "0.9.5"
 TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
 

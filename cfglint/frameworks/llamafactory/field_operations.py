@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
     Act = Callable[[Any, LlamaFactoryConfig], object]
 
-CONFIG = "config"
-INIT = "init"
+CONFIG: Stage = "config"
+INIT: Stage = "init"
 SMALL = 1e-6
 
 
@@ -105,7 +106,7 @@ def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
 
 
 # field, stage, operation
-OPERATIONS: tuple[tuple[str, str, Act], ...] = (
+OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("adapter_name_or_path", CONFIG, split),
     ("add_tokens", CONFIG, split),
     ("add_special_tokens", CONFIG, special_tokens),

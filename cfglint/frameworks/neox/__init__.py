@@ -7,6 +7,8 @@ from cfglint.source.document import MAPPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.neox.config import NeoXConfig
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
-KIND = "neox"
+KIND: Final = "neox"
 NEWEST = "2026-05"
 
 # Names of GPT-NeoX arguments that are unlikely in the config of another trainer.

@@ -6,6 +6,8 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.summary import Summary
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
-KIND = "trl"
+KIND: Final = "trl"
 PACKAGE = "trl"
 OLDEST = "0.17.0"
 NEWEST = "1.16.0"

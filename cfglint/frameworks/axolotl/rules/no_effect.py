@@ -11,9 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS = (KIND,)
+KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 RENAMED = {
     "evaluation_strategy": "eval_strategy",

@@ -12,9 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS = (KIND,)
+KINDS: tuple[Kind, ...] = (KIND,)
 ONE_CYCLE = (
     "epochs",
     "steps_per_epoch",

@@ -36,9 +36,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS = (KIND,)
+KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # what the launch line may give, where the file is not the whole run
 
@@ -79,7 +80,7 @@ def data(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:246-330, config.py:2214-2240.
     """
@@ -103,7 +104,7 @@ def streaming(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1849-1930.
     """
@@ -131,7 +132,7 @@ def batch_keys(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:447-510, utils/config/__init__.py:253.
     """
@@ -156,7 +157,7 @@ def schedule(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:526-560, 2209-2268.
     """
@@ -176,12 +177,12 @@ def schedule(config: AxolotlConfig) -> Iterator[Finding]:
 def evaluation(config: AxolotlConfig) -> Iterator[Finding]:
     """Keys for evaluation exclude each other, or there is nothing to evaluate on.
 
-    `eval_steps` goes with `eval_strategy: steps` only and needs evaluation data; `evals_per_epoch` replaces both; `val_set_size` and
-    `test_datasets` are two ways to say the same.
+    `eval_steps` requires `eval_strategy: steps` and evaluation data; `evals_per_epoch` replaces both; `val_set_size` and
+    `test_datasets` are alternatives.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:335-390, 561-600.
     """
@@ -206,7 +207,7 @@ def attention(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/config.py:1640-1732.
     """
@@ -224,13 +225,13 @@ def attention(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/adapter"},
 )
 def adapter(config: AxolotlConfig) -> Iterator[Finding]:
-    """The adapter does not go with the other keys.
+    """The adapter is incompatible with other keys.
 
     Quantized loading needs an adapter; `qlora` means `load_in_4bit: true`; ReLoRA needs `jagged_restart_steps`.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/peft.py:199-310.
     """
@@ -254,7 +255,7 @@ def quantization(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/config.py:2049-2153, validation.py:1607-1660.
     """
@@ -279,7 +280,7 @@ def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1437-1600.
     """
@@ -297,13 +298,13 @@ def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/optimizer"},
 )
 def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
-    """Tensor, context or expert parallelism does not go with another key.
+    """Tensor, context or expert parallelism is incompatible with another key.
 
     Each has optimizers, kernels and attentions that it does not support; expert parallelism needs FSDP2 and full state dicts.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:2276-2380, integrations/expert_parallel/args.py:60-134.
     """
@@ -328,7 +329,7 @@ def preference_training(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:922-1140, 2399-2590.
     """
@@ -346,13 +347,13 @@ def preference_training(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/optimizer"},
 )
 def optimizer(config: AxolotlConfig) -> Iterator[Finding]:
-    """The optimizer does not go with the rest of the run.
+    """The optimizer is incompatible with other keys.
 
     axolotl's own optimizers support some ways of sharding only; Muon, Q-GaLore and the flash optimizers do not run under DeepSpeed.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1212-1328.
     """
@@ -376,7 +377,7 @@ def loss(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1374-1436.
     """
@@ -400,7 +401,7 @@ def activation_memory(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1996-2175.
     """
@@ -424,7 +425,7 @@ def removed_key(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/deprecated.py.
     """
@@ -449,7 +450,7 @@ def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 integrations/*/args.py.
     """
@@ -473,7 +474,7 @@ def model_type(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1960-1975.
     """
@@ -497,7 +498,7 @@ def precision(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:654-698.
     """
@@ -521,7 +522,7 @@ def compilation(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/config.py:1727-1780, validation.py:1615.
     """
@@ -541,11 +542,11 @@ def compilation(config: AxolotlConfig) -> Iterator[Finding]:
 def tokenizer(config: AxolotlConfig) -> Iterator[Finding]:
     """Keys for the tokenizer or the chat template do not go together.
 
-    `chat_template: jinja` needs `chat_template_jinja`; the mistral-common tokenizer takes no changes.
+    `chat_template: jinja` needs `chat_template_jinja`; the mistral-common tokenizer does not support changes.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:783-826, 1824.
     """
@@ -570,7 +571,7 @@ def value_type(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: the message says which key to change.
+    Fix: change the key that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py.
     """

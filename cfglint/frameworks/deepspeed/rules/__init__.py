@@ -1,3 +1,9 @@
 """DeepSpeed's start-up checks and silent traps."""
 
-DEEPSPEED = ("deepspeed",)  # the kinds that these rules are for
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Kind
+
+DEEPSPEED: tuple[Kind, ...] = ("deepspeed",)  # the kinds that these rules are for

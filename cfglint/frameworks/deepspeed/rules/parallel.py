@@ -158,7 +158,7 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     'sigmoid')`, `ValueError: comm_max_tokens_per_rank must be a positive integer when
     comm_backend='deepep'` and others.
 
-    Fix: change the value as the message says, or set `"enabled": false`.
+    Fix: change the value that the message names, or set `"enabled": false`.
 
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258.
     """

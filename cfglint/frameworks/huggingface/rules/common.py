@@ -9,16 +9,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.setting import Setting
 
-KINDS = ("huggingface",)
-OLD: dict[str, object] = {"target": {"transformers": "4.42.4"}}  # for examples of behavior that only 4.x has
+KINDS: tuple[Kind, ...] = ("huggingface",)
+OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behavior that only 4.x has
 
 __all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "strategy"]
 
 
-def certainty(config: TrainerConfig, *names: str) -> str:
+def certainty(config: TrainerConfig, *names: str) -> Severity:
     """An error when the files are the complete run or set all of these fields, otherwise a warning.
 
     For a single file, missing keys may be passed on the command line.

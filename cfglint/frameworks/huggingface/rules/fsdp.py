@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.setting import Setting
 
@@ -236,7 +237,7 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     yield from _named(section, "state_dict_type", STATE_TYPES, "init")
 
 
-def _named(section: Section, key: str, names: tuple[str, ...], fails_at: str) -> Iterator[Finding]:
+def _named(section: Section, key: str, names: tuple[str, ...], fails_at: Stage) -> Iterator[Finding]:
     value = section.values.get(key)
     if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
         text = f"KeyError: {value.upper()!r}"

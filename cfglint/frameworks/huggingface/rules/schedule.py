@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
@@ -206,7 +207,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    when = "first-step" if config.version >= FLOATS_TAKEN else "init"
+    when: Stage = "first-step" if config.version >= FLOATS_TAKEN else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")

@@ -9,15 +9,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-KINDS = ("llamafactory",)
-KIND: dict[str, object] = {"kind": "llamafactory"}
+KINDS: tuple[Kind, ...] = ("llamafactory",)
+KIND: ExampleFacts = {"kind": "llamafactory"}
 BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # of examples
 SMALL = 1e-6  # what the checks compare ratios with
 
 
-def certainty(config: LlamaFactoryConfig, *names: str) -> str:
+def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
     """An error when the files are the whole run or say everything that it rests on, else a warning.
 
     `key=value` behind the file on the command line may give the keys that it lacks.

@@ -64,7 +64,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     `evaluation_strategy` or `group_by_length`, is one of them. Only the environment variable ALLOW_EXTRA_ARGS=1 lets
     unknown keys pass. A file in a checkout or fork of LLaMA-Factory may have the fields of its code; an undeclared file
     with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
-    (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, which no file tells: they are a warning.
+    (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']`.
 

@@ -281,7 +281,7 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     embedding layers of a quantized model.`, `ValueError: FP8 training is not compatible with quantization. Please disable
     one of them.`, ...
 
-    Fix: what the message says.
+    Fix: follow the message.
 
     Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.
     """

@@ -94,7 +94,7 @@ def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/fp8_enable_fsdp_float8_all_gather"},
 )
 def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`fp8_enable_fsdp_float8_all_gather` says that it turns fp8 on, and sets it where nothing reads it.
+    """`fp8_enable_fsdp_float8_all_gather` has no effect without `fp8`, although the log reports that fp8 is enabled.
 
     Fix: `fp8: true`.
 

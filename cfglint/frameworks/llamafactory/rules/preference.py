@@ -230,7 +230,7 @@ def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     `ValueError: PPO training is incompatible with S^2-Attn.`, `ValueError: Unsloth does not support lora reward model.`,
     `ValueError: PPO only accepts wandb, tensorboard, or trackio logger.`
 
-    Fix: what the message says.
+    Fix: follow the message.
 
     Source: llamafactory 0.9.5 hparams/parser.py:332-348.
     """

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.rule import Check, Example, Text
+    from cfglint.findings.rule import Check, Example, ExampleFacts, Text
+    from cfglint.findings.vocabulary import Severity, Stage, WhenPartial
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.setting import Setting
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 def neox_rule(
     code: str,
     name: str,
-    severity: str,
+    severity: Severity,
     *,
-    fails_at: str | None = None,
+    fails_at: Stage | None = None,
     raises: str | None = None,
-    when_partial: str = KEEP,
+    when_partial: WhenPartial = KEEP,
     bad: Text | tuple[Text | Example, ...] = "",
     good: str | dict[str, str] = "",
     fixed: str | None = None,
@@ -32,7 +33,7 @@ def neox_rule(
     gpus: int = 8,
 ) -> Callable[[Check], Check]:
     """Register a check of GPT-NeoX configs; `at` is the pointer of the finding in `bad`."""
-    example: dict[str, Any] = {"kind": KIND, "gpus": gpus}
+    example: ExampleFacts = {"kind": KIND, "gpus": gpus}
     if at:
         example["at"] = at
     return rule(

@@ -64,7 +64,7 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     """A top-level key is not an argument of GPT-NeoX.
 
     Every key becomes a keyword argument of one dataclass, which has 318 fields and rejects others. There
-    are no deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
+    are not deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
     forks fail in the same way as a typo.
 
     Run-time error: `TypeError: NeoXArgs.__init__() got an unexpected keyword argument 'save_interval'`.

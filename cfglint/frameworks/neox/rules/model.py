@@ -276,7 +276,7 @@ def name_in_another_case(config: NeoXConfig) -> Iterator[Finding]:
     at="/attention_config",
 )
 def sparse_attention_broken(config: NeoXConfig) -> Iterator[Finding]:
-    """The pinned DeepSpeed does not support GPT-NeoX's sparse attention any more.
+    """The pinned DeepSpeed no longer supports GPT-NeoX's sparse attention.
 
     Layers of the kinds `local`, `sparse_fixed`, `sparse_variable`, `bigbird` and `bslongformer` call a class
     of DeeperSpeed with an argument that was removed there.

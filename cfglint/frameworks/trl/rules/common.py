@@ -8,16 +8,17 @@ from cfglint.frameworks.huggingface.rules.common import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.trl.config import TrlConfig
 
-KINDS = ("trl",)
+KINDS: tuple[Kind, ...] = ("trl",)
 OLD: dict[str, str] = {"trl": "0.17.0", "transformers": "4.51.3"}
 HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # of the examples
 
 __all__ = ["HEAD", "KINDS", "OLD", "certain", "of", "shown"]
 
 
-def certain(config: TrlConfig, *names: str) -> str:
+def certain(config: TrlConfig, *names: str) -> Severity:
     """An error when the files are the whole run or give every field that it rests on, else a warning.
 
     A file on its own may get the keys that it lacks on the command line.

@@ -152,7 +152,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
 )
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
-    """`generation_batch_size` and `steps_per_generation` say the same thing and are not accepted together.
+    """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
 
     Run-time error: `ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time`.
 

@@ -257,7 +257,7 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "sft", "at": "/dtype"},
 )
 def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
-    """`model_init_kwargs` gives what `dtype`, `attn_implementation` or `model_revision` says too, and wins in TRL's scripts.
+    """`model_init_kwargs` overrides `dtype`, `attn_implementation` or `model_revision` in TRL's scripts.
 
     Fix: keep one of them.
 

@@ -596,7 +596,7 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     when_partial="warn",
 )
 def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
-    """The DPO, KTO and GRPO scripts of old releases load the model themselves; the trainer then takes no `model_init_kwargs`.
+    """The DPO, KTO and GRPO scripts of old releases load the model themselves and do not accept `model_init_kwargs`.
 
     A script of your own that passes a model's name may have them.
 

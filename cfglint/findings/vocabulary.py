@@ -1,0 +1,16 @@
+"""The closed vocabularies of findings, rules and runs, as types for mypy; none of them exists at run time."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    Severity: TypeAlias = Literal["info", "warning", "error"]
+    Stage: TypeAlias = Literal["load", "config", "init", "first-step"]  # when a run dies, in this order
+    Verdict: TypeAlias = Literal["accept", "reject"]
+    Scope: TypeAlias = Literal["config", "run"]  # what a rule is called with
+    WhenPartial: TypeAlias = Literal["keep", "warn", "skip"]  # what happens to an error if the files may be a part of the run
+    Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
+    BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
+    Kind: TypeAlias = Literal["accelerate", "axolotl", "deepspeed", "huggingface", "launch", "llamafactory", "neox", "trl"]

@@ -1,0 +1,35 @@
+"""What mypy refuses in a rule, so that no test has to reach it: words and names that do not exist."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAD = """
+from __future__ import annotations
+from collections.abc import Iterator
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+"""
+RULE = """
+@rule("DSP999", "{name}", "{severity}", kinds=("{kind}",), fails_at="{stage}", example={{"{fact}": 8}})
+def check_{name}(config: DeepSpeedConfig) -> Iterator[Finding]:
+    yield Finding(config.setting("fp16"), "`fp16` is wrong", severity="{own}", fails_at="{moment}")
+"""
+RIGHT = {"severity": "error", "kind": "deepspeed", "stage": "config", "fact": "gpus", "own": "warning", "moment": "init"}
+MISSPELT = {"severity": "eror", "kind": "deepsped", "stage": "confg", "fact": "gpu", "own": "warn", "moment": "initt"}
+
+
+@pytest.mark.slow
+def test_mypy_refuses_each_misspelt_word_of_a_rule(tmp_path, root):
+    module = tmp_path / "example.py"
+    wrong = [RULE.format(**RIGHT | {word: misspelt}, name=word) for word, misspelt in MISSPELT.items()]
+    module.write_text("".join([HEAD, RULE.format(**RIGHT, name="right"), *wrong]), encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", tmp_path / "cache", module]
+    asked = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert asked.stderr == ""
+    errors = [int(line.split(":")[1]) for line in asked.stdout.splitlines() if "error:" in line]
+    first = 1 + HEAD.count("\n")
+    assert [(line - first) // RULE.count("\n") for line in errors] == [1, 2, 3, 4, 5, 6]
