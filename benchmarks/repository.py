@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WORDS = "accuracy answer baseline context dataset entry final gold input label model output prompt question reason sample score split text train".split()
-TASKS = "arc boolq copa gsm8k hellaswag lambada math mmlu openbookqa piqa qnli record sciq squad truthfulqa winogrande".split()
+WORDS = ("accuracy", "answer", "baseline", "context", "dataset", "entry", "input", "label", "model", "output", "question", "score", "text")
+TASKS = ("arc", "boolq", "copa", "gsm8k", "hellaswag", "lambada", "math", "mmlu", "piqa", "sciq", "squad", "winogrande")
 
 
 class Maker:
@@ -85,7 +85,7 @@ class Maker:
 
     def model(self, number: int) -> tuple[str, str]:
         """The config of a model."""
-        shape = {"architectures": ["LlamaForCausalLM"], "hidden_size": 64 * (number + 1), "num_hidden_layers": number + 2, "vocab_size": 32000}
+        shape = {"architectures": ["LlamaForCausalLM"], "hidden_size": 64 * (number + 1), "num_hidden_layers": number + 2}
         return f"checkpoints/{number}/config.json", json.dumps(shape, indent=2)
 
     def tokenizer(self, number: int) -> tuple[str, str]:
@@ -130,7 +130,7 @@ description: |
 
     def trainer(self, number: int) -> tuple[str, str]:
         """A trainer's config whose rate is a string."""
-        text = f"output_dir: out/{number}\nper_device_train_batch_size: 4\nnum_train_epochs: 3\nlearning_rate: 2e-5\nwarmup_steps: {number}\n"
+        text = f"output_dir: out/{number}\nper_device_train_batch_size: 4\nnum_train_epochs: 3\nlearning_rate: 2e-5\nseed: {number}\n"
         return f"configs/train-{number}.yaml", text
 
 
