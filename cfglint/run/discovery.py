@@ -29,6 +29,7 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
+WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated
 MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
@@ -164,13 +165,13 @@ class FileSource:
             return document
         return parse(path, text, syntax, bom)
 
-    def unrelated_keys(self, path: str) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other."""
+    def unrelated_keys(self, path: str, least: int = 0) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters."""
         try:
             text = self.read(path)[0]
         except files.FileProblem:
             return None
-        return unrelated_keys(path, text, syntax_by_name(path)) if len(text) <= MAX_SIZE else None
+        return unrelated_keys(path, text, syntax_by_name(path)) if least <= len(text) <= MAX_SIZE else None
 
 
 def syntax_by_name(path: str) -> str:
@@ -332,7 +333,7 @@ class Discovery:
         """Whether a file is certainly of no kind, told without parsing it; it is counted then."""
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
-        names = self.shelf.unrelated_keys(path)
+        names = self.shelf.unrelated_keys(path, WORTHWHILE if path in self.named else 0)
         if names is None or (path in self.named and not names):
             return False
         self._count_unrecognized(path, names)

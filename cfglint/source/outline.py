@@ -11,7 +11,7 @@ from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from json import JSONDecoder
     from typing import Any
 
 LEVELS = 2  # of mappings that an outline has: the root and its sections
@@ -23,19 +23,7 @@ MOST_INDICATORS = 60  # such characters on a line, and opening brackets of a tex
 NAME_MARKS = "_.<"  # what a bare key may begin with besides letters and digits
 BEFORE_ANCHORS = " \t\n\r,[{:"
 
-_scanner: list[Callable[[str, int], tuple[Any, int]]] = []
-
-
-class JsonOptions:
-    """What Python's JSON scanner in C asks of its decoder. Objects become tuples of pairs, so that duplicate keys stay."""
-
-    strict = True
-    object_hook = None
-    object_pairs_hook = tuple
-    parse_float = float
-    parse_int = int
-    parse_constant = str
-    memo: dict[str, str]
+_decoder: list[JSONDecoder] = []
 
 
 def of_json(path: str, text: str) -> Document | None:
@@ -45,8 +33,8 @@ def of_json(path: str, text: str) -> Document | None:
     if not text.startswith(("{", "["), start) or text.count(",") + 2 * brackets >= MOST_PARTS:
         return None
     try:
-        value, end = json_scanner()(text, start)
-    except (ImportError, AttributeError, ValueError, StopIteration, RecursionError):
+        value, end = json_decoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
         return None
     if text[end:].strip(BLANKS) or (brackets > MAX_DEPTH and nests_too_deep(value)):
         return None
@@ -55,13 +43,13 @@ def of_json(path: str, text: str) -> Document | None:
     return document
 
 
-def json_scanner() -> Callable[[str, int], tuple[Any, int]]:
-    """The scanner behind `json.loads`, without the regular expressions that `import json` compiles."""
-    if not _scanner:
-        from _json import make_scanner
+def json_decoder() -> JSONDecoder:
+    """Python's decoder; objects become tuples of pairs, so that duplicate keys stay."""
+    if not _decoder:
+        from json import JSONDecoder
 
-        _scanner.append(make_scanner(JsonOptions()))
-    return _scanner[0]
+        _decoder.append(JSONDecoder(object_pairs_hook=tuple))
+    return _decoder[0]
 
 
 def nests_too_deep(value: Any) -> bool:
@@ -121,20 +109,15 @@ def keys_of_lines(lines: list[str]) -> list[str] | None:
         if first in " \t":
             if not begun and line.strip():
                 return None
-        elif first != "#" and not is_item(line):
+        elif line[:2] in ("-", "- "):
+            begun = True
+        elif first != "#" and line.rstrip() != "---":
             name = key_of(line)
             if name is None:
                 return None
             names.append(name)
             begun = True
-        else:
-            begun = begun or first == "-"
     return names if begun else None
-
-
-def is_item(line: str) -> bool:
-    """Whether a line at the first column is an item of a sequence, or the mark before a document."""
-    return line[:2] in ("-", "- ") or line.rstrip() == "---"
 
 
 def key_of(line: str) -> str | None:
