@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     status = finish(arguments, project, comparisons)
     warn(summary(comparisons, tally))
-    return 2 if tally.unreadable else status
+    return 2 if tally.unreadable or tally.beyond_limits else status
 
 
 def finish(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:

@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
             text = render_log(arguments.format, log, found)
             status = 1 if any(each.differences for each in found) else 0
         else:
-            text, status = explain_run(arguments, project), 0
+            text, status = explain_run(arguments, project)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     return write(text, arguments.output) or status
@@ -70,15 +70,15 @@ def read_lines(path: str) -> Iterator[str]:
             yield from iter(lambda: text.readline(LONGEST_LINE), "")
 
 
-def explain_run(arguments: Namespace, project: Configuration) -> str:
-    """The account of the run that the paths are."""
+def explain_run(arguments: Namespace, project: Configuration) -> tuple[str, int]:
+    """The account of the run that the paths are, and the exit status."""
     from cfglint.explain.summary import RunSummary
 
     try:
         found = one_run(arguments, project, arguments.run)
     except UnknownKindError as error:
         raise UsageError(f"{error}; nor is it a log with a training banner") from error
-    return render_account(arguments.format, RunSummary(found))
+    return render_account(arguments.format, RunSummary(found)), 2 if found.beyond_limits else 0
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:

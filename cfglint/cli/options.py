@@ -412,6 +412,10 @@ def left_out(tally: ScanStats) -> list[str]:
     if tally.unknown_kind:
         runs = count(len(tally.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(tally.unknown_kind)}")
+    if tally.beyond_limits:
+        parts.append(
+            f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}"
+        )
     if tally.unreadable:
         thing = "folder" if all(map(os.path.isdir, tally.unreadable)) else "file"
         parts.append(f"{count(len(tally.unreadable), thing)} could not be opened: {', '.join(tally.unreadable[:3])}")
@@ -436,7 +440,7 @@ def not_done(tally: ScanStats, skip_unrecognized: bool = False) -> bool:
         warn(f"{path}: not recognised as a training config{kind}")
     if len(tally.unrecognized_named) > MOST_UNKNOWN:
         warn(f"{len(tally.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
-    return bool(tally.unreadable or tally.unknown_kind or tally.unrecognized_named)
+    return bool(tally.unreadable or tally.beyond_limits or tally.unknown_kind or tally.unrecognized_named)
 
 
 def first_few(names: Iterable[str]) -> str:

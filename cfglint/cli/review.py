@@ -61,7 +61,7 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     status = finish(arguments, project, comparisons)
     warn(f"{summary(comparisons, tally)}; against {name} ({base[:10]})")
-    return 2 if tally.unreadable or tally.unknown_kind else status
+    return 2 if tally.unreadable or tally.beyond_limits or tally.unknown_kind else status
 
 
 # ---- the base

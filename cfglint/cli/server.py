@@ -40,5 +40,4 @@ def run(arguments: Namespace) -> int:
         facts_of(arguments, Configuration(), whole=False)  # options that cannot be used end the command, not the first check
     except UsageError as error:
         return fail(str(error))
-    serve(facts, arguments.config)
-    return 0
+    return serve(facts, arguments.config)

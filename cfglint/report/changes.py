@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.findings.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
     from cfglint.review.consequences import Consequence
@@ -19,10 +19,16 @@ NOTHING = "no effective change"
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
     """The new sides with nothing but their new findings."""
+    return [with_findings(each.after, each.new) for each in comparisons if each.after is not None]
+
+
+def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
+    """An outcome with other findings."""
     from cfglint.findings.diagnostic import Outcome
 
-    sides = [(each.after, each.new) for each in comparisons if each.after is not None]
-    return [Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, new) for side, new in sides]
+    copy = Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, found)
+    copy.consumer, copy.launch = side.consumer, side.launch
+    return copy
 
 
 def notice(comparison: Comparison) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, rank
+from cfglint.report.details import details
 from cfglint.report.text import shown
 
 TYPE_CHECKING = False
@@ -19,11 +20,13 @@ COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """One command a finding, for the standard output of a workflow step."""
-    return "".join(command(each) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed)
+    """One command a finding, for the standard output of a workflow step; errors first, for GitHub shows ten of each severity per step."""
+    found = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
+    found.sort(key=lambda pair: -rank(pair[0].severity))
+    return "".join(command(*pair) for pair in found)
 
 
-def command(diagnostic: Diagnostic) -> str:
+def command(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """The command of a finding; columns only where it stays on one line, as GitHub wants them."""
     place = diagnostic.place
     file = os.path.normpath(place.file).replace(os.sep, "/")
@@ -32,17 +35,12 @@ def command(diagnostic: Diagnostic) -> str:
         properties.update(col=str(place.column), endColumn=str(place.end_column))
     properties["title"] = f"{diagnostic.code} {diagnostic.name}"
     given = ",".join(f"{name}={escape_property(value)}" for name, value in properties.items())
-    return f"::{COMMANDS[diagnostic.severity]} {given}::{escape(body(diagnostic))}\n"
+    return f"::{COMMANDS[diagnostic.severity]} {given}::{escape(body(diagnostic, outcome))}\n"
 
 
-def body(diagnostic: Diagnostic) -> str:
-    """The text of an annotation: the message, what the framework would raise, and the fix."""
-    lines = [shown(diagnostic.message)]
-    if diagnostic.exception and diagnostic.severity == ERROR:
-        lines.append(f"raises {shown(diagnostic.exception)}")
-    if diagnostic.fix:
-        lines.append(f"fix: {shown(diagnostic.fix.title)}")
-    return "\n".join(lines)
+def body(diagnostic: Diagnostic, outcome: Outcome) -> str:
+    """The text of an annotation: the message, and what is below it in the text report."""
+    return "\n".join([shown(diagnostic.message), *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))])
 
 
 def escape(text: str) -> str:

@@ -5,26 +5,27 @@ Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-for
 
 from __future__ import annotations
 
-import json
 import os
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.fingerprint import fingerprints
+from cfglint.report.details import details
+from cfglint.report.json import encoded
 from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
 
 SEVERITIES = {ERROR: "critical", WARNING: "minor", INFO: "info"}
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """A JSON list with an issue a finding."""
-    found = [each for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
+    """A JSON list with an issue for each finding."""
+    found = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
     issues = [
         {
-            "description": f"{each.code}: {shown(each.message)}",
+            "description": description(each, outcome),
             "check_name": each.name,
             "fingerprint": fingerprint,
             "severity": SEVERITIES[each.severity],
@@ -33,6 +34,12 @@ def render(outcomes: list[Outcome]) -> str:
                 "lines": {"begin": each.place.line, "end": each.place.end_line},
             },
         }
-        for each, fingerprint in zip(found, fingerprints(found), strict=True)
+        for (each, outcome), fingerprint in zip(found, fingerprints(each for each, _ in found), strict=True)
     ]
-    return json.dumps(issues) + "\n"
+    return encoded(issues)
+
+
+def description(diagnostic: Diagnostic, outcome: Outcome) -> str:
+    """The message, and what is below it in the text report."""
+    lines = [f"{diagnostic.code}: {shown(diagnostic.message)}"]
+    return "\n".join([*lines, *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))])

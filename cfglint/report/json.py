@@ -27,9 +27,14 @@ def dumps(report: dict[str, Any]) -> str:
     """A report with the version of cfglint, as strict JSON on one ASCII line; what JSON cannot hold, such as NaN, becomes a string."""
     versioned = {"cfglint": __version__, **report}
     try:
-        return json.dumps(versioned, default=str, allow_nan=False) + "\n"
+        return encoded(versioned)
     except ValueError:
-        return json.dumps(strict(versioned), default=str, allow_nan=False) + "\n"
+        return encoded(strict(versioned))
+
+
+def encoded(report: Any) -> str:
+    """Strict JSON on one ASCII line, without the mark `##[` of a command that build servers obey anywhere in a line."""
+    return json.dumps(report, default=str, allow_nan=False).replace("##", "#\\u0023") + "\n"
 
 
 def strict(value: Any) -> Any:

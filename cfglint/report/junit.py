@@ -5,7 +5,8 @@ Info is a passed test with a note, and a silenced finding a skipped test.
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO
+from cfglint.findings.diagnostic import INFO
+from cfglint.report.details import details
 from cfglint.report.text import shown
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ def render(outcomes: list[Outcome]) -> str:
 def suite(outcome: Outcome) -> str:
     """The suite of a run; a run without findings has one test that passed."""
     found = outcome.diagnostics
-    cases = [case(each) for each in found] or [f'<testcase classname="{xml(outcome.files[0])}" name="{CLEAN}"/>\n']
+    cases = [case(each, outcome) for each in found] or [f'<testcase classname="{xml(outcome.files[0])}" name="{CLEAN}"/>\n']
     failures = sum(fails(each) for each in found)
     skipped = sum(bool(each.suppressed) for each in found)
     counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="{skipped}"'
@@ -40,24 +41,24 @@ def fails(diagnostic: Diagnostic) -> bool:
     return not diagnostic.suppressed and diagnostic.severity != INFO
 
 
-def case(diagnostic: Diagnostic) -> str:
+def case(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """The test of a finding."""
     place = diagnostic.place
     name = f"{diagnostic.code} {diagnostic.name} at {place.line}:{place.column}"
     head = f'<testcase classname="{xml(place.file)}" name="{xml(name)}" file="{xml(place.file)}" line="{place.line}">'
-    return f"{head}{content(diagnostic)}</testcase>\n"
+    return f"{head}{content(diagnostic, outcome)}</testcase>\n"
 
 
-def content(diagnostic: Diagnostic) -> str:
+def content(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What a test holds: a failure, a note, or why it is skipped."""
     if diagnostic.suppressed:
         return f'<skipped message="silenced by {xml(diagnostic.suppressed)}"/>'
     message = xml(diagnostic.message)
+    lines = "\n".join([message, *(f"{label}: {xml(text)}" for label, text in details(diagnostic, outcome))])
     if diagnostic.severity == INFO:
-        return f"<system-out>{message}</system-out>"
-    raised = f"\nraises {xml(diagnostic.exception)}" if diagnostic.exception and diagnostic.severity == ERROR else ""
+        return f"<system-out>{lines}</system-out>"
     where = f"{xml(diagnostic.place.file)}:{diagnostic.place.line}:{diagnostic.place.column}"
-    return f'<failure type="{diagnostic.severity}" message="{message}">{where}: {message}{raised}</failure>'
+    return f'<failure type="{diagnostic.severity}" message="{message}">{where}: {lines}</failure>'
 
 
 def xml(text: str) -> str:

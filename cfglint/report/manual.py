@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.report.links import anchor
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import Rule
@@ -107,17 +109,12 @@ def book(rules: list[Rule]) -> str:
         "and there is a reason to think again.\n",
     ]
     table = ["| code | name | severity | what |\n", "|---|---|---|---|\n"]
-    table += [f"| [{each.code}](#{anchor(each)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]
+    table += [f"| [{each.code}](#{anchor(each.code)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]
     parts.append("".join(table))
     family = ""
     for rule in rules:
         if rule.code[:3] != family:
             family = rule.code[:3]
             parts.append(f"## {FAMILIES.get(family, family)}\n")
-        parts.append(markdown(rule, 3))
+        parts.append(f'<a id="{anchor(rule.code)}"></a>\n\n{markdown(rule, 3)}')
     return "\n".join(parts)
-
-
-def anchor(rule: Rule) -> str:
-    """The anchor that Markdown viewers give a rule's heading."""
-    return f"{rule.code} {rule.name}".lower().replace(" ", "-")

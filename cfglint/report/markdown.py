@@ -6,12 +6,14 @@ fenced blocks whose fence is longer than any in them.
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, rank
-from cfglint.report.text import block, shown
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.report.grouping import grouped
+from cfglint.report.text import group_block, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.report.grouping import Group
 
 LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
 MARK = "<!-- cfglint -->"  # by which a workflow finds its comment again
@@ -33,21 +35,33 @@ def render(outcomes: list[Outcome]) -> str:
     if len(order) > MOST_ROWS:
         parts.append(f"{len(order) - MOST_ROWS} more runs are not in the table.\n\n")
     left = LIMIT - TAIL - sum(map(size, parts))
-    unknown_kind = 0
-    for outcome in order:
-        diagnostics = sorted(open_findings(outcome), key=lambda each: -rank(each.severity))
-        text, told = folded(outcome, diagnostics, left)
+    untold = 0
+    for title, groups in sections(outcomes, order):
+        text, told = folded(title, groups, left)
         left -= size(text)
-        unknown_kind += len(diagnostics) - told
+        untold += sum(len(each.found) for each in groups[told:])
         parts.append(text)
-    if unknown_kind:
-        more = "1 more finding does" if unknown_kind == 1 else f"{unknown_kind} more findings do"
+    if untold:
+        more = "1 more finding does" if untold == 1 else f"{untold} more findings do"
         parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
 
 
+def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, list[Group]]]:
+    """(title, findings) of what is folded below the table: what several runs have in common, then each run in its order."""
+    groups = grouped(outcomes)
+    common = [each for each in groups if each.across]
+    own: dict[int, list[Group]] = {}
+    for each in groups:
+        if not each.across:
+            own.setdefault(id(each.outcomes[0]), []).append(each)
+    told = [("In several runs", common)] if common else []
+    runs = [(f"<code>{html(cut(', '.join(each.files)))}</code>", own[id(each)]) for each in order if id(each) in own]
+    return [*told, *runs]
+
+
 def open_findings(outcome: Outcome) -> list[Diagnostic]:
-    """The findings of a run that nobody silenced."""
+    """The findings of a run that are not suppressed."""
     return [each for each in outcome.diagnostics if not each.suppressed]
 
 
@@ -93,14 +107,14 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[:half]}...{text[-half:]}"
 
 
-def folded(outcome: Outcome, found: list[Diagnostic], room: int) -> tuple[str, int]:
-    """The findings of a run behind its title, and how many of them fit into a number of bytes."""
-    title = f"<details><summary><code>{html(cut(', '.join(outcome.files)))}</code>: {tally(found)}</summary>\n\n"
+def folded(name: str, groups: list[Group], room: int) -> tuple[str, int]:
+    """The findings behind a title, which is HTML, and how many of the groups fit into a number of bytes."""
+    title = f"<details><summary>{name}: {tally([found for each in groups for found in each.found])}</summary>\n\n"
     room -= size(title) + size("\n\n</details>\n\n")
     texts: list[str] = []
     fence = 3
-    for diagnostic in found:
-        text = "".join(part for _, part in block(diagnostic, outcome))
+    for group in groups:
+        text = "".join(part for _, part in group_block(group))
         fence = max(fence, longest_ticks(text) + 1)
         room -= size(text)
         if room < 2 * fence:

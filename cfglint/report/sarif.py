@@ -5,15 +5,16 @@ Format: OASIS Static Analysis Results Interchange Format 2.1.0, sections 3.13 to
 
 from __future__ import annotations
 
-import json
 import os
 
 from cfglint import __version__
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.report import manual
+from cfglint.report.details import HELP, consequences
+from cfglint.report.json import encoded
+from cfglint.report.links import home, rule_uri
 from cfglint.report.text import shown
-from cfglint.rules.catalogue import every_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,24 +32,39 @@ SUPPRESSIONS = {"comment": "inSource"}  # all others lie outside the file
 
 def render(outcomes: list[Outcome]) -> str:
     """One SARIF run with every finding; silenced ones carry their suppression."""
-    found = [each for outcome in outcomes for each in outcome.diagnostics]
-    bugs = [each for each in found if each.code == INTERNAL]
-    found = [each for each in found if each.code != INTERNAL]
-    rules = every_rule()
+    every = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics]
+    bugs = [each for each, _ in every if each.code == INTERNAL]
+    found = [(each, outcome) for each, outcome in every if each.code != INTERNAL]
+    rules = fired({each.code for each, _ in found})
     index = {rule.code: position for position, rule in enumerate(rules)}
     run = {
         "tool": {"driver": driver(rules)},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which cfglint was started."}}},
         "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(each) for each in bugs]}],
-        "results": [result(each, print_, index) for each, print_ in zip(found, fingerprints(found), strict=True)],
+        "results": [result(*pair, print_, index) for pair, print_ in zip(found, fingerprints(each for each, _ in found), strict=True)],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
+    return encoded({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def fired(codes: set[str]) -> list[Rule]:
+    """The rules with these codes."""
+    if not codes:
+        return []
+    from cfglint.rules.catalogue import every_rule
+
+    return [rule for rule in every_rule() if rule.code in codes]
 
 
 def driver(rules: list[Rule]) -> dict[str, Any]:
-    """The tool with all its rules."""
-    return {"name": "cfglint", "version": __version__, "semanticVersion": __version__, "rules": [descriptor(each) for each in rules]}
+    """The tool with the rules of its findings."""
+    return {
+        "name": "cfglint",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "informationUri": home()[0],
+        "rules": [descriptor(each) for each in rules],
+    }
 
 
 def descriptor(rule: Rule) -> dict[str, Any]:
@@ -58,18 +74,19 @@ def descriptor(rule: Rule) -> dict[str, Any]:
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": manual.summary(rule)},
         "fullDescription": {"text": rule.page},
+        "helpUri": rule_uri(rule.code),
         "help": {"text": manual.page(rule), "markdown": manual.markdown(rule)},
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": [*rule.kinds, "configuration"]},
     }
 
 
-def result(diagnostic: Diagnostic, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
+def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
     """A finding."""
     entry: dict[str, Any] = {
         "ruleId": diagnostic.code,
         "level": LEVELS[diagnostic.severity],
-        "message": {"text": text(diagnostic)},
+        "message": {"text": text(diagnostic, outcome)},
         "locations": [{"physicalLocation": physical(diagnostic.place)}],
         "partialFingerprints": {FINGERPRINT: fingerprint},
     }
@@ -91,10 +108,10 @@ def result(diagnostic: Diagnostic, fingerprint: str, index: dict[str, int]) -> d
     return entry
 
 
-def text(diagnostic: Diagnostic) -> str:
-    """The message, and what the framework would raise."""
-    raised = f" Raises {diagnostic.exception}" if diagnostic.exception and diagnostic.severity == ERROR else ""
-    return plain(shown(f"{diagnostic.message}.{raised}" if raised else diagnostic.message))
+def text(diagnostic: Diagnostic, outcome: Outcome) -> str:
+    """The message with its notes and help; other places and fixes have fields of their own."""
+    lines = [*consequences(diagnostic, outcome), *([(HELP, diagnostic.help)] if diagnostic.help else [])]
+    return "\n".join([plain(shown(diagnostic.message)), *(f"{label}: {plain(shown(line))}" for label, line in lines)])
 
 
 def plain(message: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.explain.log_analysis import Explanation
     from cfglint.explain.summary import RunSummary
     from cfglint.frameworks.summary import Item
+    from cfglint.run.checked import CheckedRun
 
 WIDTH = 80
 LABEL = 20
@@ -86,12 +87,22 @@ def header(account: RunSummary) -> list[str]:
         starts = "It would start" if run.facts.whole else "Nothing in these files keeps it from starting"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+        if run.verdict is None:
+            starts = f"Whether it would start is not known{why_unknown(run)}"
         return [*told, *paragraph("", f"{starts}{more}.")]
     count = len(account.errors)
     told += paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
     for each in account.errors[:MOST_ERRORS]:
         told += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
     return told
+
+
+def why_unknown(run: CheckedRun) -> str:
+    """Why the verdict of a run is null."""
+    if run.beyond_limits:
+        return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
+    asked = [f"{package} {version}" for package, version in run.outside.items() if version]
+    return f": {', '.join(asked)} is not modelled" if asked else ""
 
 
 def told_by(run: Any, package: str) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.frameworks import framework
+from cfglint.report.details import details
+from cfglint.report.grouping import grouped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cfglint.findings.diagnostic import Diagnostic, Outcome, Place
+    from cfglint.report.details import Line
+    from cfglint.report.grouping import Group
 
     Segments = list[tuple[str, str]]  # (style, text)
 
@@ -17,41 +22,30 @@ INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable to Python, a
 WIDEST = 160  # characters of a source line that are shown where the width is not known
 INDENT = "      "
 SHORTEST = 20  # columns that a folded text needs
-MOMENTS = {
-    "load": "while reading the file",
-    "config": "while parsing the config",
-    "init": "during initialization",
-    "first-step": "at the first step",
-}
+MARKS = ("##[", "##vso[", "##teamcity[")  # commands that build servers obey anywhere in a line: GitHub and Azure, Azure, TeamCity
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
-    """All findings that are not suppressed, folded to a width if one is given; an empty string when there are none."""
-    blocks = [block(each, outcome, width) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
-    return paint(blocks) if colour else "".join(text for segments in blocks for _, text in segments)
+    """All findings that are not suppressed, equal ones as one, folded to a width if one is given."""
+    blocks = [group_block(each, width) for each in grouped(outcomes)]
+    return paint(blocks) if colour else plain(blocks)
 
 
-def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None) -> Segments:
-    """One finding, folded to a width if one is given."""
+def group_block(group: Group, width: int | None = None) -> Segments:
+    """Equal findings as one."""
+    return block(group.first, group.outcomes[0], width, group.elsewhere())
+
+
+def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None, more: Iterable[Line] = ()) -> Segments:
+    """One finding, folded to a width if one is given, with more lines below it."""
     place = diagnostic.place
     style = STYLES[diagnostic.severity]
     where, what = f"{shown(place.file)}:{place.line}:{place.column}", f"{diagnostic.severity} {diagnostic.code}"
     rest = f" {diagnostic.name}: {shown(diagnostic.message)}"
     segments: Segments = [("bold", where), ("", ": "), (style, what), ("", folded(rest, len(where) + 2 + len(what), "    ", width))]
     segments += excerpt(place, style, width)
-    if diagnostic.exception and diagnostic.severity == ERROR:
-        moment = MOMENTS.get(diagnostic.fails_at or "", "")
-        segments += labelled("note", f"{framework_of(diagnostic, outcome)} fails {moment}: {shown(diagnostic.exception)}", width)
-    if diagnostic.note:
-        segments += labelled("note", shown(diagnostic.note), width)
-    if diagnostic.related:
-        places = [f"{shown(text)} ({shown(other.file)}:{other.line})" for other, text in diagnostic.related]
-        segments += labelled("note", ", ".join(places), width)
-    if diagnostic.help:
-        segments += labelled("help", shown(diagnostic.help), width)
-    if diagnostic.fix:
-        how = "cfglint fix" if diagnostic.fix.safe else "cfglint fix --unsafe-fixes"
-        segments += labelled("help", f"{shown(diagnostic.fix.title)} ({how})", width)
+    for label, text in (*details(diagnostic, outcome), *more):
+        segments += labelled(label, shown(text), width)
     return segments
 
 
@@ -63,29 +57,17 @@ def labelled(label: str, text: str, width: int | None) -> Segments:
 
 def folded(text: str, column: int, indent: str, width: int | None) -> str:
     """The rest of a line that begins at a column, folded to the width; the lines after the first are indented."""
-    if width is None or column + len(text) <= width or column > width - SHORTEST:  # after a long path nothing fits anyway
+    if width is None or column + len(text) <= width:
         return text + "\n"
     from textwrap import TextWrapper
 
-    folder = TextWrapper(width, " " * min(column, width - 1), indent, break_long_words=False, break_on_hyphens=False)
-    lines = folder.wrap(text.lstrip())
+    beside = column <= width - SHORTEST  # else it begins on a line of its own, below a long path
+    folder = TextWrapper(width, " " * column if beside else indent, indent, break_long_words=False, break_on_hyphens=False)
+    lines = [unobeyed(line) for line in folder.wrap(text.lstrip())]
+    if not beside:
+        return "\n" + "\n".join(lines) + "\n"
     start = " " if text.startswith(" ") else ""
     return start + "\n".join([lines[0].lstrip(), *lines[1:]]) + "\n"
-
-
-def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
-    file = diagnostic.place.file
-    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
-    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package] or [kind]  # a launch line is none
-    return " with ".join(titled(each, outcome) for each in kinds)
-
-
-def titled(kind: str, outcome: Outcome) -> str:
-    """`DeepSpeed 0.19.8`."""
-    title, package = framework(kind).title, framework(kind).package
-    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # transformers, not its Trainer
-    return shown(f"{name} {outcome.target.get(package, '')}".strip())
 
 
 def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
@@ -108,18 +90,30 @@ def shown(text: str) -> str:
     """Text from a file made harmless for a terminal and a build log.
 
     Control characters, lone surrogates and invisible letters become escapes, and so does the mark of a command that the
-    runner of a build obeys anywhere in a line (`##[group]`, `##vso[...]`).
+    runner of a build obeys: `##[group]` anywhere in a line, `::error::` at its start.
     """
     if "##" in text:
-        text = text.replace("##[", "#\\x23[").replace("##vso[", "#\\x23vso[")
+        for mark in MARKS:
+            text = text.replace(mark, f"#\\x23{mark[2:]}")
+    text = unobeyed(text)
     if text.isprintable() and not any(char in text for char in INVISIBLE):
         return text
     return "".join(char if visible(char) else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
+def unobeyed(line: str) -> str:
+    """A line that GitHub's runner does not take for a command: it obeys `::name ...` behind leading white space."""
+    return line.replace("::", ":\\x3a", 1) if "::" in line and line.lstrip().startswith("::") else line
+
+
 def visible(char: str) -> bool:
     """Whether a character shows as itself."""
     return char == "\t" or (char.isprintable() and char not in INVISIBLE)
+
+
+def plain(blocks: list[Segments]) -> str:
+    """The blocks as they are."""
+    return "".join(text for segments in blocks for _, text in segments)
 
 
 def paint(blocks: list[Segments]) -> str:

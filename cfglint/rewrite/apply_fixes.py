@@ -12,6 +12,7 @@ from cfglint.source.sections import reread, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Fix
@@ -48,16 +49,18 @@ class AppliedFixes:
         self.skipped: list[Skipped] = []
 
 
-def apply_fixes(run: CheckedRun, unsafe: bool = False) -> AppliedFixes:
+def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[CheckedRun], object] | None = None) -> AppliedFixes:
     """Every safe fix of a run (with `unsafe` every fix), each checked by parsing what it made.
 
     Fixes whose edits overlap wait for the next pass; one that is refused, that does not resolve its finding,
-    or with which a run does not start that did, is skipped.
+    or with which a run does not start that did, is skipped. `suppress` marks the findings that a configuration suppresses.
     """
     done = AppliedFixes()
     tried: set[FindingKey] = set()
     harmful: dict[FindingKey, str] = {}
     for _ in range(MOST_PASSES):
+        if suppress is not None:
+            suppress(run)
         chosen = _chosen(run, unsafe, tried)
         if not chosen:
             break

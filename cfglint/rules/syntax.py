@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.setting import WRITTEN, Setting
-from cfglint.source.document import MAPPING, NOT_STRICT_JSON, Node
+from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.source.document import Document, Path, Problem
 
-UNREADABLE = ("unreadable", "too-large", "encoding", "control", "depth", "digits")
+UNREADABLE = ("unreadable", "encoding", "control")
 
 
 @rule("SRC001", "unreadable-file", ERROR, fails_at="load")
@@ -22,12 +22,11 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     """The file cannot be read as text.
 
     It is missing, a directory, not readable, not UTF-8, or contains NUL or control characters, and no
-    framework can load it. Or it is larger than 5 MB, nested deeper than 200 levels, has more than a million
-    keys, values and comments, or an integer of more than 500 digits: these are limits of cfglint.
+    framework can load it.
 
-    Fix: the message names the byte or the limit. Save the file as UTF-8 without NUL.
+    Fix: the message names the byte. Save the file as UTF-8 without NUL.
 
-    Source: the four limits are cfglint's own; a config is usually a few kilobytes.
+    Source: PyYAML 6.0.3 reader.py; CPython's UTF-8 decoder.
     """
     yield from _problems(config, lambda problem: problem.kind in UNREADABLE)
 
@@ -57,7 +56,7 @@ def does_not_parse(config: Config) -> Iterator[Finding]:
     Source: PyYAML 6.0.3, hjson 3.1.0, CPython 3.11 json/decoder.py; deepspeed 0.19.8
     runtime/config_utils.py:205, accelerate 1.15.0 utils/deepspeed.py:143.
     """
-    yield from _problems(config, lambda problem: problem.kind not in (*UNREADABLE, NOT_STRICT_JSON))
+    yield from _problems(config, lambda problem: problem.kind not in (*UNREADABLE, LIMIT, NOT_STRICT_JSON))
 
 
 @rule(
@@ -83,6 +82,30 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143.
     """
     yield from _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON)
+
+
+@rule(
+    "SRC004",
+    "limit-exceeded",
+    WARNING,
+    bad="output_dir: out\nmax_steps: " + "1" * 501 + "\n",
+    good="output_dir: out\nmax_steps: 1000\n",
+    example={"kind": "huggingface"},
+)
+def limit_exceeded(config: Config) -> Iterator[Finding]:
+    """The file exceeds a limit of cfglint's own and is not checked.
+
+    It is larger than 5 MB, is nested deeper than 200 levels, has more than a million keys, values and comments, expands
+    to more than 10,000 entries by aliases and merge keys, or has an integer of more than 500 digits. This says nothing about
+    the framework, which may load the file: the verdict is unknown (null), and the exit status is 2.
+
+    Fix: a config is usually a few kilobytes. Move data out of the file, or check the config without it.
+
+    Source: cfglint/source/limits.py.
+    """
+    for finding in _problems(config, lambda problem: problem.kind == LIMIT):
+        finding.note = "this is a limit of cfglint; the framework may load the file"
+        yield finding
 
 
 @rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, SEVERITIES, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
 from cfglint.run.loaded import LAUNCH, LoadedRun
+from cfglint.source.document import LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,13 @@ class CheckedRun(LoadedRun):
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.outside else "accept"
+        return None if self.outside or self.beyond_limits else "accept"
+
+    @property
+    def beyond_limits(self) -> list[str]:
+        """The files of the run that exceed a limit of cfglint's own, so that nothing is known of them."""
+        found = [document.path for config in self.configs for document, problem in config.load_problems if problem.kind == LIMIT]
+        return [*dict.fromkeys(found)]
 
     @property
     def outside(self) -> dict[str, str]:
@@ -91,6 +98,7 @@ class CheckedRun(LoadedRun):
             self.diagnostics,
         )
         outcome.launch = getattr(command, "launch", None)
+        outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
 
 

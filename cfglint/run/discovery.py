@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Disk, Found
     from cfglint.run.launch_runs import LaunchReader
 
+KIND_TRAINER = "huggingface"
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
@@ -38,6 +39,7 @@ class ScanStats:
     """What became of the files that were looked at."""
 
     __slots__ = (
+        "beyond_limits",
         "checked",
         "outside",
         "related_tools",
@@ -57,6 +59,7 @@ class ScanStats:
         self.templates: list[str] = []  # files that cannot be read as they are, for they are templates
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
+        self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
@@ -67,6 +70,7 @@ class ScanStats:
         self.checked += len(run.documents)
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
+        self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
@@ -85,6 +89,7 @@ class ScanStats:
         self.unrecognized_named += other.unrecognized_named
         self.templates += other.templates
         self.unclear += other.unclear
+        self.beyond_limits += other.beyond_limits
         self.unreadable += other.unreadable
         self.unknown_kind += other.unknown_kind
         self.targets.update(other.targets)
@@ -516,6 +521,7 @@ class Discovery:
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
+        packages += steps_with(document, read_by)
         facts = self.facts
         if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
             facts = facts.but(declared=True)
@@ -524,6 +530,12 @@ class Discovery:
         from cfglint.project.pinned_versions import Repositories
 
         return Repositories(self.folders, self.shelf.disk).complete(facts, document.path, packages)
+
+
+def steps_with(document: Document, kinds: list[str]) -> list[str]:
+    """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
+    trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
+    return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
 
 class UnknownKindError(CfglintError):

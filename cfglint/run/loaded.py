@@ -100,6 +100,9 @@ class LoadedRun:
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = chosen.get(package, newest)
+        for package in self.configs[0].asked_packages if self.configs else ():
+            if package in chosen:
+                target[package] = chosen[package]
         return target
 
     @property
@@ -107,7 +110,7 @@ class LoadedRun:
         """What the framework computes from the files, with None for what it cannot know."""
         numbers: dict[str, int | None] = dict.fromkeys(NUMBERS)
         batch = self.batch
-        if batch is None:
+        if batch is None or any(document is self.documents[0] for document, _ in self.configs[0].fatal_problems):
             return numbers
         layout: Layout = batch.layout
         numbers.update(

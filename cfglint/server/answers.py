@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.explain.summary import RunSummary, origin
 from cfglint.frameworks import framework, schema
+from cfglint.frameworks.setting import AUTO
 from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
-from cfglint.source.document import MAPPING
+from cfglint.source.document import ALIAS, MAPPING, SCALAR
+from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.schema import Property, Schema
+    from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document, Node, Path
+
+    Span: TypeAlias = tuple[str, int, int]  # path, first and last offset
 
 _rules: dict[str, Rule] = {}
 
@@ -78,19 +87,75 @@ def rule_summary(code: str) -> str:
     return summary(rule) if rule is not None else ""
 
 
+def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
+    """The findings whose place has an offset of a file, or the key or scalar value that belongs to the one at the offset."""
+    first = last = offset
+    found = entry_at(document, offset)
+    if found is not None and found[2].kind == SCALAR and found[1] is not None:
+        first, last = sorted((found[1].start, found[2].end))
+    return [
+        each
+        for each in run.diagnostics
+        if not each.suppressed and each.place.file == document.path and each.place.start <= last and first <= each.place.end
+    ]
+
+
+def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
+    """The places that a key or value depends on.
+
+    The other places of its findings; else the file that it names, the anchor of its alias, or the value of the trainer that
+    fills its "auto".
+    """
+    related = [place for each in findings_at(run, document, offset) for place, _ in each.related]
+    if related:
+        return list(dict.fromkeys((place.file, place.start, place.end) for place in related))
+    found = entry_at(document, offset)
+    if found is None:
+        return []
+    path, _, value = found
+    if value.kind == ALIAS:
+        target = value.target
+        return [(document.path, target.head, target.end)] if target is not None else []
+    return named_file(run, document, value) or filler(run, document, path, value)
+
+
+def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
+    """The file of the run that a value names."""
+    if value.kind != SCALAR or not value.raw.strip():
+        return []
+    name = os.path.normpath(value.raw.strip())
+    end = os.sep + name.lstrip("." + os.sep)
+    return [(each.path, 0, 0) for each in run.documents if each is not document and os.path.abspath(each.path).endswith(end)][:1]
+
+
+def filler(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
+    """The values in other files that fill an "auto"."""
+    keys = [
+        word
+        for item in RunSummary(run).items
+        if item.setting.origin == AUTO and is_about(item.setting, document, path, value)
+        for word in item.setting.because.replace("|", " ").split()
+    ]
+    found = [(other, *other.find((key,))) for other in run.documents if other is not document for key in keys]
+    return list(dict.fromkeys((other.path, (key or node).start, node.end) for other, key, node in found if node is not None))
+
+
+def is_about(setting: Setting, document: Document, path: Path, value: Node) -> bool:
+    """Whether a setting is that of a key: written there, or not written and of the same name."""
+    if setting.document is None:
+        return setting.path == path
+    return setting.document.path == document.path and setting.node is value
+
+
 def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[str, int, int] | None:
     """(Markdown, start, end) for the key or value at an offset: its findings, what the framework makes of it, and the key's history."""
     found = entry_at(document, offset)
-    findings = [
-        each
-        for each in run.diagnostics
-        if not each.suppressed and each.place.file == document.path and each.place.start <= offset <= max(each.place.end, each.place.start)
-    ]
+    findings = findings_at(run, document, offset)
     parts = [finding_page(each) for each in findings]
     if found is None:
         return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = found
-    parts = [text for text in (resolved(run, document, path, value), *parts, known(run, kind, path)) if text]
+    parts = [text for text in (resolved(run, document, path, value), *parts, known(run, kind_of(document, kind), path)) if text]
     if not parts:
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
@@ -101,7 +166,7 @@ def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] 
     """The innermost (path, key, value) whose key or scalar value has the offset."""
     best: tuple[Path, Node | None, Node] | None = None
     for path, key, value in document.walk():
-        in_key = key is not None and key.start <= offset <= key.end
+        in_key = key is not None and key.start <= offset <= key.end and key.start < key.end
         if path and (in_key or (value.kind != MAPPING and value.start <= offset <= value.end)):
             best = path, key, value
     return best
@@ -112,13 +177,16 @@ def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> st
     lines: list[str] = []
     for item in RunSummary(run).items:
         setting = item.setting
-        same_place = setting.document is not None and setting.document.path == document.path and setting.node is value
-        same_key = setting.document is None and setting.path == path
-        if same_place or same_key:
+        if is_about(setting, document, path, value):
             number = "unknown" if setting.value is None and item.unknown else schema.shown(setting.value)
             needs = f", needs `{item.needs}`" if item.unknown else ""
             lines.append(f"{item.label}: **{number}** ({origin(item)}{needs})")
     return "  \n".join(dict.fromkeys(lines))
+
+
+def kind_of(document: Document, kind: str) -> str:
+    """The kind whose keys a document has: for the arguments of a launch line, that of the program's parser."""
+    return document.consumer or kind if isinstance(document, CommandDocument) else kind
 
 
 def known(run: CheckedRun | None, kind: str, path: Path) -> str:
@@ -153,7 +221,7 @@ def facts(entry: Property, version: tuple[int, ...]) -> str:
 
 def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offset: int) -> list[Suggestion]:
     """The keys of the section at the cursor, or the values of the key before it, as the release of the run has them."""
-    table, place = schema_of(kind), cursor.at(text, offset, syntax)
+    table, place = schema_of(kind) if kind else None, cursor.at(text, offset, syntax)
     if table is None or place is None:
         return []
     version = version_of(kind, run)
@@ -165,7 +233,7 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
         entry = table.lookup((*place.section, name))
         if entry is None or not entry.known_to(version):
             continue
-        inserted = name if place.quoted or syntax != "json" else f'"{name}"'
+        inserted = f'"{name}"' if syntax == "json" and not place.quoted else name
         found.append(Suggestion(name, inserted, place.word, facts(entry, version), entry.description, True))
     return found
 

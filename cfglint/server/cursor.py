@@ -27,11 +27,24 @@ class Cursor:
 
 
 def at(text: str, offset: int, syntax: str) -> Cursor | None:
-    """The cursor at an offset of a YAML or JSON text; None in a comment, and where neither a key nor a value may be."""
+    """The cursor at an offset of a YAML, JSON or shell text; None in a comment, and where neither a key nor a value may be."""
     word = offset
     while word and text[word - 1] in WORD:
         word -= 1
+    if syntax == "shell":
+        return in_shell(text, word)
     return in_json(text, word) if syntax == "json" else in_yaml(text, word)
+
+
+def in_shell(text: str, word: int) -> Cursor | None:
+    """The cursor in the options of a command line: `--key`, or the value behind it."""
+    if text.startswith("--", word):
+        return Cursor((), None, word + 2, False)
+    line = text[text.rfind("\n", 0, word) + 1 : word]
+    before = line.replace("=", " ").split()
+    if not before or "#" in line or not before[-1].startswith("--") or line[-1:] not in (" ", "="):
+        return None
+    return Cursor((), before[-1][2:], word, False)
 
 
 def in_yaml(text: str, word: int) -> Cursor | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+import sys
+import time
 
 from lsprotocol import types
 from pygls import uris
@@ -12,23 +15,28 @@ from pygls.lsp.server import LanguageServer
 from cfglint import __version__
 from cfglint.findings import diagnostic as findings
 from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.run.discovery import JSON_EXTENSIONS
+from cfglint.rules.catalogue import every_rule
+from cfglint.run.discovery import JSON_EXTENSIONS, is_script
 from cfglint.server import answers
-from cfglint.server.open_files import OpenFiles
+from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
 from cfglint.source.files import FileProblem
+from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Fix, Place
+    from cfglint.run.checked import CheckedRun
     from cfglint.server.open_files import Facts
 
-DELAY = 0.15  # seconds without a key press before the files are checked again
+SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
+CHECKS = 2  # how many checks could be made in that time: slow ones are made less often
 SEVERITIES = {
     findings.ERROR: types.DiagnosticSeverity.Error,
     findings.WARNING: types.DiagnosticSeverity.Warning,
     findings.INFO: types.DiagnosticSeverity.Information,
 }
+COLLECTOR = (700, 10, 10)  # Python's own thresholds: the command line raises them for processes that end soon
 FIX_ALL = types.CodeActionKind.SourceFixAll
 
 
@@ -39,10 +47,13 @@ class ConfigServer(LanguageServer):
         super().__init__("cfglint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
         self.files = OpenFiles(facts, config)
         self.found: dict[str, list[Diagnostic]] = {}
-        self.shown: set[str] = set()  # URIs with findings in the editor
+        self.shown: dict[str, list[types.Diagnostic]] = {}  # what the editor has, by URI
         self.waiting: asyncio.TimerHandle | None = None
-        self.reported: set[str] = set()  # problems of configurations that were shown
+        self.changed: set[str] | None = set()  # real paths of the files whose text has changed; None when anything may have
+        self.delay = SHORTEST_DELAY
+        self.reported: set[str] = set()  # problems that were shown
         self.lines: dict[str, Lines] = {}
+        self.was_shut_down = False
 
     # Files
 
@@ -69,18 +80,29 @@ class ConfigServer(LanguageServer):
             self.lines[path] = Lines(text, str(getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)))
         return self.lines[path]
 
-    def take(self, uri: str) -> None:
+    def take(self, uri: str, is_new: bool) -> None:
         """Take the text of an open file from the editor, and check soon."""
         path = self.path_of(uri)
         if path is not None:
             self.files.buffers.put(path, self.workspace.get_text_document(uri).source)
-            self.check_soon()
+            self.check_soon(None if is_new or os.path.basename(path) in SETTINGS_FILES else self.files.buffers.identity(path))
 
-    def check_soon(self) -> None:
-        """Check when nothing was typed for a moment."""
+    def drop(self, uri: str) -> None:
+        """Forget a file that was closed, with its findings."""
+        path = self.path_of(uri)
+        if path is not None:
+            self.files.buffers.drop(path)
+            self.check_soon(None)
+
+    def check_soon(self, changed: str | None) -> None:
+        """Check when nothing was typed for a moment; `changed` is the real path of the file that has changed, None for anything."""
+        if changed is None or self.changed is None:
+            self.changed = None
+        else:
+            self.changed.add(changed)
         if self.waiting is not None:
             self.waiting.cancel()
-        self.waiting = asyncio.get_running_loop().call_later(DELAY, self.check)
+        self.waiting = asyncio.get_running_loop().call_later(self.delay, self.check)
 
     def check_now(self) -> None:
         """Check what has changed since the last check, so that an answer is about the current texts."""
@@ -92,18 +114,37 @@ class ConfigServer(LanguageServer):
         if self.waiting is not None:
             self.waiting.cancel()
             self.waiting = None
+        changed, self.changed = self.changed, set()
         self.lines.clear()
-        self.found = self.files.check()
-        for problem in self.files.problems:
+        began = time.monotonic()
+        try:
+            self.found = self.files.check(changed)
+        except Exception as error:
+            self.changed = None
+            self.report([f"internal error: {type(error).__name__}: {error}. This is a bug in cfglint; please report it with the files."])
+            return
+        self.publish()
+        self.report([*self.files.problems, *map(not_checked, self.files.too_large())])
+        self.delay = min(LONGEST_DELAY, max(SHORTEST_DELAY, CHECKS * (time.monotonic() - began)))
+
+    def publish(self) -> None:
+        """Send the findings of the files for which they have changed."""
+        by_uri = {self.uri_of(path): [self.diagnostic(one) for one in each] for path, each in self.found.items()}
+        for uri in sorted(self.shown.keys() - by_uri.keys()):
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        opened = self.workspace.text_documents
+        for uri, each in by_uri.items():
+            if self.shown.get(uri) != each:
+                version = opened[uri].version if uri in opened else None
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, each, version))
+        self.shown = by_uri
+
+    def report(self, problems: list[str]) -> None:
+        """Show what keeps files from being checked, once."""
+        for problem in problems:
             if problem not in self.reported:
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"cfglint: {problem}"))
-        self.reported = set(self.files.problems)
-        by_uri = {self.uri_of(path): each for path, each in self.found.items()}
-        for uri in sorted(self.shown - by_uri.keys()):
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
-        for uri, each in by_uri.items():
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, [self.diagnostic(one) for one in each]))
-        self.shown = {uri for uri, each in by_uri.items() if each}
+        self.reported = set(problems)
 
     # Values of the protocol
 
@@ -157,7 +198,7 @@ class ConfigServer(LanguageServer):
         found: list[types.CodeAction] = []
         for each in self.findings_in(path):
             place = self.range_of(each.place.file, each.place.start, each.place.end)
-            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not overlap(place, asked):
+            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not share_line(place, asked):
                 continue
             title = each.fix.title if each.fix.safe else f"{each.fix.title} (changes what the run computes)"
             shown = [self.diagnostic(each)]
@@ -180,7 +221,7 @@ class ConfigServer(LanguageServer):
         for run, _, _ in self.files.runs_of(path):
             if all(each.fix is None or each.suppressed or not each.fix.safe for each in run.diagnostics):
                 continue
-            done = apply_fixes(run)
+            done = apply_fixes(run, suppress=lambda after: self.files.suppress(path, after))
             if done.texts:
                 changes = {self.uri_of(name): [self.replacement(name, text)] for name, text in done.texts.items()}
                 return [types.CodeAction("Apply all safe fixes of cfglint", FIX_ALL, edit=types.WorkspaceEdit(changes))]
@@ -197,17 +238,26 @@ class ConfigServer(LanguageServer):
                 return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), self.range_of(document.path, start, end))
         return None
 
-    def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
-        """Keys and values at the cursor, of the kind that the file has or last had."""
+    def definitions(self, uri: str, position: types.Position) -> list[types.Location]:
+        """The places that a key or value depends on, of the first run of the file that knows any."""
         self.check_now()
         path = self.path_of(uri)
-        kind = self.files.kinds.get(self.files.buffers.identity(path)) if path is not None else None
-        if path is None or kind is None:
+        for run, document, _ in self.files.runs_of(path) if path is not None else []:
+            found = answers.definitions(run, document, self.lines_of(document.path).offset(position.line, position.character))
+            if found:
+                return [types.Location(self.uri_of(file), self.range_of(file, start, end)) for file, start, end in found]
+        return []
+
+    def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
+        """Keys and values at the cursor, of the kind that the file has or last had."""
+        path = self.path_of(uri)
+        if path is None:
             return []
+        self.lines.pop(path, None)
         lines = self.lines_of(path)
         offset = lines.offset(position.line, position.character)
-        run = next((run for run, _, _ in self.files.runs_of(path)), None)
-        syntax = "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
+        run, kind = self.run_at(path, offset)
+        syntax = "shell" if is_script(path) else "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
         return [
             types.CompletionItem(
                 each.label,
@@ -220,6 +270,16 @@ class ConfigServer(LanguageServer):
             for each in answers.completions(run, lines.text, kind, syntax, offset)
         ]
 
+    def run_at(self, path: str, offset: int) -> tuple[CheckedRun | None, str]:
+        """The run at an offset of a file, and the kind of what is written there; empty where that is not known."""
+        runs = self.files.runs_of(path)
+        for run, document, kind in runs:
+            if not isinstance(document, CommandDocument):
+                return run, kind
+            if document.extent[0] <= offset <= document.extent[1] + 1 and document.is_main:
+                return run, document.consumer
+        return None, "" if runs or is_script(path) else self.files.kinds.get(self.files.buffers.identity(path), "")
+
     def lenses(self, uri: str) -> list[types.CodeLens]:
         """The global batch over the batch keys, a line for each run of the file."""
         self.check_now()
@@ -229,7 +289,7 @@ class ConfigServer(LanguageServer):
             lens = answers.batch_lens(run, document)
             if lens is not None:
                 place = self.range_of(document.path, lens[0], lens[0])
-                found.setdefault(lens[1], types.CodeLens(place, types.Command(lens[1], "")))
+                found.setdefault(f"{place.start.line} {lens[1]}", types.CodeLens(place, types.Command(lens[1], "")))
         return list(found.values())
 
 
@@ -238,44 +298,61 @@ def wants(only: list[str] | None, kind: str) -> bool:
     return only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
 
 
-def overlap(one: types.Range, other: types.Range) -> bool:
-    """Whether two ranges share a position."""
-    first = (one.start.line, one.start.character) <= (other.end.line, other.end.character)
-    return first and (other.start.line, other.start.character) <= (one.end.line, one.end.character)
+def share_line(one: types.Range, other: types.Range) -> bool:
+    """Whether two ranges share a line: the cursor may be on the value of a key that a finding marks."""
+    return one.start.line <= other.end.line and other.start.line <= one.end.line
+
+
+def not_checked(path: str) -> str:
+    """The message about a file that is too large to be checked while it is edited."""
+    return f"{path}: not checked while it is open: larger than {LARGEST:,} characters (`cfglint check` reads it)"
 
 
 def created(facts: Facts, config: str | None = None) -> ConfigServer:
     """A server with its requests."""
     server = ConfigServer(facts, config)
+    add_notifications(server)
+    add_requests(server)
+    return server
+
+
+def add_notifications(server: ConfigServer) -> None:
+    """What an editor reports about its files."""
 
     @server.feature(types.INITIALIZED)
     def initialized(server: ConfigServer, _: types.InitializedParams) -> None:
         root = server.workspace.root_path
         if root and os.path.isdir(root):
             os.chdir(root)
+        asyncio.get_running_loop().call_soon(every_rule)  # imported before the first file is checked
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(server: ConfigServer, params: types.DidOpenTextDocumentParams) -> None:
-        server.take(params.text_document.uri)
+        server.take(params.text_document.uri, True)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(server: ConfigServer, params: types.DidChangeTextDocumentParams) -> None:
-        server.take(params.text_document.uri)
+        server.take(params.text_document.uri, False)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(server: ConfigServer, _: types.DidSaveTextDocumentParams) -> None:
-        server.check_soon()
+        server.check_soon(None)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(server: ConfigServer, params: types.DidCloseTextDocumentParams) -> None:
-        path = server.path_of(params.text_document.uri)
-        if path is not None:
-            server.files.buffers.drop(path)
-            server.check_soon()
+        server.drop(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def watched(server: ConfigServer, _: types.DidChangeWatchedFilesParams) -> None:
-        server.check_soon()
+        server.check_soon(None)
+
+    @server.feature(types.SHUTDOWN)
+    def shut_down(server: ConfigServer, _: None) -> None:
+        server.was_shut_down = True
+
+
+def add_requests(server: ConfigServer) -> None:
+    """What an editor asks for."""
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]))
     def code_actions(server: ConfigServer, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -286,7 +363,11 @@ def created(facts: Facts, config: str | None = None) -> ConfigServer:
     def hover(server: ConfigServer, params: types.HoverParams) -> types.Hover | None:
         return server.hover(params.text_document.uri, params.position)
 
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', ":", " "]))
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def definition(server: ConfigServer, params: types.DefinitionParams) -> list[types.Location]:
+        return server.definitions(params.text_document.uri, params.position)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', ":", " ", "-"]))
     def completion(server: ConfigServer, params: types.CompletionParams) -> list[types.CompletionItem]:
         return server.complete(params.text_document.uri, params.position)
 
@@ -294,9 +375,15 @@ def created(facts: Facts, config: str | None = None) -> ConfigServer:
     def code_lens(server: ConfigServer, params: types.CodeLensParams) -> list[types.CodeLens]:
         return server.lenses(params.text_document.uri)
 
-    return server
 
+def serve(facts: Facts, config: str | None = None) -> int:
+    """Serve one editor over standard input and output until it ends the session; the exit status that the protocol asks for.
 
-def serve(facts: Facts, config: str | None = None) -> None:
-    """Serve one editor over standard input and output until it ends the session."""
-    created(facts, config).start_io()
+    What anything else prints goes to standard error, where it does not break the protocol.
+    """
+    gc.set_threshold(*COLLECTOR)
+    server = created(facts, config)
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as incoming, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as outgoing:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        server.start_io(incoming, outgoing)
+    return 0 if server.was_shut_down else 1

@@ -8,7 +8,8 @@ from cfglint.project import settings_file
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.suppression import settle
-from cfglint.run.discovery import EXTENSIONS, SCRIPTS, Discovery, FileSource, UnknownKindError, line_of
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_one_of, line_of
+from cfglint.server.neighbours import Neighbours
 from cfglint.source import files
 
 TYPE_CHECKING = False
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document
 
     Facts: TypeAlias = Callable[[Configuration, DeclaredRun | None], LaunchFacts]
 
-MOST_NEIGHBOURS = 500  # files of a folder that are searched for the name of an open one
-LARGEST_NEIGHBOUR = 1 << 18  # bytes; a config or script that names another one is smaller
+LARGEST = 1_000_000  # characters of an open file that is checked while it is edited
 SETTINGS_FILES = ("cfglint.toml", "pyproject.toml")
 
 
@@ -66,6 +66,18 @@ class Buffers(FileSource):
         return (given, False) if given is not None else super().read(path)
 
 
+class OpenRun:
+    """A run that open files belong to, with the configuration that holds for them."""
+
+    __slots__ = ("diagnostics", "files", "project", "run")
+
+    def __init__(self, run: CheckedRun, project: Configuration, files: frozenset[str]) -> None:
+        self.run = run
+        self.project = project
+        self.files = files  # real paths
+        self.diagnostics: list[Diagnostic] = []  # without comments for cfglint that another run of the file needs
+
+
 class OpenFiles:
     """The runs of the open files, checked again after every change; `problems` are configurations that cannot be used.
 
@@ -76,45 +88,87 @@ class OpenFiles:
         self.facts = facts
         self.config = config
         self.buffers = Buffers()
-        self.runs: list[CheckedRun] = []
+        self.neighbours = Neighbours(self.buffers)
+        self.runs: list[OpenRun] = []
         self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a text is often broken while it is edited
         self.problems: list[str] = []
 
-    def check(self) -> dict[str, list[Diagnostic]]:
-        """The findings of every file of the runs that the open files belong to, by path as documents have it."""
-        self.runs, self.problems = [], []
-        found: dict[str, dict[tuple[str, int, int, str], Diagnostic]] = {}
-        for settings, paths in self._by_configuration().items():
+    def check(self, changed: set[str] | None = None) -> dict[str, list[Diagnostic]]:
+        """The findings of every file of the runs that the open files belong to, by path as documents have it.
+
+        `changed` are the real paths of the files whose text has changed since the last check; None when anything else may have
+        changed: files on the disk, configurations, which files are open.
+        """
+        affected = self._affected(changed)
+        self.problems = []
+        self.runs = [each for each in self.runs if affected is not None and not each.files & affected]
+        for settings, paths in self._by_configuration(affected).items():
             project = self._configuration(settings)
-            runs = self._runs(project, paths)
-            self._suppress(project, runs)
-            self.runs += runs
-        for run in self.runs:
-            for document, kind in zip(run.documents, run.kinds, strict=True):
-                found.setdefault(document.path, {})
+            found = self._runs(project, paths)
+            for each, outcome in zip(found, self._suppress(project, [each.run for each in found]), strict=True):
+                each.diagnostics = outcome.diagnostics
+            self.runs += found
+        for each in self.runs:
+            for document, kind in zip(each.run.documents, each.run.kinds, strict=True):
                 self.kinds[self.buffers.identity(document.path)] = kind
+        return self._findings()
+
+    def _findings(self) -> dict[str, list[Diagnostic]]:
+        """The findings of every file; one that several runs have in common is given once."""
+        found: dict[str, dict[tuple[str, int, int, str], Diagnostic]] = {}
+        for run in self.runs:
+            for document in run.run.documents:
+                found.setdefault(document.path, {})
             for each in run.diagnostics:
                 if not each.suppressed:
                     key = (each.code, each.place.start, each.place.end, each.message)
                     found.setdefault(each.place.file, {}).setdefault(key, each)
         return {path: list(each.values()) for path, each in found.items()}
 
+    def _affected(self, changed: set[str] | None) -> set[str] | None:
+        """The open files whose runs a change of some texts may affect; None for all of them."""
+        if changed is None or not all(path.lower().endswith(EXTENSIONS) for path in changed):
+            return None  # a script may put the names of its files together
+        found = {*changed}
+        names = {os.path.basename(path) for path in changed}
+        texts = [self.buffers.open.get(path, "") for path in changed]
+        for path, text in self.buffers.open.items():
+            if any(name in text for name in names) or any(os.path.basename(path) in each for each in texts):
+                found.add(path)
+        size = 0
+        while len(found) > size:
+            size = len(found)
+            found.update(*(each.files for each in self.runs if each.files & found))
+        return found
+
     def runs_of(self, path: str) -> list[tuple[CheckedRun, Document, str]]:
         """(run, document, kind) for the runs that a file is part of."""
         identity = self.buffers.identity(path)
         return [
-            (run, document, kind)
-            for run in self.runs
-            for document, kind in zip(run.documents, run.kinds, strict=True)
+            (each.run, document, kind)
+            for each in self.runs
+            for document, kind in zip(each.run.documents, each.run.kinds, strict=True)
             if self.buffers.identity(document.path) == identity
         ]
 
-    def _by_configuration(self) -> dict[str | None, list[str]]:
-        """The open files by the configuration that holds for them."""
+    def suppress(self, path: str, run: CheckedRun) -> None:
+        """Mark the findings of a run that the configuration of a file or its baseline suppresses."""
+        identity = self.buffers.identity(path)
+        project = next((each.project for each in self.runs if identity in each.files), Configuration())
+        self._suppress(project, [run])
+
+    def too_large(self) -> list[str]:
+        """The open files that are not checked because of their size."""
+        return [path for identity, path in self.buffers.names.items() if len(self.buffers.open[identity]) > LARGEST]
+
+    def _by_configuration(self, affected: set[str] | None) -> dict[str | None, list[str]]:
+        """The open files to be checked, by the configuration that holds for them."""
         found: dict[str | None, list[str]] = {}
-        for path in self.buffers.names.values():
-            if os.path.basename(path) not in SETTINGS_FILES:
-                found.setdefault(self.config or settings_file.find(os.path.dirname(path)), []).append(path)
+        large = {*self.too_large()}
+        for identity, path in self.buffers.names.items():
+            if os.path.basename(path) in SETTINGS_FILES or path in large or (affected is not None and identity not in affected):
+                continue
+            found.setdefault(self.config or settings_file.find(os.path.dirname(path)), []).append(path)
         return found
 
     def _configuration(self, path: str | None) -> Configuration:
@@ -132,24 +186,42 @@ class OpenFiles:
             return Configuration()
         return project
 
-    def _runs(self, project: Configuration, paths: list[str]) -> list[CheckedRun]:
+    def _runs(self, project: Configuration, paths: list[str]) -> list[OpenRun]:
         """The declared runs that have one of the files, and the runs of the other files."""
-        runs: list[CheckedRun] = []
+        paths = [path for path in paths if not is_one_of(path, project.exclude)]
+        naming = self.neighbours.naming(paths)
         left = {self.buffers.identity(path): path for path in paths}
+        asked = {*left}
+        runs: list[OpenRun] = []
         for declared in project.runs:
-            run = self._declared(project, declared)
-            members = {self.buffers.identity(document.path) for document in run.documents} if run is not None else set()
-            if run is not None and members & {*map(self.buffers.identity, paths)}:
-                runs.append(run)
+            run = self._declared(project, declared) if self._may_hold(declared, [*paths, *naming]) else None
+            members = self._members(run) if run is not None else frozenset()
+            if run is not None and members & asked:
+                runs.append(OpenRun(run, project, members))
                 for member in members:
                     left.pop(member, None)
-        wanted = list(left.values())
-        searched = [*wanted, *(path for path in self._neighbours(wanted) if self.buffers.identity(path) not in left)]
-        asked = set(left)
-        for _, run in sorted(Discovery(self.facts(project, None), shelf=self.buffers).each(searched), key=lambda pair: pair[0]):
-            if asked & {self.buffers.identity(document.path) for document in run.documents}:
-                runs.append(run)
+        wanted = [*left.values()]
+        if not wanted:
+            return runs
+        searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path) and not is_one_of(path, project.exclude))]
+        discovery = Discovery(self.facts(project, None), shelf=self.buffers)
+        discovery.kinds = project.kinds
+        for _, run in sorted(discovery.each(searched), key=lambda pair: pair[0]):
+            members = self._members(run)
+            if members & left.keys():
+                runs.append(OpenRun(run, project, members))
         return runs
+
+    def _members(self, run: CheckedRun) -> frozenset[str]:
+        """The real paths of the files of a run."""
+        return frozenset(self.buffers.identity(document.path) for document in run.documents)
+
+    def _may_hold(self, declared: DeclaredRun, paths: list[str]) -> bool:
+        """Whether a declared run may have one of some files: it names one of them, or a file of it mentions one."""
+        own = [line_of(path)[0] for path in declared.files]
+        wanted = {*map(self.buffers.identity, paths)}
+        names = {os.path.basename(path) for path in paths}
+        return any(self.buffers.identity(path) in wanted or self.neighbours.mentions(path, names) for path in own)
 
     def _declared(self, project: Configuration, declared: DeclaredRun) -> CheckedRun | None:
         """A declared run, None where it cannot be read."""
@@ -163,38 +235,12 @@ class OpenFiles:
             pass
         return None
 
-    def _neighbours(self, paths: list[str]) -> list[str]:
-        """The files in the folders of the open ones, and in those right above, that mention an open file by its name."""
-        names = {os.path.basename(path) for path in paths}
-        folders = {folder: None for path in paths for folder in (os.path.dirname(path), os.path.dirname(os.path.dirname(path)))}
-        found: list[str] = []
-        for folder in folders:
-            try:
-                listed = sorted(os.listdir(folder or os.curdir))
-            except OSError:
-                continue
-            candidates = [name for name in listed if name.lower().endswith((*EXTENSIONS, *SCRIPTS))]
-            for name in candidates[:MOST_NEIGHBOURS]:
-                path = os.path.join(folder, name)
-                if self._mentions(path, names - {name}):
-                    found.append(path)
-        return found
-
-    def _mentions(self, path: str, names: set[str]) -> bool:
-        """Whether a file has one of the names in its text."""
-        if not names or not os.path.isfile(path) or os.path.getsize(path) > LARGEST_NEIGHBOUR:
-            return False
-        try:
-            content = self.buffers.read_bytes(path)
-        except files.FileProblem:
-            return False
-        return any(os.fsencode(name) in content for name in names)
-
-    def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> None:
-        """Mark what comments, the configuration and the baseline suppress."""
+    def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> list[Outcome]:
+        """The outcomes of runs; what comments, the configuration and the baseline suppress is marked."""
         outcomes = [run.outcome() for run in runs]
         settle(outcomes)
         selection = Selection(project, None, None, None)
+        self.problems += [f"{project.path}: no rule has the code or name {code}" for code in selection.unknown()]
         for outcome in outcomes:
             selection.apply(outcome)
         if project.baseline:
@@ -204,3 +250,4 @@ class OpenFiles:
                 baseline.read(os.path.join(project.folder, project.baseline)).apply(outcomes)
             except ConfigurationError as error:
                 self.problems.append(str(error))
+        return outcomes

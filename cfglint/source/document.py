@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
     NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
-    FileProblemKind: TypeAlias = Literal["unreadable", "too-large", "encoding", "control", "unwritable"]
-    ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "depth", "documents", "duplicate", "digits", "value", "not-strict-json"]
+    FileProblemKind: TypeAlias = Literal["unreadable", "limit", "encoding", "control", "unwritable"]
+    ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "documents", "duplicate", "value", "not-strict-json"]
 
 SCALAR: NodeKind = "scalar"
 MAPPING: NodeKind = "mapping"
 SEQUENCE: NodeKind = "sequence"
 
+LIMIT: FileProblemKind = "limit"  # the kind of a problem that is a limit of cfglint's own
 NOT_STRICT_JSON: ProblemKind = "not-strict-json"  # the kind of a problem that only a strict JSON parser has
 ALIAS: NodeKind = "alias"
 
@@ -32,6 +33,7 @@ LONG = 32  # entries of a mapping from which an index pays
 class Problem:
     """A reason for which a text cannot be loaded, at a span.
 
+    The kind `limit` is one of cfglint's own limits, which says nothing about what a framework makes of the text.
     `exception` is what the loader would raise, as `Type: text`, when one is known.
     `only_here`: another parser that commonly loads such a file accepts it; `note` says which.
     """

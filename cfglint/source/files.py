@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from cfglint.source.document import LIMIT
 from cfglint.source.errors import CfglintError
 from cfglint.source.limits import MAX_SIZE
 
@@ -35,7 +36,7 @@ KINDS = (
 class FileProblem(CfglintError):
     """A file that cannot be read or written.
 
-    `kind` is `unreadable`, `too-large`, `encoding` or `control`; `offset` is the byte where the last two
+    `kind` is `unreadable`, `limit`, `encoding` or `control`; `offset` is the byte where the last two
     begin, `exception` what Python's own decoder says there, `text` what can be read of such a file all the same: what
     is before it, or all of it in another encoding. `unwritable` is the kind of a refused write.
     """
@@ -86,7 +87,7 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
     try:
         size = os.fstat(descriptor).st_size
         if size > limit:
-            raise FileProblem(path, f"has {size:,} bytes, the limit is {limit:,}", "too-large")
+            raise FileProblem(path, f"has {size:,} bytes, the limit is {limit:,}", LIMIT)
         return read_all(descriptor, size, limit)
     except OSError as error:
         raise FileProblem(path, why(path, error)) from None
@@ -146,7 +147,7 @@ def link_target(path: str) -> str | None:
 def decode(path: str, data: bytes) -> str:
     """UTF-8 as text, without the byte order mark; raises FileProblem."""
     if len(data) > MAX_SIZE:
-        raise FileProblem(path, f"has more than {MAX_SIZE:,} bytes", "too-large")
+        raise FileProblem(path, f"has more than {MAX_SIZE:,} bytes", LIMIT)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

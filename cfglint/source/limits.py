@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import Problem
+from cfglint.source.document import LIMIT, Problem
 
 MAX_SIZE = 5_000_000  # bytes
 MAX_DEPTH = 200  # levels of nesting
@@ -15,9 +15,9 @@ MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parse
 
 def too_many() -> Problem:
     """The problem of a text with more in it than is kept."""
-    return Problem(0, 0, f"more than {MOST_PARTS:,} keys, values and comments are too many", "too-large")
+    return Problem(0, 0, f"more than {MOST_PARTS:,} keys, values and comments are too many", LIMIT)
 
 
 def too_deep(place: int) -> Problem:
     """The problem of a text that nests further than is followed."""
-    return Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", "depth")
+    return Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", LIMIT)

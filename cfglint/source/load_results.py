@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import Node, Problem
+from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Refused:
 def too_long(node: Node) -> Refused:
     """The error for an integer that exceeds cfglint's own limit."""
     message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
-    return Refused(Problem(node.head, node.end, message, "digits"))
+    return Refused(Problem(node.head, node.end, message, LIMIT))
 
 
 def constructor_error(text: str) -> str:

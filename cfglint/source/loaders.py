@@ -6,7 +6,7 @@ clean file imports nothing; for unusual input the library itself decides.
 
 from __future__ import annotations
 
-from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Problem
+from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
 from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
@@ -41,7 +41,7 @@ class Loader:
         except Refused as refused:
             return LoadResult(None, [refused.problem])
         except RecursionError:
-            return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", "depth")])
+            return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", LIMIT)])
 
     def scalar(self, node: Node) -> Any:
         """The value of a single scalar node; its text where the library would raise."""
@@ -190,7 +190,7 @@ class Construction:
         self.expanded += entries
         if self.expanded > MOST_EXPANDED:
             message = f"aliases and merge keys expand to more than {MOST_EXPANDED:,} entries"
-            raise Refused(Problem(node.start, node.end, message, "value"))
+            raise Refused(Problem(node.start, node.end, message, LIMIT))
 
     def sequence(self, node: Node) -> list[Any]:
         """The values of a sequence's items."""
@@ -292,7 +292,7 @@ class StrictJsonLoader(Loader):
         except ValueError as error:
             return [Problem(0, 0, "a number has more digits than Python accepts", "value", f"ValueError: {error}")]
         except RecursionError as error:
-            return [Problem(0, 0, "nested too deeply for Python's parser", "depth", f"RecursionError: {error}")]
+            return [Problem(0, 0, "nested too deeply for Python's parser", "value", f"RecursionError: {error}")]
         return document.problems
 
     def construct(self, document: Document) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import Document, Problem
+from cfglint.source.document import LIMIT, Document, Problem
 from cfglint.source.limits import MAX_SIZE
 
 
@@ -13,7 +13,7 @@ def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:
     """
     if len(text) > MAX_SIZE:
         document = Document(path, text, syntax, bom)
-        document.problems.append(Problem(0, 0, f"{len(text):,} characters are too many, the limit is {MAX_SIZE:,}", "too-large"))
+        document.problems.append(Problem(0, 0, f"{len(text):,} characters are too many, the limit is {MAX_SIZE:,}", LIMIT))
         return document
     if syntax == "json":
         from cfglint.source import json

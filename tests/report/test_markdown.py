@@ -53,8 +53,10 @@ def test_the_worst_comes_first(make):
 
 @pytest.mark.parametrize("character", ["x", "é", "\U0001f600", "`", "\x1b"])
 def test_fits_into_a_comment_however_much_there_is(make, character):
-    found = [make.diagnostic(character * 300) for _ in range(5)]
-    outcomes = [make.outcome(found, files=[f"{character * 50}{number}.yaml"]) for number in range(400)]
+    outcomes = []
+    for number in range(400):
+        found = [make.diagnostic(f"{number}.{each} {character * 300}") for each in range(5)]
+        outcomes.append(make.outcome(found, files=[f"{character * 50}{number}.yaml"]))
     text = render("markdown", outcomes)
     assert 30_000 < len(text.encode("utf-8")) < 65_536
     assert text.count("<details>") == text.count("</details>") > 5
@@ -64,7 +66,7 @@ def test_fits_into_a_comment_however_much_there_is(make, character):
 
 
 def test_one_run_with_more_than_fits(make):
-    text = render("markdown", [make.outcome([make.diagnostic("x" * 500) for _ in range(500)])])
+    text = render("markdown", [make.outcome([make.diagnostic(f"{number} {'x' * 500}") for number in range(500)])])
     assert 50_000 < len(text) < 65_536
     assert "more findings do not fit" in text
 
@@ -73,6 +75,17 @@ def test_one_finding_that_never_fits(make):
     text = render("markdown", [make.outcome([make.diagnostic("x" * 100_000)])])
     assert len(text) < 65_536
     assert "1 more finding does not fit" in text
+
+
+def test_what_several_runs_have_in_common_is_told_once(make):
+    outcomes = [make.outcome([make.diagnostic("copied", file=f"{name}.yaml")], files=[f"{name}.yaml"]) for name in "abcdef"]
+    outcomes[2].diagnostics.append(make.diagnostic("alone", file="c.yaml"))
+    text = render("markdown", outcomes)
+    assert text.count("copied") == 1
+    assert "<details><summary>In several runs: 6 errors</summary>" in text
+    assert "note: the same in 5 other places: b.yaml:3, c.yaml:3, d.yaml:3 and 2 more" in text
+    assert "<code>c.yaml</code>: 1 error</summary>" in text
+    assert text.index("copied") < text.index("alone")
 
 
 def test_hostile_text_becomes_no_markup(make, hostile):

@@ -8,12 +8,73 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
+from cfglint import __version__
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
-from cfglint.rules.catalogue import every_rule
+from cfglint.report.links import REPOSITORY
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, *[os.pardir] * 3, "shared", "standards", "sarif-2.1.0.schema.json")
+
+
+TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+LOCATION = {
+    "type": "object",
+    "required": ["physicalLocation"],
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation", "region"],
+            "properties": {
+                "artifactLocation": {"type": "object", "required": ["uri"], "properties": {"uri": {"type": "string"}}},
+                "region": {
+                    "type": "object",
+                    "required": ["startLine", "startColumn", "endLine", "endColumn"],
+                    "additionalProperties": {"type": ["integer", "object"], "minimum": 1},
+                },
+            },
+        }
+    },
+}
+RULE = {
+    "type": "object",
+    "required": ["id", "name", "shortDescription", "fullDescription", "help", "helpUri", "defaultConfiguration", "properties"],
+    "properties": {
+        "id": {"type": "string", "maxLength": 255},
+        "name": {"type": "string", "maxLength": 255},
+        "shortDescription": {"required": ["text"], "properties": {"text": {"maxLength": 1024}}},
+        "fullDescription": {"required": ["text"]},
+        "helpUri": {"type": "string", "pattern": "^https://"},
+        "help": {"required": ["text", "markdown"]},
+        "properties": {"properties": {"tags": {"type": "array", "maxItems": 20}}},
+    },
+}
+RESULT = {
+    "type": "object",
+    "required": ["ruleId", "level", "message", "locations", "partialFingerprints"],
+    "properties": {
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "message": TEXT,
+        "locations": {"type": "array", "minItems": 1, "items": LOCATION},
+        "relatedLocations": {"type": "array", "items": {**LOCATION, "required": ["physicalLocation", "message"]}},
+        "fixes": {"type": "array", "items": {"required": ["description", "artifactChanges"]}},
+    },
+}
+DRIVER = {"required": ["name", "semanticVersion", "rules"], "properties": {"rules": {"type": "array", "items": RULE}}}
+RUN = {
+    "type": "object",
+    "required": ["tool", "results"],
+    "properties": {
+        "tool": {"required": ["driver"], "properties": {"driver": DRIVER}},
+        "results": {"type": "array", "maxItems": 25_000, "items": RESULT},
+    },
+}
+# https://docs.github.com/code-security/reference/code-scanning/sarif-files/sarif-support
+GITHUB = {
+    "type": "object",
+    "required": ["$schema", "version", "runs"],
+    "properties": {"version": {"const": "2.1.0"}, "runs": {"type": "array", "minItems": 1, "maxItems": 20, "items": RUN}},
+}
 
 
 def run_of(outcomes):
@@ -55,10 +116,24 @@ def test_hostile_text_is_valid_too(make, validator):
     assert [error.message for error in validator.iter_errors(log)] == []
 
 
-def test_all_rules_with_their_pages(make):
-    rules = run_of([])["tool"]["driver"]["rules"]
-    assert [each["id"] for each in rules] == [rule.code for rule in every_rule()]
-    mismatch = next(each for each in rules if each["id"] == "BAT001")
+def test_valid_by_what_github_reads(make):
+    """The part of SARIF that GitHub's code scanning requires, as its documentation lists it."""
+    from jsonschema import Draft7Validator
+
+    for outcomes in (everything(make), [make.hostile(text) for text in make.texts], []):
+        log = json.loads(render("sarif", outcomes))
+        assert [f"{list(error.absolute_path)}: {error.message}" for error in Draft7Validator(GITHUB).iter_errors(log)] == []
+
+
+def test_the_rules_that_fired_with_their_pages(make):
+    found = [make.diagnostic(code=code) for code in ("KEY100", "BAT001", "BAT001")]
+    run = run_of([make.outcome(found)])
+    rules = run["tool"]["driver"]["rules"]
+    assert [each["id"] for each in rules] == ["BAT001", "KEY100"]
+    assert [each["ruleIndex"] for each in run["results"]] == [1, 0, 0]
+    assert run_of([])["tool"]["driver"]["rules"] == []
+    mismatch = rules[0]
+    assert mismatch["helpUri"] == f"{REPOSITORY}/blob/v{__version__}/docs/rules.md#bat001"
     assert mismatch["name"] == "BatchMismatch"
     assert "Check batch related parameters" in mismatch["help"]["text"]
     assert mismatch["help"]["markdown"].startswith("## BAT001")
@@ -69,7 +144,7 @@ def test_a_result_points_at_its_rule_and_place(make):
     run = run_of([make.outcome([make.diagnostic("1 is not 2", exception="AssertionError: no", source="key: text")])])
     result = run["results"][0]
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "BAT001"
-    assert result["message"]["text"] == "1 is not 2. Raises AssertionError: no"
+    assert result["message"]["text"] == "1 is not 2\nnote: transformers 5.23.0 fails while parsing the config: AssertionError: no"
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "train.yaml", "uriBaseId": "SRCROOT"}
     assert place["region"] == {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 9, "snippet": {"text": " tex"}}

@@ -71,20 +71,19 @@ class Editor:
         document = {"uri": self.uri(name), "version": self.versions[name]}
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
-    def published(self, *names):
-        """What the server publishes next for some files, by name."""
-        found = {}
-        while len(found) < len(names):
+    def publication(self):
+        """(URI, findings) that the server publishes next."""
+        while True:
             message = self.messages.get(timeout=PATIENCE)
             if message.get("method") == "textDocument/publishDiagnostics":
-                name = next((each for each in names if message["params"]["uri"] == self.uri(each)), None)
-                if name is not None:
-                    found[name] = message["params"]["diagnostics"]
-        return found
+                return message["params"]["uri"], message["params"]["diagnostics"]
 
     def findings(self, name):
         """What the server publishes next for a file."""
-        return self.published(name)[name]
+        while True:
+            uri, found = self.publication()
+            if uri == self.uri(name):
+                return found
 
     def at(self, name, line, character):
         return {"textDocument": {"uri": self.uri(name)}, "position": {"line": line, "character": character}}
@@ -150,8 +149,15 @@ def test_change_of_the_other_file(editor):
     assert [each["command"]["title"] for each in lenses] == ["global batch 256 on 8 GPUs: 4 x 8 x 8"]
 
     editor.change("ds.json", DEEPSPEED.replace('"gradient_accumulation_steps": "auto"', '"gradient_accumulation_steps": 2'))
-    found = editor.published("ds.json", "train.yaml")
-    assert any("gradient_accumulation_steps" in each["message"] for each in [*found["ds.json"], *found["train.yaml"]])
+    uri, [found] = editor.publication()
+    assert uri == editor.uri("ds.json")
+    assert "gradient_accumulation_steps" in found["message"]
+    [related] = found["relatedInformation"]
+    assert related["location"]["uri"] == editor.uri("train.yaml")
+    assert editor.ask("textDocument/definition", editor.at("ds.json", 2, 6)) == [related["location"]]
+
+    editor.change("train.yaml", TRAINER.replace("2e-5", "2.0e-5").replace("warmpu_steps: 10\n", "gradient_accumulation_steps: 2\n"))
+    assert editor.publication() == (editor.uri("ds.json"), [])
 
 
 def test_file_that_names_an_open_one_is_read_from_disk(editor, tmp_path):

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from cfglint.source import files
+from cfglint.source.document import LIMIT
 from cfglint.source.files import FileProblem, read, walk
 from cfglint.source.writing import write
 
@@ -42,7 +43,7 @@ def test_read_keeps_line_breaks_and_tells_the_byte_order_mark(config):
         (b"a: 1\nb: \xff\n", "encoding", "is not UTF-8: byte 0xff at offset 8 (line 2)"),
         ("a: 1\n".encode("utf-16"), "encoding", "is encoded in UTF-16, not UTF-8"),
         (b"a: \0\n", "control", "has a NUL byte at offset 3"),
-        (b"a" * (files.MAX_SIZE + 1), "too-large", "has 5,000,001 bytes, the limit is 5,000,000"),
+        (b"a" * (files.MAX_SIZE + 1), LIMIT, "has 5,000,001 bytes, the limit is 5,000,000"),
     ],
     ids=["invalid", "utf-16", "nul", "large"],
 )

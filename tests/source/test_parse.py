@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.parse import parse
 
@@ -16,7 +17,7 @@ def test_the_syntax_picks_the_parser():
 
 def test_a_text_that_is_too_large_is_not_parsed():
     document = parse("a.yaml", "a" * (MAX_SIZE + 1), "yaml")
-    assert [problem.kind for problem in document.problems] == ["too-large"]
+    assert [problem.kind for problem in document.problems] == [LIMIT]
     assert document.root is None
 
 

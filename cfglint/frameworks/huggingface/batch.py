@@ -47,7 +47,7 @@ def resolve(config: TrainerConfig) -> Batch:
         accumulation,
         Setting(("data_parallel",), parallel, DERIVED, because="processes that take different samples"),
         global_batch,
-        consumed(config, micro.value, accumulation.value, tensor),
+        consumed(config, micro.value, accumulated(config, accumulation.value), tensor),
         problem,
         gpus_per_replica(config, tensor),
     )
@@ -114,6 +114,12 @@ def product(*factors: Any) -> Any:
             return None
         size *= factor
     return size
+
+
+def accumulated(config: TrainerConfig, accumulation: Any) -> Any:
+    """The micro batches that one optimizer step takes."""
+    launch = config.deepspeed
+    return 1 if launch is not None and launch.steps_every_micro_batch else accumulation
 
 
 def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) -> int | None:

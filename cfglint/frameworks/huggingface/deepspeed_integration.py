@@ -31,7 +31,9 @@ AUTO = "auto"
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
 NO_APEX = (5,)  # fp16_backend and fp16_opt_level are gone
-ACCELERATE_1 = (4, 46)  # releases that people run with accelerate 1.x, which forgives a missing micro batch
+ACCELERATE_1 = (1,)  # release of accelerate from which a missing micro batch is accepted
+WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that people run with accelerate 1.x
+SETS_BOUNDARY = (1, 8)  # release of accelerate from which its own accumulation decides when the engine takes a step
 
 
 class Mismatch:
@@ -117,6 +119,18 @@ class HfDeepSpeedConfig:
         size = section.get("autotp_size", 1) if isinstance(section, dict) else 1
         return size if isinstance(size, int) and size > 1 else 1
 
+    @property
+    def steps_every_micro_batch(self) -> bool:
+        """Whether the engine takes an optimizer step for every micro batch, whatever the Trainer accumulates.
+
+        Without `gradient_accumulation_steps` in the DeepSpeed config accelerate sets it to 1. Up to 1.7.0 the engine steps at its own
+        boundary (accelerate 1.7.0 utils/deepspeed.py, `DeepSpeedEngineWrapper.backward`); from 1.8.0 on accelerate calls
+        `set_gradient_accumulation_boundary` with its own (1.8.0 utils/deepspeed.py:267), and the key has no effect on the steps.
+        """
+        if "gradient_accumulation_steps" in self.written or "train_batch_size" in self.written:
+            return False
+        return not self.trainer.has_accelerate(SETS_BOUNDARY)
+
     def setting(self, path: str) -> Setting:
         """A dotted key of the DeepSpeed file with its place; of a missing one the nearest section's."""
         steps = tuple(path.split("."))
@@ -131,6 +145,10 @@ class HfDeepSpeedConfig:
                 return Setting((*self.prefix, *steps), value, origin, self.document, node, key)
             where = where[:-1]
         return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
+
+    def accepts_auto(self, setting: Setting) -> bool:
+        """Whether "auto" may be written in the place of a value that is compared with the trainer's."""
+        return True
 
     # ---- looking up and filling, as both libraries do -------------------------------------------------------
 
@@ -307,13 +325,14 @@ class HfDeepSpeedConfig:
         section = self.values.get("tensor_parallel", {})
         self._at = "tensor_parallel.autotp_size"
         parts = section.get("autotp_size", 0)
-        if parts > 1 and self.trainer.version >= ACCELERATE_1 and parts > (self.trainer.world_size or parts):
+        forgiving = self.trainer.has_accelerate(ACCELERATE_1, WITH_ACCELERATE_1)
+        if parts > 1 and forgiving and parts > (self.trainer.world_size or parts):
             raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
-        if micro is None and self.trainer.version >= ACCELERATE_1:
+        if micro is None and forgiving:
             return
         self._at = "train_micro_batch_size_per_gpu" if not isinstance(micro, (int, float)) else "gradient_accumulation_steps"
         total = product(micro, accumulation, world)
-        if self.trainer.version >= ACCELERATE_1:
+        if forgiving:
             _ = total // 1
 
     def _finalize(self) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
+from cfglint.report.details import MOMENTS, raises
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.numbers import Numbers, numbers
-from cfglint.report.text import MOMENTS, framework_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,9 +168,6 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
     seen = excerpt.around(place, [other for other, _ in diagnostic.related], lines)
-    stops = ""
-    if diagnostic.exception and diagnostic.severity == ERROR:
-        stops = f"{framework_of(diagnostic, outcome)} fails {MOMENTS.get(diagnostic.fails_at or '', '')}:"
     return Finding(
         anchor,
         home,
@@ -184,7 +181,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         kind_of(place, outcome),
         seen,
         [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
-        stops,
+        raises(diagnostic, outcome),
         diagnostic.exception or "",
         apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None,
     )

@@ -21,9 +21,10 @@ TEXT = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_s
 def pair(trainer):
     """A run of the trainer's text above with more lines, and of a DeepSpeed file with changes."""
 
-    def make(lines="", gpus=8, version="5.23.0", examples=10000, without=(), **changes):
+    def make(lines="", gpus=8, version="5.23.0", examples=10000, without=(), accelerate=None, **changes):
         values = {key: value for key, value in {**AUTO, **changes}.items() if key not in without}
-        return trainer(TEXT + lines, gpus, examples, version, files={"ds.json": json.dumps(values)}, target={"deepspeed": "0.19.8"})
+        target = {"deepspeed": "0.19.8"} if accelerate is None else {"deepspeed": "0.19.8", "accelerate": accelerate}
+        return trainer(TEXT + lines, gpus, examples, version, files={"ds.json": json.dumps(values)}, target=target)
 
     return make
 
@@ -72,9 +73,15 @@ def test_missing_accumulation_becomes_one(pair):
     run = pair(without=["gradient_accumulation_steps"])
     assert run.verdict == "reject"
     assert any(each.code == "BAT001" and "64" in each.message for each in run.diagnostics)
-    run = pair(without=["gradient_accumulation_steps", "train_batch_size"])
+
+
+@pytest.mark.parametrize(("accelerate", "ignored", "consumed"), [(None, False, 64), ("1.8.0", False, 64), ("1.7.0", True, 32)])
+def test_accelerate_decides_when_the_engine_steps(pair, accelerate, ignored, consumed):
+    run = pair(without=["gradient_accumulation_steps", "train_batch_size"], accelerate=accelerate)
     assert run.verdict == "accept"
-    assert "RUN008" in [each.code for each in run.diagnostics]
+    assert ("RUN008" in [each.code for each in run.diagnostics]) is ignored
+    assert (run.resolved["global_batch"], run.resolved["consumed_batch"]) == (64, consumed)
+    assert run.target.get("accelerate") == accelerate
 
 
 @pytest.mark.parametrize(("version", "verdict"), [("5.23.0", "accept"), ("4.42.4", "reject")])

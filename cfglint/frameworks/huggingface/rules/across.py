@@ -80,7 +80,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
             f"`{each.path}` is {shown(each.theirs)}, but the Trainer's {each.label} is {shown(each.ours)}",
             related=tuple(of(config, name) for name in each.fields),
             exception=text,
-            fix=replace(setting, "auto", 'set it to "auto"', safe=True),
+            fix=replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None,
+            help=None if launch.accepts_auto(setting) else "make the two values equal",
         )
 
 
@@ -374,22 +375,26 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
         "ds.json": '{"gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 2}}\n',
     },
-    example={"gpus": 8, "at": "/gradient_accumulation_steps"},
+    example={"gpus": 8, "target": {"accelerate": "1.7.0"}, "at": "/gradient_accumulation_steps"},
 )
 def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed config does not set `gradient_accumulation_steps`, so accelerate sets it to 1.
+    """The DeepSpeed config does not set `gradient_accumulation_steps`, so accelerate before 1.8.0 sets it to 1.
 
-    If the DeepSpeed config sets `train_batch_size` (also as `"auto"`), DeepSpeed then rejects the batch sizes. Otherwise it takes
-    an optimizer step for every micro batch, while the Trainer counts one step per accumulation.
+    DeepSpeed then takes an optimizer step for every micro batch, while the Trainer counts one step per accumulation. From 1.8.0
+    on accelerate tells the engine when to step, and the run is the same with and without the key. If the DeepSpeed config sets
+    `train_batch_size` (also as `"auto"`), DeepSpeed rejects the batch sizes with every release.
 
     Fix: set `"gradient_accumulation_steps": "auto"` in the DeepSpeed config.
 
-    Source: accelerate 1.15.0 utils/dataclasses.py:1273.
+    Source: accelerate 1.7.0 and 1.8.0 utils/deepspeed.py (`DeepSpeedEngineWrapper.backward`), 1.15.0 utils/dataclasses.py:1273.
     """
     launch = config.deepspeed
     own = accumulation_steps(config)
-    if launch is None or "gradient_accumulation_steps" in launch.written or "train_batch_size" in launch.written:
+    if launch is None or not launch.steps_every_micro_batch:
         return
     if number(own.value) and own.value > 1:
-        message = f"`{own.name}` ({own.value}) is ignored: the DeepSpeed config has no `gradient_accumulation_steps`, so its engine uses 1"
+        release = config.facts.target["accelerate"]
+        message = (
+            f"`{own.name}` ({own.value}) is ignored by accelerate {release}: without the key in the DeepSpeed config its engine uses 1"
+        )
         yield Finding(own, message, related=(launch.setting("gradient_accumulation_steps"),))

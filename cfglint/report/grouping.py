@@ -1,0 +1,64 @@
+"""Equal findings as one, for people: a mistake that is copied into fifty files is one thing to know."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import rank
+from cfglint.report.details import NOTE, consequences, remedies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+
+    Key = tuple[object, ...]
+
+MOST_PLACES = 3  # other places that are named
+
+
+class Group:
+    """Findings that say the same, and the run of each."""
+
+    __slots__ = ("found", "outcomes")
+
+    def __init__(self) -> None:
+        self.found: list[Diagnostic] = []
+        self.outcomes: list[Outcome] = []
+
+    @property
+    def first(self) -> Diagnostic:
+        """The finding that is shown."""
+        return self.found[0]
+
+    @property
+    def across(self) -> bool:
+        """Whether the findings are in several runs."""
+        return any(each is not self.outcomes[0] for each in self.outcomes)
+
+    def elsewhere(self) -> list[tuple[str, str]]:
+        """A note with the other places, the first of them named; none for a finding of its own."""
+        others = [each.place for each in self.found[1:]]
+        if not others:
+            return []
+        named = ", ".join(f"{place.file}:{place.line}" for place in others[:MOST_PLACES])
+        more = len(others) - MOST_PLACES
+        count = f"{len(others)} other places" if others[1:] else "1 other place"
+        return [(NOTE, f"the same in {count}: {named}{f' and {more} more (`--format concise` lists all)' if more > 0 else ''}")]
+
+
+def grouped(outcomes: Iterable[Outcome]) -> list[Group]:
+    """The findings that are not suppressed: errors first, then what is found in most places."""
+    found: dict[Key, Group] = {}
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            if not each.suppressed:
+                group = found.setdefault(sameness(each, outcome), Group())
+                group.found.append(each)
+                group.outcomes.append(outcome)
+    return sorted(found.values(), key=lambda group: (-rank(group.first.severity), -len(group.found)))
+
+
+def sameness(diagnostic: Diagnostic, outcome: Outcome) -> Key:
+    """What two findings have in common that a reader takes for the same: all words, whatever the place."""
+    words = tuple(text for _, text in diagnostic.related)
+    return diagnostic.code, diagnostic.severity, diagnostic.message, words, *consequences(diagnostic, outcome), *remedies(diagnostic)

@@ -1,0 +1,48 @@
+"""Addresses of the manual pages of rules."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint import __version__
+
+REPOSITORY = "https://example.org/your/clone/of/cfglint"  # until it has a public home; the one in pyproject.toml is the same
+MANUAL = "docs/rules.md"
+
+
+def rule_uri(code: str) -> str:
+    """The page of a rule in the manual, at the release that is installed."""
+    repository, revision = home()
+    return f"{repository}/blob/{revision}/{MANUAL}#{anchor(code)}"
+
+
+def anchor(code: str) -> str:
+    """The anchor of a rule in the manual, which stays when the rule is renamed."""
+    return code.lower()
+
+
+def home() -> tuple[str, str]:
+    """(repository, revision) of this installation: where pip took it from (PEP 610), else the project's own with the tag of the release."""
+    url, revision = origin()
+    return (url, revision) if url else (REPOSITORY, f"v{__version__}")
+
+
+def origin() -> tuple[str, str]:
+    """(repository, revision) of an installation from a repository, as `pip install git+https://...` makes it; empty for others."""
+    import json
+
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = os.path.join(folder, f"cfglint_train-{__version__}.dist-info", "direct_url.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+        url, revision = str(told["url"]), str(told["vcs_info"]["commit_id"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", ""
+    return (without_user(url).removesuffix(".git"), revision) if url.startswith("https://") else ("", "")
+
+
+def without_user(url: str) -> str:
+    """An address without a name and password."""
+    host, slash, path = url.removeprefix("https://").partition("/")
+    return f"https://{host.rpartition('@')[2]}{slash}{path}"

@@ -1,0 +1,97 @@
+"""The files that may name an open one: those near it that mention its name."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.project.root import is_inside, root_of
+from cfglint.run.discovery import EXTENSIONS, is_script
+from cfglint.source.files import FileProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cfglint.run.discovery import FileSource
+
+MOST_FILES = 500  # that are searched
+MOST_FOLDERS = 60
+LARGEST = 1 << 18  # bytes; a config or script that names another one is smaller
+
+
+class Neighbours:
+    """Searches the files near the open ones; what was found in a file on the disk is kept until it changes."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.source = source
+        self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
+
+    def naming(self, paths: Iterable[str]) -> list[str]:
+        """The files that mention one of some files by its name, and those that mention these in turn."""
+        near = [*self.near(paths)]
+        found: dict[str, None] = {}
+        names = {os.path.basename(path) for path in paths}
+        for _ in range(2):  # a script names a trainer file, which names a DeepSpeed file
+            found.update((path, None) for path in near if path not in found and self.mentions(path, names - {os.path.basename(path)}))
+            names = {os.path.basename(path) for path in found}
+        return [*found]
+
+    def near(self, paths: Iterable[str]) -> Iterator[str]:
+        """The configs and scripts in the folders around some files."""
+        left = MOST_FILES
+        for folder in list(dict.fromkeys(folder for path in paths for folder in folders_around(path)))[:MOST_FOLDERS]:
+            for name in sorted(entries(folder)):
+                path = os.path.join(folder, name)
+                if left and (name.lower().endswith(EXTENSIONS) or is_script(name)) and os.path.isfile(path):
+                    left -= 1
+                    yield path
+
+    def mentions(self, path: str, names: set[str]) -> bool:
+        """Whether a file has one of the names in its text."""
+        if self.source.is_given(path):
+            return any(name in self.source.read(path)[0] for name in names)
+        try:
+            state = os.stat(path)
+        except OSError:
+            return False
+        if state.st_size > LARGEST:
+            return False
+        known = self.known.setdefault((path, state.st_mtime_ns, state.st_size), {})
+        unknown = names - known.keys()
+        if unknown:
+            content = self.content(path)
+            known.update((name, os.fsencode(name) in content) for name in unknown)
+        return any(known[name] for name in names)
+
+    def content(self, path: str) -> bytes:
+        """What is in a file; nothing where it cannot be read."""
+        try:
+            return self.source.read_bytes(path)
+        except FileProblem:
+            return b""
+
+
+def folders_around(path: str) -> list[str]:
+    """The folder of a file and those above it in its project, and the folders next to it and at the top of the project."""
+    root = root_of(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    upwards = [folder]
+    while os.path.realpath(upwards[-1]) != root and is_inside(upwards[-1], root):
+        upwards.append(os.path.dirname(upwards[-1]))
+    below = [os.path.join(each, name) for each in (*upwards[1:2], upwards[-1]) for name in sorted(entries(each)) if name[0] != "."]
+    found = dict.fromkeys([*upwards, *filter(os.path.isdir, below[:MOST_FILES])])
+    return [as_given(each, path) for each in found]
+
+
+def as_given(folder: str, path: str) -> str:
+    """A folder relative to the working directory where the file's own path is."""
+    relative = folder if os.path.isabs(path) else os.path.relpath(folder)
+    return "" if relative == os.curdir else relative
+
+
+def entries(folder: str) -> list[str]:
+    """The names in a folder; none where it cannot be read."""
+    try:
+        return os.listdir(folder or os.curdir)
+    except OSError:
+        return []
