@@ -450,7 +450,10 @@ def not_done(tally: ScanStats, skip_unrecognized: bool = False) -> bool:
     if skip_unrecognized:
         tally.unrecognized += len(tally.unrecognized_named)
         tally.unrecognized_named.clear()
-    for path, closest in tally.unrecognized_named[:MOST_UNKNOWN]:
+    for path, names in tally.unrecognized_named[:MOST_UNKNOWN]:
+        from cfglint.run.broken import closest_kind
+
+        closest = closest_kind(names)
         kind = f" (closest: {closest}); pass --kind {closest}" if closest else "; pass --kind"
         warn(f"{path}: not recognised as a training config{kind}")
     if len(tally.unrecognized_named) > MOST_UNKNOWN:

@@ -27,6 +27,10 @@ class Launch(Framework["LaunchConfig"]):
         """Never by the content of a YAML or JSON file; scripts are told by their names."""
         return NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """Never, as above."""
+        return False
+
     def packages(self) -> dict[str, str]:
         """None of its own: the consumer's count."""
         return {}

@@ -148,6 +148,12 @@ class Trl(Framework["TrlConfig"]):
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
+    def may_be(self, names: list[str]) -> bool:
+        """What may be a trainer's file."""
+        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+
+        return TRAINER.may_be(names)
+
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""
         from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
