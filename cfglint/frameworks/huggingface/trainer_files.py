@@ -27,7 +27,7 @@ class TrainerFiles(Config):
     `files` maps a key that names a file to that file.
     """
 
-    framework: Framework = FRAMEWORK
+    framework: Framework[Any] = FRAMEWORK
     batch_keys = {
         "micro_batch": "per_device_train_batch_size",
         "accumulation": "gradient_accumulation_steps",
@@ -45,7 +45,7 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
-        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
+        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
         self._sections: dict[str, Any] = {}
         for name in self.files:
             self.section(name)
@@ -194,7 +194,17 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
     )
 
 
-def attach(documents: list[Document], kinds: list[str], framework: Framework) -> dict[str, Document]:
+def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
+    """The accelerate launch of a run whose line names no config file; None where accelerate does not start several processes."""
+    if not any(flag.key == "distributed_type" for flag in trainer.facts.launcher_flags):
+        return None
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+    command = next(flag.place[0] for flag in trainer.facts.launcher_flags if flag.place is not None)
+    return AccelerateConfig([command], trainer.facts, trainer=trainer)
+
+
+def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
     A DeepSpeed file that the trainer's does not name is taken as given on the launch line.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.shell import SYNTAX
 from cfglint.source.shell.text import unknown
 
 TYPE_CHECKING = False
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.text import Place, Text
-
-SYNTAX = "shell"
 
 
 def is_placeholder(text: str) -> bool:
