@@ -37,10 +37,14 @@ class Skipped:
 
 
 class AppliedFixes:
-    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped."""
+    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped.
+
+    `comments` are those that went with a removed key: (file, text).
+    """
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self.comments: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
         self.titles: list[tuple[str, str]] = []
         self.skipped: list[Skipped] = []
@@ -69,6 +73,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         done.texts.update(after.texts)
         done.titles += after.titles
         done.changed += after.changed
+        done.comments += after.comments
     done.skipped = [_skipped(each, unsafe, harmful) for each in run.diagnostics if each.fix is not None and not each.suppressed]
     return done
 
@@ -126,13 +131,14 @@ def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
 class Pass:
     """Fixes applied one after the other: the run that they leave, its new texts, a line for each fix, and each changed value.
 
-    `refused`: they leave a run that does not start, of one that did.
+    `comments` are those that went with a removed key: (file, text). `refused`: they leave a run that does not start, of one that did.
     """
 
     def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
         self.texts: dict[str, str] = {}
         self.titles: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
+        self.comments: list[tuple[str, str]] = []
         documents = {document.path: document for document in run.documents}
         for diagnostic in chosen:
             fix = diagnostic.fix
@@ -140,13 +146,30 @@ class Pass:
             if fix is None or texts is None:
                 continue
             self.changed += [each for path, change in fix.changes for each in value_changes(whole(documents[path]), change)]
+            lost: list[tuple[str, str]] = []
             for path, text in texts.items():
-                documents[path] = reread(documents[path], text)
+                before, documents[path] = documents[path], reread(documents[path], text)
+                lost += [(path, comment) for comment in lost_comments(before, documents[path])]
             self.texts.update(texts)
+            self.comments += lost
             changed = next(iter(texts), diagnostic.place.file)
-            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
+            gone = "".join(f"; its comment is removed too: {comment}" for _, comment in lost)
+            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}{gone}"))
         self.run = CheckedRun([documents[document.path] for document in run.documents], run.kinds, run.facts)
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
+
+
+def lost_comments(before: Document, after: Document) -> list[str]:
+    """The comments that an edit removed, with their marks."""
+    kept = [after.text[start:end] for start, end in after.comments]
+    lost: list[str] = []
+    for start, end in before.comments:
+        comment = before.text[start:end]
+        if comment in kept:
+            kept.remove(comment)
+        else:
+            lost.append(comment)
+    return lost
 
 
 def _texts(documents: dict[str, Document], fix: Fix) -> dict[str, str] | None:
