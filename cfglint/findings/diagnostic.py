@@ -160,9 +160,12 @@ class Context:
 
 
 class Outcome:
-    """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request."""
+    """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
-    __slots__ = ("context", "diagnostics", "fails_at", "files", "gpus", "kinds", "launch", "resolved", "target", "verdict")
+    `consumer` is the kind whose framework the run is for: that of the first file, but for a launch line.
+    """
+
+    __slots__ = ("consumer", "context", "diagnostics", "fails_at", "files", "gpus", "kinds", "launch", "resolved", "target", "verdict")
 
     def __init__(
         self,
@@ -184,6 +187,7 @@ class Outcome:
         self.resolved = resolved
         self.diagnostics = diagnostics
         self.context: Context | None = None
+        self.consumer = kinds[0]
         self.launch: dict[str, Any] | None = None  # what is known of the launch line, for a run that a script starts
 
     def entry(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import warnings
 
 from cfglint.project.root import root_of
 from cfglint.source import files
@@ -71,15 +72,40 @@ def fields_by_line(text: str) -> dict[str, str]:
 def fields_of_text(text: str) -> dict[str, str]:
     """The annotated fields of the dataclasses in a module, with their annotations."""
     try:
-        module = ast.parse(text)
+        module = tree_of(text)
     except SyntaxError:  # as in GPT-NeoX v2.0, whose deepspeed_args.py lacks a quote
         return fields_by_line(text)
     except (ValueError, RecursionError, MemoryError):
         return {}
     found: dict[str, str] = {}
     for node in ast.walk(module):
-        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(each) for each in node.decorator_list):
-            for line in node.body:
-                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                    found[line.target.id] = ast.unparse(line.annotation)
+        if isinstance(node, ast.ClassDef) and is_dataclass(node):
+            found.update((name, ast.unparse(line.annotation)) for name, line in annotated(node))
     return found
+
+
+def tree_of(text: str) -> ast.Module:
+    """The syntax tree of a module, without Python's warnings about its strings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree of a module; None where it does not parse."""
+    try:
+        return tree_of(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def is_dataclass(node: ast.ClassDef) -> bool:
+    """Whether a class has a decorator that makes a dataclass of it."""
+    return any("dataclass" in ast.dump(each) for each in node.decorator_list)
+
+
+def annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
+    """(name, line) for the annotated names of a class."""
+    for line in node.body:
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+            yield line.target.id, line

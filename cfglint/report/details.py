@@ -7,10 +7,13 @@ from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.findings.diagnostic import Diagnostic, Outcome
 
     Line = tuple[str, str]  # (label, text)
 
+LAUNCH_CODES = "LCH"
 NOTE = "note"
 HELP = "help"
 MOMENTS = {
@@ -37,7 +40,10 @@ def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8 fails while parsing the config:`; nothing where no exception is predicted."""
     if not diagnostic.exception or diagnostic.severity != ERROR:
         return ""
-    return f"{framework_of(diagnostic, outcome)} fails {MOMENTS.get(diagnostic.fails_at or '', '')}:"
+    moment = MOMENTS.get(diagnostic.fails_at or "", "")
+    if diagnostic.code.startswith(LAUNCH_CODES) and diagnostic.fails_at == "load":
+        moment = "at launch"
+    return f"{framework_of(diagnostic, outcome)} fails {moment}:"
 
 
 def places(diagnostic: Diagnostic) -> list[Line]:
@@ -55,10 +61,18 @@ def remedies(diagnostic: Diagnostic) -> list[Line]:
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
+    if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
+        return started_by(diagnostic.key, outcome.launch)
     file = diagnostic.place.file
-    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.kinds[0]
-    kinds = [each for each in dict.fromkeys((outcome.kinds[0], kind)) if framework(each).package] or [kind]  # a launch line is none
+    kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
+    kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line is none
     return " with ".join(titled(each, outcome) for each in kinds)
+
+
+def started_by(key: str, launch: dict[str, Any]) -> str:
+    """What gets an option of a launch line: the program, or its launcher."""
+    is_argument = key.lstrip("-").replace("-", "_") in launch["arguments"]
+    return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 
 
 def titled(kind: str, outcome: Outcome) -> str:

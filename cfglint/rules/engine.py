@@ -90,8 +90,10 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     if severity == ERROR and config.facts.guessed and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))):
         severity = WARNING  # whose parser takes the arguments of the launch is only likely
-    if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and config.documents[0].syntax == "shell":
-        severity = WARNING  # the program's own dataclass may have another default
+    if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
+        severity = WARNING
+    if severity == ERROR and may_not_reach(finding.fails_at or rule.fails_at, rule, config):
+        severity = WARNING
     if severity == ERROR and config.facts.undecided and not stands_alone(rule, config):
         severity = WARNING
     fails = severity == ERROR
@@ -111,6 +113,20 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
     )
+
+
+def may_have_own_defaults(config: Config) -> bool:
+    """Whether the program of a launch line may give a field another default than the framework's class."""
+    program = config.facts.program
+    return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
+
+
+def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
+    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not be made."""
+    program = config.facts.program
+    if program is None or not program.own_trainer or stage not in ("init", "first-step"):
+        return False
+    return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
 
 
 def stands_alone(rule: Rule, config: Config) -> bool:

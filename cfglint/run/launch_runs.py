@@ -8,11 +8,15 @@ from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.overrides import FLAG, Override
+from cfglint.launch import accelerate
 from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
+from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
+from cfglint.source.document import SCALAR, Node
 from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.run.discovery import FileSource
     from cfglint.source.document import Document
@@ -54,6 +59,7 @@ class LaunchReader:
         self.source = source
         self.facts = facts
         self.roots: dict[str, str] = {}
+        self.programs: dict[str, ProgramFacts | None] = {}
 
     def runs(self, path: str, only: int | None = None) -> list[LaunchRun]:
         """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
@@ -64,9 +70,12 @@ class LaunchReader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a script's text."""
-        project = Project(self.root(path), self.source.is_file, self.text)
         machine = Machine(self.facts.gpus, self.facts.nodes)
-        return Reader(project, machine, dict(self.facts.environment)).lines(path, text)
+        return Reader(self.project(path), machine, dict(self.facts.environment)).lines(path, text)
+
+    def project(self, path: str) -> Project:
+        """The files around a script."""
+        return Project(self.root(path), self.source.is_file, self.text)
 
     def root(self, path: str) -> str:
         """The top of the project that a script lies in, as a path like those of the files."""
@@ -101,12 +110,26 @@ class LaunchReader:
         kinds = [LAUNCH]
         for file in line.files:
             self.add(file, command, documents, kinds)
+        command.program = self.program(line)
         choose_consumer(command, kinds)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line)
+
+    def program(self, line: LaunchLine) -> ProgramFacts | None:
+        """What is known of the program of a line, where the project has it."""
+        from cfglint.launch.programs.finding import find
+
+        found = find(line, self.project(line.path))
+        if found is None:
+            return None
+        if found.path not in self.programs:
+            from cfglint.launch.programs.reading import read_program
+
+            self.programs[found.path] = read_program(found.path, found.package, found.folders, found.read)
+        return self.programs[found.path]
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
         """Take a named file into the run, where it is there."""
@@ -149,14 +172,51 @@ class LaunchReader:
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
         trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
+            launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or trainer_of(line, command),
             guessed=command.guessed,
-            undecided=tuple(key for key in command.unknown if key in FIELDS and key not in WITHOUT_EFFECT),
+            undecided=tuple(key for key in undecided_keys(command) if key in FIELDS and key not in WITHOUT_EFFECT),
+            program=command.program,
+            strict_keys=self.facts.strict_keys or is_strict(command),
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
+
+
+def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
+    """The flags of an accelerate launch as overrides of its config file, each with its place."""
+    if line.launcher != "accelerate" or line.options is None:
+        return ()
+    found: list[Override] = []
+    for key, option, value in accelerate.flags(line):
+        word = option.value or option.word
+        override = Override(key, [value if value is not None else word.string], FLAG)
+        override.unknown = word.reasons
+        start, end = command.within(word.place)
+        override.place = (command, Node(SCALAR, start, end, word.string))
+        command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
+        found.append(override)
+    if "config_file" not in line.options and found and "num_processes" not in line.options:
+        override = Override("num_processes", [str(line.processes)], FLAG)
+        override.unknown = () if line.processes is not None else (MACHINE,)
+        found.append(override)
+    return tuple(found)
+
+
+def undecided_keys(command: CommandDocument) -> list[str]:
+    """The arguments whose final values are not known: those of the line, and those that the program sets itself."""
+    changed = command.program.changed if command.program is not None else ()
+    return [*command.unknown, *changed]
+
+
+def is_strict(command: CommandDocument) -> bool:
+    """Whether the program is known to refuse arguments that it does not have."""
+    program = command.program
+    if program is None or not program.complete or not program_kind(command):
+        return False
+    return bool(program.refuses if command.is_main else program.refuses_in_file)
 
 
 def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
@@ -164,6 +224,10 @@ def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
     if command.consumer != "trl" or line.program is None:
         return None
     from cfglint.frameworks.trl import TRAINERS
+    from cfglint.frameworks.trl.classes import CLASSES
+
+    if command.program is not None and command.program.arguments in CLASSES:
+        return CLASSES[command.program.arguments]
 
     name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
     parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
@@ -176,10 +240,16 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     line = command.launch_line
     names = trainer_names(command)
     own_parser = has_own_arguments(command)
+    told = program_kind(command)
+    if told:
+        kinds[:] = [told if kind in ("huggingface", "trl") else kind for kind in kinds]
     file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
+        return
+    if told:
+        command.consumer, command.is_main = told, True
         return
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True
@@ -195,6 +265,16 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
                 command.leave_open(key, "the default of swift")
         return
     command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+
+
+def program_kind(command: CommandDocument) -> str:
+    """The kind of the arguments that the parser of the program fills; empty where that is not known."""
+    program = command.program
+    if program is None or not program.arguments:
+        return ""
+    from cfglint.frameworks.trl.classes import CLASSES
+
+    return "trl" if program.arguments in CLASSES else "huggingface"
 
 
 def has_own_arguments(command: CommandDocument) -> bool:

@@ -7,6 +7,7 @@ another one says so by giving None.
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
+from cfglint.frameworks.setting import NoSuchField
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -46,9 +47,10 @@ class Arguments:
     dict_fields: tuple[str, ...] = DICT_FIELDS
     undecided: frozenset[str] = frozenset()
 
-    def __init__(self, values: dict[Any, Any], version: Version) -> None:
+    def __init__(self, values: dict[Any, Any], version: Version, own_defaults: dict[str, Any] | None = None) -> None:
         self.version = version
         self.defaults = self.release_defaults(version)
+        self._take_defaults(own_defaults or {})
         self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
         open_values = [name for name, value in self.given.items() if isinstance(value, Unknown)]
         if open_values:
@@ -58,6 +60,16 @@ class Arguments:
         self.unparsed: dict[str, Exception] = {}
         self._expand()
         self._rename()
+
+    def _take_defaults(self, own: dict[str, Any]) -> None:
+        """Lay the defaults of a program's subclass over those of the release."""
+        known = {name: value for name, value in own.items() if name in self.defaults}
+        for old, new in CHECKPOINTING:
+            if old in known and new in self.defaults:
+                known.setdefault(new, known[old])
+        if known:
+            self.defaults = {**self.defaults, **known}
+            self.undecided = self.undecided | {current_name(name) for name, value in known.items() if isinstance(value, Unknown)}
 
     def release_defaults(self, version: Version) -> dict[str, Any]:
         """The fields that the release takes, with their defaults."""
@@ -75,7 +87,13 @@ class Arguments:
         """The value of a field; None for one that the release does not have."""
         if name in self.given:
             return self.given[name]
+        if name not in self.defaults and not self.exists(name):
+            raise NoSuchField(name)
         return self.defaults.get(name)
+
+    def exists(self, name: str) -> bool:
+        """Whether any release has a field of this name."""
+        return name in FIELDS
 
     def __contains__(self, name: str) -> bool:
         return name in self.given

@@ -5,6 +5,8 @@ from __future__ import annotations
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.program import MISSING
+from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document
 
 
@@ -24,7 +27,7 @@ class TrainerFiles(Config):
     `files` maps a key that names a file to that file.
     """
 
-    framework: Framework = FRAMEWORK
+    framework: Framework[Any] = FRAMEWORK
     batch_keys = {
         "micro_batch": "per_device_train_batch_size",
         "accumulation": "gradient_accumulation_steps",
@@ -42,14 +45,32 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
-        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
+        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
         self._sections: dict[str, Any] = {}
         for name in self.files:
             self.section(name)
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that the values come to."""
-        return Arguments(self.values, self.version)
+        return Arguments(self.parsed_values, self.version, self.own_defaults)
+
+    @property
+    def parsed_values(self) -> dict[Any, Any]:
+        """The values, without those of fields that the program sets itself once they are parsed."""
+        program = self.facts.program
+        if program is None or not program.changed:
+            return self.values
+        return {name: value for name, value in self.values.items() if name not in program.changed}
+
+    @property
+    def own_defaults(self) -> dict[str, Any]:
+        """The defaults that the program's own class gives to fields of the framework's; what its code sets later is not known."""
+        program = self.facts.program
+        if program is None:
+            return {}
+        own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
+        own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
+        return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The file's values, overridden by the launch line's; `${...}` is resolved where the file may have an interpolating parser."""
@@ -104,10 +125,25 @@ class TrainerFiles(Config):
         return self._sections[name]
 
     def declares(self, key: str) -> bool:
-        """Whether a dataclass of the project has a field of this name, so that the key may be the script's own."""
+        """Whether a key is an argument of the program's own; where that is not known, whether any dataclass of the project has it."""
+        program = self.facts.program
+        if program is not None and (program.accepts(key) or program.complete):
+            return program.accepts(key)
         from cfglint.project.own_classes import declares_field
 
         return declares_field(self.documents[0].path, key)
+
+    def is_argument(self, key: Any) -> bool:
+        """Whether the program is known to have an argument of this name of its own."""
+        program = self.facts.program
+        return program is not None and isinstance(key, str) and program.accepts(key)
+
+    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+        """The value at a path with its place; a default of the program's own class names its line."""
+        program = self.facts.program
+        if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:
+            because = because or f"default in {program.defaults[str(path[0])].place}"
+        return super().setting(*path, value=value, because=because)
 
     @property
     def accelerator(self) -> dict[Any, Any]:
@@ -155,7 +191,17 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
     )
 
 
-def attach(documents: list[Document], kinds: list[str], framework: Framework) -> dict[str, Document]:
+def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
+    """The accelerate launch of a run whose line names no config file; None where accelerate does not start several processes."""
+    if not any(flag.key == "distributed_type" for flag in trainer.facts.launcher_flags):
+        return None
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+    command = next(flag.place[0] for flag in trainer.facts.launcher_flags if flag.place is not None)
+    return AccelerateConfig([command], trainer.facts, trainer=trainer)
+
+
+def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
     A DeepSpeed file that the trainer's does not name is taken as given on the launch line.

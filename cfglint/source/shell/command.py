@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.shell import SYNTAX
 from cfglint.source.shell.text import unknown
 
 TYPE_CHECKING = False
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.text import Place, Text
-
-SYNTAX = "shell"
 
 
 def is_placeholder(text: str) -> bool:
@@ -41,6 +40,7 @@ class CommandDocument(Document):
         "launch",
         "launch_line",
         "machine",
+        "program",
         "siblings",
         "size_key",
         "unknown",
@@ -63,6 +63,7 @@ class CommandDocument(Document):
         self.size_key = ""  # the launcher's option that gives the processes of a node
         self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
         self.launch_line: Any = None
+        self.program: Any = None  # what is known of the program that gets the arguments
         self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
         self.roots = [Node(MAPPING, start, end, style="block")]
 

@@ -80,7 +80,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
             f"`{each.path}` is {shown(each.theirs)}, but the Trainer's {each.label} is {shown(each.ours)}",
             related=tuple(of(config, name) for name in each.fields),
             exception=text,
-            fix=replace(setting, "auto", 'set it to "auto"', safe=True),
+            fix=replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None,
+            help=None if launch.accepts_auto(setting) else "make the two values equal",
         )
 
 

@@ -60,21 +60,31 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
     """
     strict = config.facts.strict_keys
     for key in config.values:
-        if key in FIELDS:
+        if key in FIELDS or config.is_argument(key):
             continue
         near = nearest(key, config, 2 if strict else 1) if isinstance(key, str) else None
         if strict:
             message = f"unknown key `{key}` is not accepted by TrainingArguments" + (f"; did you mean `{near}`?" if near else "")
-            yield _unused(config.setting(key), key, message, near)
+            yield _unused(config, key, message, near)
         elif near and not config.declares(key):
             setting = config.setting(key)
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
             yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near))
 
 
-def _unused(setting: Setting, key: Any, message: str, near: str | None = None) -> Finding:
-    text = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-    return Finding(setting, message, exception=text, on_key=True, fix=_renamed(setting, near) if near else None)
+def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = None) -> Finding:
+    setting = config.setting(key)
+    return Finding(setting, message, exception=not_used(config, key), on_key=True, fix=_renamed(setting, near) if near else None)
+
+
+def not_used(config: TrainerConfig, key: Any) -> str:
+    """The exception for one argument that no class of the parser has: of a file, or of a launch line."""
+    document = config.setting(key).document
+    if document is None or document.syntax != "shell":
+        return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+    given: list[str] | None = getattr(document, "words", {}).get(key)
+    words = [f"--{key}", *(given or ())]
+    return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
 def _renamed(setting: Setting, name: str) -> Fix | None:
@@ -157,8 +167,10 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
     if not config.facts.strict_keys:
         return
     for key in config.values:
+        if config.is_argument(key):
+            continue
         if key in FIELDS and not has_field(key, config.version) and config.version < _release(FIELDS[key][2]):
-            yield _unused(config.setting(key), key, f"`{key}` requires transformers {FIELDS[key][2]} or newer")
+            yield _unused(config, key, f"`{key}` requires transformers {FIELDS[key][2]} or newer")
 
 
 def _release(text: str) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
@@ -50,7 +50,10 @@ HARMLESS = frozenset(
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
+    bad=(
+        HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
+        Example(HEAD + "packing: true\nlearning_rte: 1.0e-5\n", "/learning_rte", facts={"strict_keys": False}),
+    ),
     good=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
@@ -130,7 +133,10 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "packing: true\nmax_seq_length: 4096\n",
+    bad=(
+        HEAD + "packing: true\nmax_seq_length: 4096\n",
+        Example(HEAD + "packing: true\nmax_seq_length: 4096\n", "/max_seq_length", facts={"strict_keys": False}),
+    ),
     good=HEAD + "packing: true\nmax_length: 4096\n",
     fixed=HEAD + "packing: true\nmax_length: 4096\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},

@@ -1,0 +1,158 @@
+"""The dataclasses that a parser fills: their fields, with types and defaults, and the framework's class that they derive from.
+
+Source: CPython dataclasses.py (_process_class: fields of the bases first, the last definition of a name wins, in its first
+place), transformers 5.23.0 hf_argparser.py:143-260 (_parse_dataclass_field).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.program import MISSING, Field
+from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
+from cfglint.launch.programs.modules import Definition, External
+from cfglint.launch.programs.scopes import Scope, dotted
+from cfglint.project.own_classes import annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.launch.programs.modules import Modules
+
+MOST_BASES = 40
+SIMPLE = ("int", "float", "str", "bool")
+FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTED}
+
+
+class Dataclass:
+    """A class that a parser fills: `own` are the fields that the project defines, `base` the framework's class that it is or
+    derives from, empty where it has none. `complete`: every class that it derives from is known.
+    """
+
+    def __init__(self) -> None:
+        self.own: dict[str, Field] = {}
+        self.base = ""
+        self.complete = True
+
+
+def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
+    """The fields of a class and of those that it derives from."""
+    result = Dataclass()
+    for each in linearized(modules, found):
+        if isinstance(each, External):
+            name = each.name.rpartition(".")[2]
+            if each.name.partition(".")[0] not in ("transformers", "trl") or (result.base and result.base != name):
+                result.complete = False
+            result.base = result.base or name
+        elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
+            take_fields(result, each.node, Scope(modules, each.module, each.module.tree))
+        else:
+            result.complete = False
+    return result
+
+
+def linearized(modules: Modules, found: Definition | External | None) -> list[Definition | External | None]:
+    """A class and those that it derives from, the most basic ones first; None for what is not known."""
+    order: list[Definition | External | None] = []
+    pending = [found]
+    while pending and len(order) < MOST_BASES:
+        each = pending.pop(0)
+        order.append(each)
+        if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
+            scope = Scope(modules, each.module, each.module.tree)
+            if each.node.name in each.module.ambiguous:
+                order.append(None)
+            pending.extend(scope.resolve(base) for base in each.node.bases if dotted(base)[-1:] not in (["object"], ["ABC"]))
+    return order[::-1] if not pending else [None, *order[::-1]]
+
+
+def take_fields(result: Dataclass, node: ast.ClassDef, scope: Scope) -> None:
+    """Add the fields that a class defines itself; without the decorator its annotations are none."""
+    decorators = [dotted(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
+    if not any(parts[-1:] == ["dataclass"] for parts in decorators):
+        result.complete = result.complete and not decorators
+        return
+    for name, line in annotated(node):
+        found = field(line, scope)
+        if found is not None:
+            result.own[name] = found
+
+
+def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
+    """A field by its line; None for what is not an argument: class variables and fields that are not given."""
+    annotation = text_annotation(line.annotation)
+    outer = dotted(annotation.value if isinstance(annotation, ast.Subscript) else annotation)[-1:]
+    if outer in (["ClassVar"], ["InitVar"], ["KW_ONLY"]):
+        return None
+    default = MISSING if line.value is None else value_of(line.value, scope)
+    if isinstance(line.value, ast.Call) and dotted(line.value.func)[-1:] in (["field"], ["HfArg"]):
+        if value_of(keyword(line.value, "init"), scope) is False:
+            return None
+        default = default_of(line.value, scope)
+    kind, takes, choices = type_of(annotation, scope, default)
+    return Field(kind, default, scope.module.path, line.lineno, takes, choices)
+
+
+def text_annotation(node: ast.expr) -> ast.expr:
+    """An annotation that is written as a string, as an expression."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            return ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return node
+    return node
+
+
+def default_of(call: ast.Call, scope: Scope) -> Any:
+    """The default that `field(...)` gives."""
+    given, factory = keyword(call, "default"), keyword(call, "default_factory")
+    if any(each.arg is None for each in call.keywords):
+        return COMPUTED
+    if given is not None:
+        return value_of(given, scope)
+    if factory is None:
+        return MISSING
+    if isinstance(factory, ast.Lambda):
+        return value_of(factory.body, scope)
+    return FACTORIES.get(".".join(dotted(factory)), COMPUTED)
+
+
+def type_of(node: ast.expr, scope: Scope, default: Any) -> tuple[str, str, tuple[Any, ...]]:
+    """(type, words behind the option, allowed values) as the parser makes them of an annotation."""
+    names = alternatives(node)
+    if len(names) == 1:
+        node = names[0]
+    elif any(dotted(each) == ["str"] for each in names):
+        return "", "1" if len(names) == 2 else "", ()
+    name = dotted(node)[-1:]
+    if isinstance(node, ast.Subscript):
+        outer = dotted(node.value)[-1:]
+        if outer in (["List"], ["list"]):
+            inner = dotted(node.slice)[-1:]
+            return (f"list:{inner[0]}" if inner and inner[0] in SIMPLE else "list"), "+", ()
+        if outer == ["Literal"]:
+            values = value_of(node.slice, scope)
+            return "choice", "1", () if values is COMPUTED else values if isinstance(values, tuple) else (values,)
+        return "", "1", ()
+    if name == ["bool"]:
+        return "bool", "1" if default is None else "?", ()
+    return (name[0] if name and name[0] in SIMPLE else ""), "1", ()
+
+
+def alternatives(node: ast.expr) -> list[ast.expr]:
+    """The types that an annotation allows, without null."""
+    found: list[ast.expr] = []
+    pending = [node]
+    while pending:
+        each = text_annotation(pending.pop(0))
+        outer = dotted(each.value)[-1:] if isinstance(each, ast.Subscript) else []
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.BitOr):
+            pending = [each.left, each.right, *pending]
+        elif isinstance(each, ast.Subscript) and outer == ["Optional"]:
+            pending = [each.slice, *pending]
+        elif isinstance(each, ast.Subscript) and outer == ["Union"] and isinstance(each.slice, ast.Tuple):
+            pending = [*each.slice.elts, *pending]
+        elif not (isinstance(each, ast.Constant) and each.value is None):
+            found.append(each)
+    return found

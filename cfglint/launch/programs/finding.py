@@ -1,0 +1,63 @@
+"""Where the program of a launch line lies, and where it looks for what it imports."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.source.shell.filters import normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.reader import Project
+
+
+class Found:
+    """The file of a program, its package where it is run as a module, and the search path of its imports."""
+
+    __slots__ = ("folders", "package", "path", "read")
+
+    def __init__(self, path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> None:
+        self.path = path
+        self.package = package
+        self.folders = folders
+        self.read = read
+
+
+def find(line: LaunchLine, project: Project) -> Found | None:
+    """The program of a line, where it is a Python file of the project."""
+    name = line.program.value if line.program is not None else None
+    if not name:
+        return None
+    folder = project.real(normal(line.folder)) if line.folder is not None else None
+    path, package = line.program_path, ""
+    if line.module and folder is not None:
+        path, package = module_file(name, [folder, project.root], project)
+    if path is None or not path.endswith(".py"):
+        return None
+    start = folder if line.module else os.path.dirname(path)
+    folders = [each for each in (start, folder, project.root, os.path.join(project.root, "src")) if each is not None]
+    return Found(path, package, list(dict.fromkeys(folders)), lambda each: text_inside(each, project))
+
+
+def module_file(name: str, folders: list[str], project: Project) -> tuple[str | None, str]:
+    """(file, package) of a module that is run with `-m`."""
+    inside = name.replace(".", "/")
+    for folder in folders:
+        for path, package in ((f"{inside}.py", name.rpartition(".")[0]), (f"{inside}/__main__.py", name)):
+            full = os.path.normpath(os.path.join(folder, path))
+            if project.is_file(full):
+                return full, package
+    return None, ""
+
+
+def text_inside(path: str, project: Project) -> str | None:
+    """The text of a file that lies in the project once links are followed; None for any other."""
+    if not project.is_file(path):
+        return None
+    top = os.path.realpath(project.root)
+    if not os.path.realpath(path).startswith(top.rstrip(os.sep) + os.sep):
+        return None
+    return project.read(path)

@@ -1,0 +1,170 @@
+"""Modules of a project as syntax trees, and what the names in them refer to."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.project.own_classes import LARGEST, parsed
+from cfglint.source.shell.filters import normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MOST_MODULES = 60  # of a project, for one program
+DEEPEST = 8  # imports that lead on to another import
+# Packages that are those of the framework, whatever folders of that name a project has.
+FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
+
+
+class External:
+    """Something that no module of the project defines, by its dotted name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Definition:
+    """A class, a function or an assigned value of a module of the project."""
+
+    __slots__ = ("module", "node")
+
+    def __init__(self, module: Module, node: ast.AST) -> None:
+        self.module = module
+        self.node = node
+
+
+class Module:
+    """A parsed module: `names` are what its top level defines, `imports` the dotted names that it imports, `stars` its `import *`."""
+
+    def __init__(self, path: str, package: str, text: str, tree: ast.Module) -> None:
+        self.path = path
+        self.package = package
+        self.text = text
+        self.tree = tree
+        self.names: dict[str, ast.AST] = {}
+        self.imports: dict[str, str] = {}
+        self.stars: list[str] = []
+        self.ambiguous: set[str] = set()
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._read(tree.body, always=True)
+
+    def _read(self, body: list[ast.stmt], *, always: bool) -> None:
+        """Take the names of statements; those that may not be reached count where nothing else defines them."""
+        for node in body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._define(node.name, node, always)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                for name, dotted in imported(node, self.package, self.stars):
+                    self.imports.setdefault(name, dotted)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    for name in target_names(target):
+                        self._define(name, node, always and not isinstance(node, ast.AugAssign))
+            for inner in inner_bodies(node):
+                self._read(inner, always=False)
+
+    def _define(self, name: str, node: ast.AST, always: bool) -> None:
+        if name in self.names or not always:
+            self.ambiguous.add(name)
+        self.names[name] = node
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node that a node is a part of."""
+        if not self._parents:
+            self._parents = {child: each for each in ast.walk(self.tree) for child in ast.iter_child_nodes(each)}
+        return self._parents.get(node)
+
+
+def inner_bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statements within `if`, `try`, `with` and loops."""
+    if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+        yield node.body
+        yield getattr(node, "orelse", [])
+        yield getattr(node, "finalbody", [])
+        for handler in getattr(node, "handlers", []):
+            yield handler.body
+
+
+def target_names(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment gives a value."""
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) -> Iterator[tuple[str, str]]:
+    """(name, dotted name) for what a statement imports; modules of `import *` go to `stars`."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
+        return
+    origin = node.module or ""
+    if node.level:
+        parts = package.split(".") if package else []
+        parts = parts[: len(parts) - node.level + 1]
+        origin = ".".join([*parts, *([node.module] if node.module else [])])
+    for alias in node.names:
+        if alias.name == "*":
+            stars.append(origin)
+        else:
+            yield alias.asname or alias.name, f"{origin}.{alias.name}" if origin else alias.name
+
+
+class Modules:
+    """The modules that a program may import, found in the `folders` of its search path; `read` gives the text of a file, or None."""
+
+    def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
+        self.folders = folders
+        self.read = read
+        self._by_path: dict[str, Module | None] = {}
+        self.is_full = False  # whether there were more modules than are read
+
+    def at(self, path: str, package: str = "") -> Module | None:
+        """The module of a file; None where there is none, or it does not parse."""
+        if path not in self._by_path:
+            if len(self._by_path) >= MOST_MODULES:
+                self.is_full = True
+                return None
+            text = self.read(path)
+            tree = parsed(text) if text is not None and len(text) <= LARGEST else None
+            self._by_path[path] = Module(path, package, text or "", tree) if tree is not None else None
+        return self._by_path[path]
+
+    def named(self, dotted: str) -> Module | None:
+        """The module of a dotted name."""
+        inside = dotted.replace(".", "/")
+        for folder in self.folders:
+            for name, package in ((f"{inside}/__init__.py", dotted), (f"{inside}.py", dotted.rpartition(".")[0])):
+                found = self.at(normal(f"{folder}/{name}"), package)
+                if found is not None:
+                    return found
+        return None
+
+    def lookup(self, module: Module, name: str, depth: int = 0) -> Definition | External | None:
+        """What a name at the top of a module refers to."""
+        if depth > DEEPEST:
+            return None
+        if name in module.names:
+            return Definition(module, module.names[name])
+        if name in module.imports:
+            return self.dotted(module.imports[name], depth + 1)
+        for star in module.stars:
+            origin = self.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
+            found = self.lookup(origin, name, depth + 1) if origin is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def dotted(self, name: str, depth: int = 0) -> Definition | External | None:
+        """What a dotted name refers to; `External` where the project has no such module."""
+        parts = name.split(".")
+        if parts[0] in FRAMEWORKS or depth > DEEPEST:
+            return External(name)
+        for count in range(len(parts) - 1, 0, -1):
+            module = self.named(".".join(parts[:count]))
+            if module is not None:
+                return self.lookup(module, parts[count], depth + 1) if count == len(parts) - 1 else None
+        return External(name)

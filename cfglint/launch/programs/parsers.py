@@ -1,0 +1,197 @@
+"""Parsers of a program's arguments: which classes they fill, and what they do with arguments that no class has.
+
+Source: transformers 5.23.0 hf_argparser.py (parse_args_into_dataclasses, parse_dict), trl 1.16.0 scripts/utils.py
+(TrlParser.parse_args_and_config).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.program import HF_PARSERS
+from cfglint.launch.programs.classes import linearized
+from cfglint.launch.programs.literals import keyword, value_of
+from cfglint.launch.programs.modules import Definition, External
+from cfglint.launch.programs.scopes import dotted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.launch.programs.scopes import Scope
+
+OTHER_PARSERS = frozenset(
+    ("fire", "typer", "click", "absl", "hydra", "simple_parsing", "jsonargparse", "tyro", "docopt", "plac", "omegaconf", "dargparser")
+)
+INTO_CLASSES = "parse_args_into_dataclasses"
+AND_CONFIG = "parse_args_and_config"
+FROM_FILE = ("parse_yaml_file", "parse_json_file", "parse_dict")
+CHANGES_WORDS = ("append", "extend", "insert", "remove", "pop", "clear")
+
+
+class Construction:
+    """A parser that a program makes: its class, whether that is the framework's own, and the call."""
+
+    def __init__(self, kind: str, is_own: bool, call: ast.Call, scope: Scope) -> None:
+        self.kind = kind
+        self.is_own = is_own
+        self.call = call
+        self.scope = scope
+
+    def types(self) -> list[ast.expr] | None:
+        """The classes that it is given; None where they are computed."""
+        given = self.call.args[0] if self.call.args else keyword(self.call, "dataclass_types")
+        if isinstance(given, ast.Name):
+            named = self.scope.resolve(given)
+            node = named.node if isinstance(named, Definition) else None
+            value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else node
+            if isinstance(value, (ast.Tuple, ast.List)) and isinstance(named, Definition) and given.id not in named.module.ambiguous:
+                given = value
+        if isinstance(given, (ast.Tuple, ast.List)):
+            return None if any(isinstance(each, ast.Starred) for each in given.elts) else given.elts
+        return [given] if given is not None and dotted(given) else None
+
+    def uses(self) -> Iterator[tuple[str, ast.Call | None]]:
+        """(method, call) for what is done with the parser; the call is None where the parser itself is handed on."""
+        module = self.scope.module
+        parent = module.parent(self.call)
+        if isinstance(parent, ast.Attribute):
+            yield parent.attr, called(module.parent(parent))
+            return
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target] if isinstance(parent, ast.AnnAssign) else []
+        names = {each.id for each in targets if isinstance(each, ast.Name)}
+        if not names:
+            yield "", None
+        for node in ast.walk(self.scope.node):
+            if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+                above = module.parent(node)
+                yield (above.attr, called(module.parent(above))) if isinstance(above, ast.Attribute) else ("", None)
+
+
+def called(node: ast.AST | None) -> ast.Call | None:
+    """A node where it is a call."""
+    return node if isinstance(node, ast.Call) else None
+
+
+def constructions(scopes: list[Scope]) -> list[Construction]:
+    """The parsers that the code of a program makes; the kind of one that is not modelled is empty."""
+    found: list[Construction] = []
+    for scope in scopes:
+        for call in scope.calls():
+            kind, is_own = parser_class(scope, call.func)
+            if kind is not None:
+                found.append(Construction(kind, is_own, call, scope))
+        found.extend(Construction("", False, ast.Call(each, [], []), scope) for each in decorators(scope))
+    return found
+
+
+def decorators(scope: Scope) -> Iterator[ast.expr]:
+    """Decorators that make a command of a function: click, typer, hydra."""
+    for node in getattr(scope.node, "decorator_list", []):
+        found = scope.resolve(node.func if isinstance(node, ast.Call) else node)
+        if isinstance(found, External) and found.name.partition(".")[0] in OTHER_PARSERS:
+            yield node
+
+
+def parser_class(scope: Scope, node: ast.expr) -> tuple[str | None, bool]:
+    """(parser that a class is or derives from, whether it is that class itself); None for a class that is no parser."""
+    found = scope.resolve(node)
+    if isinstance(found, External):
+        return framework_parser(found.name), False
+    if isinstance(found, Definition) and isinstance(found.node, ast.ClassDef):
+        for each in linearized(scope.modules, found):
+            kind = framework_parser(each.name) if isinstance(each, External) else None
+            if kind:
+                return kind, True
+    return None, False
+
+
+def framework_parser(name: str) -> str | None:
+    """The parser of a dotted name; empty for those of libraries that are not modelled, None for what is none."""
+    package, _, last = name.partition(".")
+    if name.rpartition(".")[2] in HF_PARSERS and package in ("transformers", "trl"):
+        return name.rpartition(".")[2]
+    if name in ("argparse.ArgumentParser", "argparse"):
+        return "argparse" if last else None
+    return "" if package in OTHER_PARSERS and last else None
+
+
+def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
+    """(arguments of the line that no class has end the program, so do keys of a file, no arguments are added elsewhere)."""
+    line, file, closed = [], [], True
+    for method, call in construction.uses():
+        if call is None:
+            return False, False, False
+        if method in (INTO_CLASSES, AND_CONFIG):
+            line.append(refuses_line(construction, call))
+            file.append(method == AND_CONFIG and line[-1] and flag(construction, call, "fail_with_unknown_args", True))
+        elif method in FROM_FILE:
+            file.append(flag(construction, call, "allow_extra_keys", False, position=1))
+        elif method == "set_defaults" or method.startswith("parse"):
+            line.append(False)
+            file.append(False)
+        elif method not in ("print_help", "format_help", "error", "exit"):
+            closed = False
+    if construction.is_own or changes_words(construction.scope):
+        return False, False, closed
+    own_file = [each for each in file if each is not None]
+    return bool(line) and all(line), bool(own_file) and all(own_file), closed
+
+
+def refuses_line(construction: Construction, call: ast.Call) -> bool:
+    """Whether a call that parses the line refuses what is left over."""
+    scope = construction.scope
+    names = {each.arg for each in call.keywords}
+    if call.args or None in names or names & {"args", "args_filename", "args_file_flag"}:
+        return False
+    return flag(construction, call, "return_remaining_strings", False) and not in_try(scope, call)
+
+
+def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, position: int | None = None) -> bool:
+    """Whether a parameter has its default, or is given as that."""
+    if any(each.arg is None for each in call.keywords) or (position is not None and len(call.args) > position):
+        return False
+    given = keyword(call, name)
+    return given is None or value_of(given, construction.scope) is wanted
+
+
+def in_try(scope: Scope, node: ast.AST) -> bool:
+    """Whether an exception of a node is caught."""
+    above = scope.module.parent(node)
+    while above is not None:
+        if isinstance(above, ast.Try) and above.handlers:
+            return True
+        above = scope.module.parent(above)
+    return False
+
+
+def changes_words(scope: Scope) -> bool:
+    """Whether the module changes `sys.argv`."""
+    for node in ast.walk(scope.module.tree):
+        if isinstance(node, ast.Attribute) and dotted(node) == ["sys", "argv"]:
+            above = scope.module.parent(node)
+            if not isinstance(node.ctx, ast.Load):
+                return True
+            if isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load):
+                return True
+            if isinstance(above, ast.Attribute) and above.attr in CHANGES_WORDS:
+                return True
+    return False
+
+
+def added_arguments(construction: Construction) -> Iterator[ast.Call]:
+    """The calls that add arguments to a parser."""
+    return (call for method, call in construction.uses() if method == "add_argument" and call is not None)
+
+
+def result_names(construction: Construction, count: int) -> list[str]:
+    """The names that the parsed classes are assigned to, in their order; empty where they are not told apart."""
+    module = construction.scope.module
+    for _, call in construction.uses():
+        parent = module.parent(call) if call is not None else None
+        if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+            continue
+        target = parent.targets[0]
+        if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= count:
+            return [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+    return []

@@ -1,0 +1,79 @@
+"""A program of the project -> what is known of it."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.program import HF_PARSERS, ProgramFacts
+from cfglint.frameworks.trl.classes import CLASSES as TRL_CLASSES
+from cfglint.frameworks.trl.classes import OTHER_CLASSES, fields_of_class
+from cfglint.launch.programs.classes import read_class
+from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
+from cfglint.launch.programs.scopes import reachable
+from cfglint.launch.programs.trainers import changed_fields, trainers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.frameworks.program import Field
+    from cfglint.launch.programs.parsers import Construction
+    from cfglint.launch.programs.scopes import Scope
+
+BASES = ("TrainingArguments", "Seq2SeqTrainingArguments")
+
+
+def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
+    """What is known of a program; None where it cannot be read. `folders` is the search path of its imports."""
+    modules = Modules(folders, read)
+    main = modules.at(path, package)
+    scopes = reachable(modules, main) if main is not None and main.tree.body else None
+    if not scopes:
+        return None
+    built, replaced = trainers(scopes)
+    facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "", own_trainer=replaced or not built)
+    made = constructions(scopes)
+    parsers = [each for each in made if each.kind in HF_PARSERS]
+    if len(parsers) == 1 and len(made) == 1:
+        fill(facts, parsers[0], scopes)
+    return facts
+
+
+def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
+    """Add what the parser of the arguments tells."""
+    types = parser.types()
+    if types is None:
+        return
+    facts.parser = parser.kind
+    line, file, closed = is_strict(parser)
+    facts.complete = closed
+    fields: dict[str, Field] = {}
+    defaults: dict[str, Field] = {}
+    classes: list[str] = []
+    named = result_names(parser, len(types))
+    for index, each in enumerate(types):
+        found = read_class(parser.scope.modules, parser.scope.resolve(each))
+        facts.complete = facts.complete and found.complete
+        if found.base in BASES or found.base in TRL_CLASSES:
+            facts.complete = facts.complete and not facts.arguments
+            facts.arguments, facts.exact = found.base, found.complete
+            known = known_fields(found.base)
+            defaults = {name: field for name, field in found.own.items() if name in known}
+            fields.update((name, field) for name, field in found.own.items() if name not in known)
+            names = set(named[index : index + 1])
+            facts.changed = tuple(sorted(name for name in set(changed_fields(scopes, names)) if name in known))
+        else:
+            if found.base in OTHER_CLASSES:
+                classes.append(found.base)
+            elif found.base:
+                facts.complete = False
+            fields.update(found.own)
+    if any(True for _ in added_arguments(parser)):
+        facts.complete = False
+    facts.fields, facts.defaults, facts.classes = fields, defaults, tuple(classes)
+    facts.refuses, facts.refuses_in_file = line, file
+
+
+def known_fields(base: str) -> set[str]:
+    """The names of the fields of a framework's class, in any release."""
+    return {*FIELDS, *fields_of_class(base)}

@@ -1,0 +1,152 @@
+"""The code that a program runs: its top level, and the functions of the project that it names."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.launch.programs.modules import Definition, External, imported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.launch.programs.modules import Module, Modules
+
+MOST_SCOPES = 300
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Scope:
+    """The statements of a function, or of the top level of a module, with the names that they bind."""
+
+    def __init__(self, modules: Modules, module: Module, node: ast.AST, *, is_main: bool = False) -> None:
+        self.modules = modules
+        self.module = module
+        self.node = node
+        self.nodes = list(inside(node, is_main))
+        self.imports: dict[str, str] = {}
+        self.values: dict[str, ast.expr] = {}
+        self.bound: set[str] = parameters(node)
+        for each in self.nodes:
+            if isinstance(each, (ast.Import, ast.ImportFrom)):
+                self.imports.update(imported(each, module.package, []))
+            elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                self._bind(each)
+
+    def _bind(self, name: ast.Name) -> None:
+        """Keep the value of a name that is assigned once, and not only under a condition."""
+        parent = self.module.parent(name)
+        twice = name.id in self.bound
+        self.bound.add(name.id)
+        value = parent.value if isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
+        if twice or value is None:
+            self.values.pop(name.id, None)
+        else:
+            self.values[name.id] = value
+
+    def is_conditional(self, node: ast.AST) -> bool:
+        """Whether a node lies in a branch, a loop or a `try`."""
+        above = self.module.parent(node)
+        while above is not None and above is not self.node:
+            if isinstance(above, (ast.If, ast.IfExp, ast.For, ast.While, ast.Try)) and not is_main_guard(above):
+                return True
+            above = self.module.parent(above)
+        return False
+
+    def resolve(self, node: ast.expr) -> Definition | External | None:
+        """What an expression refers to: a name, or a path of attributes from an imported module."""
+        parts = dotted(node)
+        if not parts:
+            return None
+        first = self._named(parts[0])
+        if len(parts) == 1 or first is None:
+            return first
+        name = self._origin(parts[0])
+        return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
+
+    def _origin(self, name: str) -> str:
+        """The dotted name that an imported name has; empty for others."""
+        return self.imports.get(name) or ("" if name in self.bound else self.module.imports.get(name, ""))
+
+    def _named(self, name: str) -> Definition | External | None:
+        if name in self.imports:
+            return self.modules.dotted(self.imports[name])
+        if name in self.bound and self.node is not self.module.tree:
+            return Definition(self.module, self.values[name]) if name in self.values else None
+        return self.modules.lookup(self.module, name)
+
+    def calls(self) -> Iterator[ast.Call]:
+        """The calls of the scope."""
+        return (node for node in self.nodes if isinstance(node, ast.Call))
+
+
+def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
+    """The nodes of a scope: of a module without its functions and classes, of a function with those in it."""
+    stack = [*ast.iter_child_nodes(node)][::-1]
+    whole = not isinstance(node, ast.Module)
+    while stack:
+        each = stack.pop()
+        if not whole and isinstance(each, (*FUNCTIONS, ast.ClassDef)):
+            continue
+        if is_main_guard(each) and not is_main:
+            continue
+        yield each
+        stack.extend([*ast.iter_child_nodes(each)][::-1])
+
+
+def is_main_guard(node: ast.AST) -> bool:
+    """Whether a node is `if __name__ == "__main__":`."""
+    return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test))
+
+
+def parameters(node: ast.AST) -> set[str]:
+    """The parameters of a function."""
+    if not isinstance(node, FUNCTIONS):
+        return set()
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {each.arg for each in every if each is not None}
+
+
+def dotted(node: ast.expr) -> list[str]:
+    """The names of `a.b.c`; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.insert(0, node.attr)
+        node = node.value
+    return [node.id, *parts] if isinstance(node, ast.Name) else []
+
+
+def reachable(modules: Modules, main: Module) -> list[Scope] | None:
+    """The scopes that a program may run, the first one its own; None where there are too many to tell."""
+    found = [Scope(modules, main, main.tree, is_main=True)]
+    seen: set[ast.AST] = {main.tree}
+    for scope in found:
+        for definition in named_in(scope):
+            node = code_of(definition)
+            if node is not None and node not in seen:
+                seen.add(node)
+                found.append(Scope(modules, definition.module, node))
+        if len(found) > MOST_SCOPES or modules.is_full:
+            return None
+    return found
+
+
+def code_of(definition: Definition) -> ast.AST | None:
+    """The code that runs for a name: a function, or the top level of the module that gives it a value."""
+    node = definition.node
+    if isinstance(node, FUNCTIONS):
+        return node
+    is_value = isinstance(node, (ast.Assign, ast.AnnAssign)) and node in definition.module.names.values()
+    return definition.module.tree if is_value else None
+
+
+def named_in(scope: Scope) -> Iterator[Definition]:
+    """The definitions of the project that the code of a scope names."""
+    for node in scope.nodes:
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            if isinstance(scope.module.parent(node), ast.Attribute):
+                continue  # a part of a longer path
+            found = scope.resolve(node)
+            if isinstance(found, Definition):
+                yield found

@@ -1,0 +1,73 @@
+"""Which trainer a program builds, and what its code does with the arguments on the way."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.launch.programs.classes import linearized
+from cfglint.launch.programs.modules import Definition, External
+from cfglint.launch.programs.scopes import FUNCTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from cfglint.launch.programs.scopes import Scope
+
+# Methods of the Trainer on which checks of its first step, or its batch, rest.
+REPLACED = frozenset(
+    (
+        *("__init__", "train", "_inner_training_loop", "training_step", "get_train_dataloader", "create_optimizer", "create_scheduler"),
+        *("create_optimizer_and_scheduler", "create_accelerator_and_postprocess", "get_batch_samples", "_load_from_checkpoint"),
+    )
+)
+
+
+def trainers(scopes: list[Scope]) -> tuple[set[str], bool]:
+    """(framework classes of the trainers that a program builds, whether a subclass replaces what checks rest on)."""
+    found: set[str] = set()
+    replaced = False
+    for scope in scopes:
+        for call in scope.calls():
+            name, own = trainer_class(scope, call.func)
+            if name:
+                found.add(name)
+                replaced = replaced or own
+    return found, replaced
+
+
+def trainer_class(scope: Scope, node: ast.expr) -> tuple[str, bool]:
+    """(framework's trainer that a class is or derives from, whether a subclass replaces its methods); empty for other classes."""
+    found = scope.resolve(node)
+    if isinstance(found, External):
+        return framework_trainer(found.name), False
+    if not isinstance(found, Definition) or not isinstance(found.node, ast.ClassDef):
+        return "", False
+    name, replaced = "", False
+    for each in linearized(scope.modules, found):
+        if isinstance(each, External):
+            name = framework_trainer(each.name) or name
+        elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
+            replaced = replaced or any(isinstance(line, FUNCTIONS) and line.name in REPLACED for line in each.node.body)
+    return name, replaced
+
+
+def framework_trainer(name: str) -> str:
+    """The trainer of a dotted name of transformers or TRL."""
+    last = name.rpartition(".")[2]
+    return last if name.partition(".")[0] in ("transformers", "trl") and last.endswith("Trainer") else ""
+
+
+def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
+    """The fields of parsed arguments that code sets: `training_args.bf16 = True`, `setattr(args, ...)`, `args.set_training(...)`."""
+    for scope in scopes:
+        for node in scope.nodes:
+            if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+                continue
+            if isinstance(node.ctx, ast.Store) and is_arguments(node.value.id, names):
+                yield node.attr
+
+
+def is_arguments(name: str, names: Container[str]) -> bool:
+    """Whether a variable holds parsed arguments, by the names of those that do."""
+    return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))

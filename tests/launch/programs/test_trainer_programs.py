@@ -1,0 +1,153 @@
+"""Programs with `HfArgumentParser`: their own arguments and defaults, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+HEAD = """\
+from dataclasses import dataclass, field
+from typing import Optional
+
+import transformers
+from transformers import HfArgumentParser, Trainer
+"""
+CLASSES = """
+@dataclass
+class ModelArguments:
+    model_name_or_path: Optional[str] = field(default="m")
+    tune_mm: bool = True
+
+
+@dataclass
+class TrainingArguments(transformers.TrainingArguments):
+    model_max_length: int = field(default=512, metadata={"help": "tokens"})
+    gradient_accumulation_steps: int = 4
+"""
+MAIN = """
+def train():
+    parser = HfArgumentParser((ModelArguments, TrainingArguments))
+    model_args, training_args = parser.parse_args_into_dataclasses()
+    Trainer(model=None, args=training_args).train()
+
+
+if __name__ == "__main__":
+    train()
+"""
+LINE = "torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4"
+
+
+@pytest.fixture
+def launched(tmp_path, monkeypatch, capsys):
+    """Check a launch line with a program; files by name, `line` its further arguments."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def run(program, line="", **files):
+        for name, text in {"train.py": program, "run.sh": f"{LINE} {line}\n", **files}.items():
+            path = tmp_path / name.replace("__", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        main(["check", "run.sh", "--num-examples", "1000", "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        return found["runs"][0], {(each["code"], each["key"]): each for each in found["diagnostics"]}
+
+    return run
+
+
+def test_own_defaults_count(launched):
+    run, found = launched(HEAD + CLASSES + MAIN)
+    assert (run["verdict"], run["resolved"]["accumulation"], run["resolved"]["global_batch"]) == ("accept", 4, 32)
+    assert not found
+
+
+def test_arguments_of_the_program_are_known_and_others_are_refused(launched):
+    run, found = launched(HEAD + CLASSES + MAIN, "--model_max_length 99 --no_tune_mm --model_max_lenght 5")
+    [(code, key)] = found
+    assert (code, key, run["verdict"], run["fails_at"]) == ("KEY200", "--model_max_lenght", "reject", "config")
+    exception = "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--model_max_lenght', '5']"
+    assert found[code, key]["exception"] == exception
+
+
+def test_a_removed_argument_ends_a_strict_program_only(launched):
+    assert launched(HEAD + CLASSES + MAIN, "--warmup_ratio 0.03")[1]["KEY202", "--warmup_ratio"]["severity"] == "error"
+    lax = MAIN.replace("model_args, training_args = parser.parse_args_into_dataclasses()", "{}").format(
+        "model_args, training_args, _ = parser.parse_args_into_dataclasses(return_remaining_strings=True)"
+    )
+    run, found = launched(HEAD + CLASSES + lax, "--warmup_ratio 0.03")
+    assert (found["KEY202", "--warmup_ratio"]["severity"], run["verdict"]) == ("warning", "accept")
+
+
+def test_a_field_that_the_program_declares_again_is_its_own(launched):
+    own = CLASSES + "    warmup_ratio: float = 0.1\n"
+    assert not launched(HEAD + own + MAIN, "--warmup_ratio 0.03")[1]
+
+
+def test_without_the_decorator_an_annotation_is_not_a_field(launched):
+    plain = CLASSES.replace("@dataclass\nclass TrainingArguments", "class TrainingArguments")
+    run, found = launched(HEAD + plain + MAIN, "--model_max_length 5")
+    assert run["resolved"]["accumulation"] == 1
+    assert found["KEY200", "--model_max_length"]["severity"] == "error"
+
+
+def test_classes_and_functions_of_other_modules_are_followed(launched):
+    program = "from pkg.train import train\n\nif __name__ == '__main__':\n    train()\n"
+    files = {"pkg____init__.py": "", "pkg__args.py": HEAD + CLASSES}
+    body = HEAD + "from .args import *\n" + MAIN.partition("\n\n\nif __name__")[0] + "\n"
+    run, found = launched(program, "--nope 1", **files, **{"pkg__train.py": body})
+    assert run["resolved"]["accumulation"] == 4
+    assert found["KEY200", "--nope"]["severity"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(ModelArguments, TrainingArguments)", "(ModelArguments, Elsewhere)"),  # a class that cannot be found
+        ("(ModelArguments, TrainingArguments)", "(*CLASSES,)"),
+        ("    model_args,", "    import sys\n    sys.argv.remove('--nope')\n    model_args,"),
+        ("parser.parse_args_into_dataclasses()", "parser.parse_args_into_dataclasses(args=words())"),
+        ("    model_args,", "    parser.add_argument('--nope')\n    model_args,"),
+        ("    model_args,", "    extend(parser)\n    model_args,"),
+    ],
+)
+def test_what_cannot_be_decided_is_not_refused(launched, old, new):
+    run, found = launched(HEAD + CLASSES + MAIN.replace(old, new), "--nope 1 --warmup_ratio 0.03")
+    assert run["verdict"] == "accept"
+    assert all(each["severity"] != "error" for each in found.values())
+
+
+def test_a_value_that_the_code_sets_is_not_known(launched):
+    changed = MAIN.replace("    Trainer(", "    training_args.gradient_accumulation_steps = 64 // 8\n    Trainer(")
+    run, _ = launched(HEAD + CLASSES + changed)
+    assert run["resolved"]["global_batch"] is None
+
+
+def test_a_later_check_is_a_warning_where_a_subclass_replaces_the_trainer_s_methods(launched):
+    own = "\nclass Own(Trainer):\n    def get_train_dataloader(self):\n        return None\n"
+    line = "--per_device_train_batch_size 0"
+    assert launched(HEAD + CLASSES + MAIN, line)[0]["fails_at"] == "init"
+    run, found = launched(HEAD + own + CLASSES + MAIN.replace("Trainer(model", "Own(model"), line)
+    assert (run["verdict"], [each["severity"] for each in found.values()]) == ("accept", ["warning"])
+
+
+def test_nothing_outside_the_project_is_read(launched, tmp_path):
+    outside = tmp_path.parent / "secret_args.py"
+    outside.write_text(HEAD + CLASSES)
+    (tmp_path / "secret_args.py").symlink_to(outside)
+    run, _ = launched("from secret_args import *\n" + HEAD + MAIN, "--nope 1")
+    assert (run["verdict"], run["resolved"]["accumulation"]) == ("accept", 1)
+    outside.unlink()
+
+
+@pytest.mark.parametrize("text", ["def (:", "\0", "(" * 5000, "x = " + "[" * 300 + "]" * 300, "", "import train\nfrom train import *\n"])
+def test_a_hostile_program_is_passed_over(launched, text):
+    assert launched(text)[0]["verdict"] == "accept"
+
+
+def test_the_note_names_what_fails(launched, capsys):
+    launched(HEAD + CLASSES + MAIN, "--nope 1")
+    main(["check", "run.sh", "--target", "transformers==5.23.0"])
+    assert "note: transformers 5.23.0 fails while parsing the config: ValueError:" in capsys.readouterr().out
