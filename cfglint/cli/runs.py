@@ -29,7 +29,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_example("cfglint runs", "the runs of this project")
+    parser.add_example("cfglint runs scripts --declare >> cfglint.toml", "declare the launches of a folder")
 
 
 def run(arguments: Namespace) -> int:

@@ -459,6 +459,13 @@ class Framework(Described["Own"]):
         """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
 
+    def may_be(self, names: list[str]) -> bool:
+        """Whether `detect` or `related_tool` may recognise a YAML file with some of these keys at its top, and no others.
+
+        False only where they never do: such a file is not parsed.
+        """
+        return True
+
     def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""
         return None

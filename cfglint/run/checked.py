@@ -65,8 +65,12 @@ class CheckedRun(LoadedRun):
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        bugs = any(each.code == INTERNAL for each in self.diagnostics)  # what they hid is not known
-        return None if bugs or self.outside or self.beyond_limits else "accept"
+        return None if self.has_bugs or self.outside or self.beyond_limits else "accept"
+
+    @property
+    def has_bugs(self) -> bool:
+        """Whether an internal error may hide what is wrong with the run."""
+        return any(each.code == INTERNAL for each in self.diagnostics)
 
     @property
     def beyond_limits(self) -> list[str]:
@@ -89,7 +93,9 @@ class CheckedRun(LoadedRun):
 
     def outcome(self) -> Outcome:
         """The run as plain values, without its documents."""
-        resolved, target, _ = self.resolved, self.target, self.outside  # first, for a bug found there belongs to the diagnostics
+        # First, for a bug that is found there belongs to the diagnostics.
+        resolved, _ = self.resolved, self.outside
+        target = self.attempt("the target", lambda: self.target, self.facts.target)
         command = self.documents[0] if self.kinds[0] == LAUNCH else None
         extra: list[str] = getattr(command, "extra_files", [])
         outcome = Outcome(

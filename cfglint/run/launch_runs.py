@@ -111,6 +111,10 @@ class LaunchReader:
         for file in line.files:
             self.add(file, command, documents, kinds)
         command.program = self.program(line)
+        if command.program is not None:
+            from cfglint.launch.programs.arguments import know
+
+            know(line, command)
         choose_consumer(command, kinds)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
