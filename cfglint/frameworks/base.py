@@ -9,7 +9,7 @@ from cfglint.source.numbers import DIGITS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
+    from typing import Any, Generic, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
     Version = tuple[int, ...]
+    Own = TypeVar("Own", bound="Config")
+
+    class Described(Generic[Own]):
+        """A framework by the class of its configs."""
+
+else:
+
+    class Described:
+        """Stand-in for the generic class, which would import `typing`."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
 
 
 LONGEST_VERSION = 80
@@ -248,7 +260,7 @@ class Config:
     never uses them.
     """
 
-    framework: Framework
+    framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
@@ -419,7 +431,7 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
-class Framework:
+class Framework(Described["Own"]):
     """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
 
     kind: Kind
@@ -451,7 +463,7 @@ class Framework:
         """The facts with the releases that follow from other specified releases."""
         return facts
 
-    def unknown_keys(self, config: Any) -> list[str]:
+    def unknown_keys(self, config: Own) -> list[str]:
         """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
         return []
 
@@ -479,23 +491,23 @@ class Framework:
         """The config that the files come to, in the order given."""
         raise NotImplementedError
 
-    def batch(self, config: Any) -> Batch:
+    def batch(self, config: Own) -> Batch:
         """The batch that a config of this kind comes to, inferred as the framework does."""
         raise NotImplementedError
 
-    def numbers(self, config: Any) -> dict[str, int | None]:
+    def numbers(self, config: Own) -> dict[str, int | None]:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
 
-    def model(self, config: Any) -> Model | None:
+    def model(self, config: Own) -> Model | None:
         """The shape of the model that a config of this kind trains, as far as its files determine it."""
         return None
 
-    def memory(self, config: Any, model: Model) -> Inputs | None:
+    def memory(self, config: Own, model: Model) -> Inputs | None:
         """What a config of this kind does with its memory; None where that is not modelled."""
         return None
 
-    def account(self, config: Any) -> Summary:
+    def account(self, config: Own) -> Summary:
         """A config of this kind for people; see `Config.account`."""
         raise NotImplementedError
 

@@ -18,6 +18,10 @@ AUTO: Origin = "auto"
 OVERRIDE: Origin = "override"
 
 
+class NoSuchField(LookupError):
+    """A field was looked up that no release of the framework has: a mistake of ours, never one of the file."""
+
+
 class Setting:
     """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override."""
 

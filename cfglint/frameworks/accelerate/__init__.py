@@ -38,7 +38,7 @@ COMPANIONS = frozenset(
 )
 
 
-class Accelerate(Framework):
+class Accelerate(Framework["AccelerateConfig"]):
     """Configs of `accelerate launch`."""
 
     kind = KIND

@@ -69,7 +69,7 @@ SHARED = frozenset(
 MODEL = "base_model"
 
 
-class Axolotl(Framework):
+class Axolotl(Framework["AxolotlConfig"]):
     """Files that `axolotl train` loads."""
 
     kind = KIND

@@ -87,7 +87,7 @@ OTHERS = frozenset(
 )
 
 
-class DeepSpeed(Framework):
+class DeepSpeed(Framework["DeepSpeedConfig"]):
     """DeepSpeed's own JSON."""
 
     kind = "deepspeed"

@@ -128,7 +128,7 @@ AXOLOTL = frozenset(
 )
 
 
-class Trainer(Framework):
+class Trainer(Framework["TrainerConfig"]):
     """Files that `HfArgumentParser.parse_yaml_file` or `parse_json_file` makes `TrainingArguments` of."""
 
     kind = KIND

@@ -7,6 +7,8 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
+from cfglint.frameworks.setting import NoSuchField
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -386,6 +388,8 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
             continue
         try:
             operation.act(given[operation.field], config)
+        except NoSuchField:
+            raise
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
                 found[operation.field] = TypeFailure(operation.field, operation.fails_at, error)

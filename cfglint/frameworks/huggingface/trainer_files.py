@@ -27,7 +27,7 @@ class TrainerFiles(Config):
     `files` maps a key that names a file to that file.
     """
 
-    framework: Framework = FRAMEWORK
+    framework: Framework[Any] = FRAMEWORK
     batch_keys = {
         "micro_batch": "per_device_train_batch_size",
         "accumulation": "gradient_accumulation_steps",
@@ -191,7 +191,7 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
     )
 
 
-def attach(documents: list[Document], kinds: list[str], framework: Framework) -> dict[str, Document]:
+def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
     A DeepSpeed file that the trainer's does not name is taken as given on the launch line.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KIND: Final = "launch"
 
 
-class Launch(Framework):
+class Launch(Framework["LaunchConfig"]):
     """A command line. Whoever parses its arguments, or the config file that it names, consumes the run."""
 
     kind = KIND

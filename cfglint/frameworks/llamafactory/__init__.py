@@ -53,7 +53,7 @@ FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "s
 REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
 
 
-class LlamaFactory(Framework):
+class LlamaFactory(Framework["LlamaFactoryConfig"]):
     """Files that `llamafactory-cli train` takes."""
 
     kind = KIND

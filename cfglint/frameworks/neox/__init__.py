@@ -53,7 +53,7 @@ FRACTION = 0.3  # of the top-level keys that are markers
 LEAST_FRACTION = 0.1  # below it the markers in a long file are coincidence
 
 
-class NeoX(Framework):
+class NeoX(Framework["NeoXConfig"]):
     """GPT-NeoX of May 2026 with the DeeperSpeed commit that its requirements pin."""
 
     kind = KIND

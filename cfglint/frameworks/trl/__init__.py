@@ -124,7 +124,7 @@ OTHERS = frozenset(
 ENOUGH = 3  # shared names that tell a file apart
 
 
-class Trl(Framework):
+class Trl(Framework["TrlConfig"]):
     """Files for `TrlParser.parse_args_and_config` and for TRL's own scripts."""
 
     kind = KIND

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
+from cfglint.frameworks.trl._tables import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class TrlArguments(Arguments):
     def release_defaults(self, version: Version) -> dict[str, Any]:
         """The fields of the trainer's class with their defaults."""
         return self.fields.defaults
+
+    def exists(self, name: str) -> bool:
+        """Whether any release has a field of this name, for any trainer."""
+        return super().exists(name) or any(name in own for trainers in FIELDS.values() for own in trainers.values())
 
     def kind_of(self, name: str) -> str:
         """The type of a field in the words of `huggingface.fields`."""

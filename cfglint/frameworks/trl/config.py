@@ -29,7 +29,7 @@ class TrlConfig(TrainerConfig):
     strings as the parser casts them; those that it refuses are in `refused`.
     """
 
-    framework: Framework = FRAMEWORK
+    framework: Framework[Any] = FRAMEWORK
     arguments: TrlArguments
     unused_fields = ("label_names",)  # TRL's trainers name the columns that they need themselves
 

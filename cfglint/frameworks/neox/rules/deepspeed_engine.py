@@ -22,13 +22,16 @@ TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
 # The sections that it checks with pydantic models (runtime/config.py:478-490, monitor/config.py).
 STRICT_SECTIONS = ("zero_optimization", "comms_logger", "hybrid_engine", "tensorboard", "wandb", "csv_monitor", "comet")
+ENGINE_ONLY = ("hybrid_engine", "comet")  # sections that only deepspeed_extra_args can give: NeoXArgs has no such field
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
 def engine_value(config: NeoXConfig, name: str) -> Any:
     """A key of the DeepSpeed config; deepspeed_extra_args override the others."""
     extra = config.derived.extra
-    return extra[name] if name in extra else config.argument(name)
+    if name in extra:
+        return extra[name]
+    return None if name in ENGINE_ONLY else config.argument(name)
 
 
 def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
