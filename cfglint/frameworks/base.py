@@ -56,7 +56,8 @@ class LaunchFacts:
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
     `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
-    the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
+    the TRL trainer that the script builds, None where it is not specified. `from_line`: a launch line, whose flags override its
+    accelerate config, sets the number of GPUs. `tables` is the modelled release whose tables
     are used where the target lies between two of them.
     """
 
@@ -65,6 +66,7 @@ class LaunchFacts:
         "environment",
         "folder",
         "from_gpus",
+        "from_line",
         "gpu_memory",
         "gpus",
         "gpus_source",
@@ -113,6 +115,7 @@ class LaunchFacts:
         trainer: str | None = None,
         tables: str | None = None,
         program: ProgramFacts | None = None,
+        from_line: bool = False,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -122,6 +125,7 @@ class LaunchFacts:
         self.strict_keys = strict_keys
         self.overrides = overrides
         self.from_gpus = from_gpus
+        self.from_line = from_line
         self.gpus_source = gpus_source
         self.folder = folder
         self.promises = promises or {}

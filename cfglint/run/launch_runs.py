@@ -170,6 +170,7 @@ class LaunchReader:
         return self.facts.but(
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
+            from_line=True,
             trainer=self.facts.trainer or trainer_of(line, command),
             guessed=command.guessed,
             undecided=tuple(key for key in undecided_keys(command) if key in FIELDS and key not in WITHOUT_EFFECT),

@@ -711,13 +711,13 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     """The GPU count of the launch differs from the number of processes that the file starts.
 
-    `accelerate launch` uses the file unless `--num_processes` is passed.
+    `accelerate launch` uses the file unless `--num_processes` is passed. A launch line that passes it is not reported.
 
     Fix: change `num_processes`, or pass the flag to the launcher.
 
     Source: accelerate 1.15.0 commands/launch.py:1264-1286.
     """
-    gpus = config.facts.gpus
+    gpus = None if config.facts.from_line else config.facts.gpus
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
         started = "" if config.started == setting.value else f" (starts {config.started})"
