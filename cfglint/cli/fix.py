@@ -45,7 +45,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when something would change")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
+    parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "edit the batch keys: 256 samples per step on 8 GPUs")
+    parser.add_example("cfglint fix . --diff", "show what would change, and write nothing")
 
 
 STANDARD_INPUT = "-"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 UNSET = "unset environment: "
+BRANCH = "  (in a branch that may not be reached)"
+CALLER = "  (only with arguments, variables or files that the script expects)"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -27,7 +29,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_example("cfglint runs", "the runs of this project")
+    parser.add_example("cfglint runs scripts --declare >> cfglint.toml", "declare the launches of a folder")
 
 
 def run(arguments: Namespace) -> int:
@@ -67,7 +71,7 @@ def described(each: CheckedRun) -> str:
         lines = [outcome.files[0]]
         others = outcome.files[1:]
     else:
-        uncertain = "  (in a branch that may not be reached)" if launch["conditional"] else ""
+        uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
         lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
         others = outcome.files[1:]
     if others:
@@ -115,7 +119,7 @@ def declared(found: list[CheckedRun]) -> str:
         lines = ["[[run]]"]
         if launch is None:
             lines.append(f"files = [{', '.join(map(quoted, outcome.files))}]")
-        elif launch["conditional"]:
+        elif launch["conditional"] and not launch["needs_caller"]:
             continue
         else:
             lines.append(f"launch = {quoted(os.path.normpath(launch['file']) + ':' + str(launch['line']))}")

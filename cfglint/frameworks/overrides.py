@@ -21,6 +21,7 @@ SECONDS = 2  # of processor time for that
 
 SET = "--set"
 ARGS = "--args"
+FLAG = "flag"  # of the launcher, over its config file
 
 
 class Override:

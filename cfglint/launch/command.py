@@ -72,7 +72,8 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> dict[str, Any]:
         "gpus_per_node": line.gpus_per_node,
         "nodes": line.nodes,
         "arguments": {key: readable(value) if isinstance(value, str) else value for key, value in arguments.items()},
-        "conditional": line.call.conditional or line.call.broken,
+        "conditional": line.call.conditional or line.call.broken or line.call.needs_caller,
+        "needs_caller": line.call.needs_caller and not line.call.conditional and not line.call.broken,
         "unknown": [{"field": field, "reason": readable(reason)} for field, reason in line.unknown],
     }
 

@@ -38,13 +38,13 @@ HEADS = (
     ("", "hours"),
     ("", "note"),
 )
-WIDTH = 80
+WIDTH = 80  # columns where no terminal gives them
 MOST_SPLITS = 8  # other splits that are listed for a GPU count
 NARROWEST = 20  # columns that a note gets at least
 
 
-def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
-    """The plans in a format; `told` is `cfglint.rewrite.plan.table`."""
+def render(form: str, told: dict[str, Any], terminal: bool = False, width: int | None = None) -> str:
+    """The plans in a format; `told` is `cfglint.rewrite.plan.table`; `width`, in columns, is for text."""
     if form == "json":
         from cfglint.report.json import dumps
 
@@ -55,8 +55,8 @@ def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
     if form == "markdown":
         return as_markdown(rows, told)
     used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
-    drawn = on_terminal(rows, used) if terminal else as_text(rows, used)
-    return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each) or [""])
+    drawn = on_terminal(rows, used) if terminal else as_text(rows, used, width or WIDTH)
+    return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each, width or WIDTH) or [""])
 
 
 def row(plan: dict[str, Any]) -> list[str]:
@@ -137,19 +137,19 @@ def amount(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 
 
-def wrap(line: str) -> list[str]:
+def wrap(line: str, width: int) -> list[str]:
     """A line folded to the width."""
     indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.wrap(line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
+    return textwrap.wrap(line.lstrip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
-def as_text(rows: list[list[str]], used: list[int]) -> str:
+def as_text(rows: list[list[str]], used: list[int], width: int) -> str:
     """Columns aligned by spaces, the notes folded in theirs."""
     *numbers, note = used
     heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
-    room = max(WIDTH - sum(widths) - 2 * len(widths), NARROWEST)
+    room = max(width - sum(widths) - 2 * len(widths), NARROWEST)
     drawn = [aligned(heads[0], widths), f"{aligned(heads[1], widths)}  note"]
     for line, row_cells in zip(rows, cells, strict=True):
         first, *more = textwrap.wrap(line[note], room) or [""]

@@ -80,3 +80,29 @@ def test_no_fix_writes_a_number_that_json_does_not_have(written, fixed):
     text = f'{{train_batch_size: 8, optimizer: {{type: "AdamW", params: {{eps: {written}, weight_decay: 0}}}}}}'
     run = CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(declared=True))
     assert [each.fix is not None for each in run.diagnostics if each.code == "DSP083"] == [fixed]
+
+
+def test_many_fixes_of_a_file_take_one_parse(monkeypatch):
+    run = trainer("output_dir: out\n" + "".join(f"name_{number}: None  # {number}\n" for number in range(200)))
+    parsed = []
+    monkeypatch.setattr(edit, "parse", lambda *arguments: parsed.append(1) or parse(*arguments))
+    assert len(run.diagnostics) == 200  # each with the edits of its fix
+    parsed.clear()
+    done = apply_fixes(run, unsafe=True)
+    assert (len(done.titles), len(done.changed), len(parsed)) == (200, 200, 1)
+    assert done.texts["train.yaml"] == run.documents[0].text.replace("None", "null")
+
+
+def test_a_refused_fix_does_not_keep_the_others_back(monkeypatch):
+    run = trainer("output_dir: out\n" + "".join(f"name_{number}: None\n" for number in range(20)))
+    assert len(run.diagnostics) == 20
+    allowed = edit.Step.replace
+
+    def replace(step, change):
+        if change.path == ("name_7",):
+            raise edit.EditRefused("not this one", 0)
+        allowed(step, change)
+
+    monkeypatch.setattr(edit.Step, "replace", replace)
+    done = apply_fixes(run, unsafe=True)
+    assert [line for line in done.texts["train.yaml"].splitlines() if "None" in line] == ["name_7: None"]

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
+from cfglint.frameworks.setting import OVERRIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -471,7 +472,8 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
     text = "ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored: "
     exception = f"{text}{list(DEEPSPEED_FILE_KEYS)}."
     settings = [config.setting("deepspeed_config", key) for key in config.section("deepspeed_config") if key in DEEPSPEED_FILE_KEYS]
-    if config.precision_named:
+    settings = [setting for setting in settings if setting.origin != OVERRIDE]  # the launcher compares the file alone
+    if config.precision_named and ("mixed_precision",) not in config.overridden:
         settings.append(config.setting("mixed_precision" if config.get("mixed_precision") is not None else "fp16"))
     for setting in settings:
         file = named_file(config)
@@ -717,7 +719,7 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/launch.py:1264-1286.
     """
-    gpus = None if config.facts.from_line else config.facts.gpus
+    gpus = config.facts.gpus
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
         started = "" if config.started == setting.value else f" (starts {config.started})"

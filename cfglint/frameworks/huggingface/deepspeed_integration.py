@@ -148,6 +148,10 @@ class HfDeepSpeedConfig:
             where = where[:-1]
         return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
 
+    def accepts_auto(self, setting: Setting) -> bool:
+        """Whether "auto" may be written in the place of a value that is compared with the trainer's."""
+        return True
+
     # ---- looking up and filling, as both libraries do -------------------------------------------------------
 
     def find(self, path: str) -> tuple[Any, str]:

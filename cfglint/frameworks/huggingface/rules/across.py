@@ -91,7 +91,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
             f"{theirs}, but the Trainer's {each.label} is {shown(each.ours)}",
             related=tuple(of(config, name) for name in each.fields),
             exception=text,
-            fix=replace(setting, "auto", 'set it to "auto"', safe=True) if launch.is_own_file else None,
+            fix=replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None,
+            help=None if launch.accepts_auto(setting) else "make the two values equal",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding
+from cfglint.findings.rule import Example, Finding
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe, number
@@ -47,7 +47,15 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     ERROR,
     old_names=("deepspeed-section",),
     fails_at="init",
-    bad="{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
+    bad=(
+        "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
+        Example("{zero_optimization: {stage: 1, reduce_bucket_size: 5e8x}}\n", "/zero_optimization/reduce_bucket_size"),
+        Example(
+            "{zero_optimization: {stage: 1, cpu_offload: true, offload_optimizer: {device: cpu}}}\n",
+            "/zero_optimization/cpu_offload",
+            "AssertionError: Cannot provide deprecated parameter",
+        ),
+    ),
     good="{zero_optimization: {stage: 1, reduce_bucket_size: 500000000}}\n",
     fixed="{zero_optimization: {stage: 1, reduce_bucket_size: 500000000}}\n",
     at="/zero_optimization/reduce_buckt_size",
