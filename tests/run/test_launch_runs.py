@@ -134,9 +134,10 @@ def test_one_of_several_launches_has_to_be_named(project, capsys):
 
 
 def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(project, capsys):
-    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
+    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n"
     (project / "accelerate.yaml").write_text(accelerate)
-    (project / "train.sh").write_text("accelerate launch --config_file accelerate.yaml --num_processes 2 train.py --output_dir out\n")
+    line = "accelerate launch --config_file accelerate.yaml --num_processes 2 train.py --output_dir out\n"
+    (project / "train.sh").write_text(line)
     found = report(capsys, "check", "train.sh")
     assert found["runs"][0]["gpus"] == 2
     assert "ACC015" not in {each["code"] for each in found["diagnostics"]}

@@ -27,7 +27,8 @@ SCHEDULES = {
 OPTIMIZERS = {"adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf"), "adam": ("adamw_torch", "adamw_torch_fused", "adamw_hf")}
 TWO_FILES = "output_dir: out\ndeepspeed: ds.json\n"
 ACCELERATE_BLOCK = (
-    "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n"
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\n"
+    "deepspeed_config:\n  zero_stage: 3\n"
 )
 
 
