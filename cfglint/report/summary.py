@@ -15,6 +15,7 @@ from cfglint.report.text import shown, unobeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from cfglint.explain.log_analysis import Explanation
@@ -52,11 +53,11 @@ def as_text(account: RunSummary, width: int | None = None) -> str:
     return folded(lines(account), width)
 
 
-def as_json(told: dict[str, Any]) -> str:
+def as_json(table: Mapping[str, Any]) -> str:
     """Plain values under the version of cfglint; what JSON has no type for as text."""
     from cfglint.report.json import dumps
 
-    return dumps(told)
+    return dumps(table)
 
 
 def lines(account: RunSummary) -> list[Paragraph]:

@@ -53,7 +53,7 @@ class CommandDocument(Document):
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.flags: dict[str, str] = {}
-        self.launch: dict[str, Any] = {}
+        self.launch: Any = {}  # a LaunchEntry, once it is known
         self.consumer = ""  # the kind whose parser the arguments, or the file that they name, are for
         self.is_main = False  # whether the arguments themselves are what the consumer reads
         self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
