@@ -62,6 +62,7 @@ class LaunchFacts:
     """
 
     __slots__ = (
+        "arguments",
         "declared",
         "environment",
         "folder",
@@ -116,6 +117,7 @@ class LaunchFacts:
         tables: str | None = None,
         launcher_flags: tuple[Override, ...] = (),
         program: ProgramFacts | None = None,
+        arguments: str = "",
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -141,6 +143,7 @@ class LaunchFacts:
         self.trainer = trainer
         self.tables = tables
         self.launcher_flags = launcher_flags
+        self.arguments = arguments  # those of a launch line that are given by hand, as one string
         self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
