@@ -10,7 +10,7 @@ from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
-from cfglint.report.html.page import page, when_partial
+from cfglint.report.html.page import page, signs, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
 from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
 
@@ -254,12 +254,18 @@ def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
         after.numbers.before = before.numbers.resolved
     return {
         "anchor": anchor,
-        "title": title(comparison),
+        "title": signs(title(comparison)),
         "sentences": [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.sentences],
         "before": before,
         "after": after,
         "settings": [
-            {"key": each.key, "before": each.before.text, "after": each.after.text, "place": place(each, comparison), "notes": each.notes}
+            {
+                "key": each.key,
+                "before": each.before.text,
+                "after": each.after.text,
+                "place": signs(place(each, comparison)),
+                "notes": each.notes,
+            }
             for each in comparison.settings
         ],
         "new": after.findings if after else [],
