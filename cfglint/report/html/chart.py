@@ -6,9 +6,9 @@ from cfglint.report.html import svg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from markupsafe import Markup
+
+    from cfglint.findings.entries import PlanEntry
 
 LEFT = 46  # for the GPU counts
 COLUMN = 46
@@ -19,7 +19,7 @@ BARS = 84  # for the bars behind the columns, with their numbers
 BAR = 14
 
 
-def draw(plans: list[dict[str, Any]], label: str) -> Markup:
+def draw(plans: list[PlanEntry], label: str) -> Markup:
     """The chart of `cfglint.rewrite.plan.table`'s plans."""
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
     right = LEFT + COLUMN * max(len(sizes), 2)
@@ -39,13 +39,13 @@ def draw(plans: list[dict[str, Any]], label: str) -> Markup:
     return svg.picture(width, TOP + ROW * len(plans), *parts, label=label)
 
 
-def row(plan: dict[str, Any], sizes: list[int], y: float) -> list[str]:
+def row(plan: PlanEntry, sizes: list[int], y: float) -> list[str]:
     """The splits of one GPU count."""
-    chosen = plan["chosen"] or {}
+    chosen = plan["chosen"]["micro_batch"] if plan["chosen"] else None
     parts: list[str] = []
     for option in plan["options"]:
         x = LEFT + COLUMN * (sizes.index(option["micro_batch"]) + 0.5)
-        taken = option["micro_batch"] == chosen.get("micro_batch")
+        taken = option["micro_batch"] == chosen
         words = f"\u00d7{option['accumulation']:,}"
         wide = max(SIDE, 8 * len(words) + 10)
         corner = {"x": x - wide / 2, "y": y - SIDE / 2, "width": wide, "height": SIDE, "rx": 4}
@@ -54,7 +54,7 @@ def row(plan: dict[str, Any], sizes: list[int], y: float) -> list[str]:
     return parts
 
 
-def crossed(plan: dict[str, Any], x: float, y: float) -> list[str]:
+def crossed(plan: PlanEntry, x: float, y: float) -> list[str]:
     """A GPU count without a split, and the batches next to the target that it has splits for."""
     near = [f"{plan['alternatives'][side]:,}" for side in ("below", "above") if plan["alternatives"][side]]
     words = f"\u2715 {' or '.join(near)}".rstrip()
@@ -63,10 +63,11 @@ def crossed(plan: dict[str, Any], x: float, y: float) -> list[str]:
     return [ground, svg.text(x, y + 5, words)]
 
 
-def lengths(plans: list[dict[str, Any]]) -> tuple[str, list[float | None]]:
+def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
     """What the bars show: hours where a pace is known, else steps; an empty name where neither is."""
-    for name, key in (("hours", "hours"), ("steps", "total_steps")):
-        values = [plan[key] if plan["feasible"] else None for plan in plans]
+    hours = [plan["hours"] if plan["feasible"] else None for plan in plans]
+    steps: list[float | None] = [plan["total_steps"] if plan["feasible"] else None for plan in plans]
+    for name, values in (("hours", hours), ("steps", steps)):
         if any(value is not None for value in values):
             return name, values
     return "", []

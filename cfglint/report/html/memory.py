@@ -8,9 +8,9 @@ from cfglint.report.html import svg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from markupsafe import Markup
+
+    from cfglint.findings.entries import MemoryDrawing
 
 WIDTH = 1000  # of a bar, which is as wide as its room
 HEIGHT = 16
@@ -35,13 +35,13 @@ class Bars:
     line: str
 
 
-def bars(memory: dict[str, Any] | None) -> Bars | None:
+def bars(memory: MemoryDrawing | None) -> Bars | None:
     """What is shown of the memory; None where nothing is known of it."""
     if memory is None or not memory["moments"]:
         return None
     card = memory["available_gib"]
     totals = [sum(terms.values()) for _, terms in memory["moments"]]
-    scale = WIDTH / max([memory["high_gib"], *totals, *([card] if card is not None else [])])
+    scale = WIDTH / max(size for size in (memory["high_gib"], card, *totals) if size is not None)
     limit = None if card is None else card * scale
     shown = [Bar(name, f"{total:.1f}", bar(terms, scale, limit)) for (name, terms), total in zip(memory["moments"], totals, strict=True)]
     return Bars(list(memory["terms"]), shown, "" if card is None else f"{card:g} GiB", memory["line"])
