@@ -17,6 +17,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())}; else the list")
     parser.add_argument("--draft", choices=("2020-12", "7"), default="2020-12", help="7: draft-07 without our own keywords, strict in ajv")
     parser.add_argument("--catalog", metavar="URL", help="print the catalogue entries of all kinds, for schemas that are served at URL")
+    parser.add_example("cfglint schema huggingface --draft 7 > huggingface.schema.json", "a schema for an editor")
+    parser.add_example("cfglint schema deepspeed", "JSON Schema 2020-12 with our own keywords")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The kinds of file that cfglint knows: every folder here is one, found by being there."""
+"""The kinds of file that cfglint knows: every folder here is one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.frameworks.base import Framework
     from cfglint.source.document import Document
 
-_loaded: dict[str, Framework] = {}
+_loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 
 
@@ -23,7 +25,7 @@ def kinds() -> list[str]:
     return _kinds
 
 
-def framework(kind: str) -> Framework:
+def framework(kind: str) -> Framework[Any]:
     """The framework of a kind; KeyError for a kind that is not there."""
     if kind not in _loaded:
         if kind not in kinds():

@@ -9,7 +9,7 @@ from cfglint.source.numbers import DIGITS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
+    from typing import Any, Generic, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
     Version = tuple[int, ...]
+    Own = TypeVar("Own", bound="Config")
+
+    class Described(Generic[Own]):
+        """A framework by the class of its configs."""
+
+else:
+
+    class Described:
+        """Stand-in for the generic class, which would import `typing`."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
 
 
 LONGEST_VERSION = 80
@@ -45,7 +57,8 @@ class LaunchFacts:
     `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
-    are used where the target lies between two of them.
+    are used where the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
+    its config file.
     """
 
     __slots__ = (
@@ -57,6 +70,7 @@ class LaunchFacts:
         "gpus",
         "gpus_source",
         "guessed",
+        "launcher_flags",
         "model",
         "nodes",
         "num_examples",
@@ -100,6 +114,7 @@ class LaunchFacts:
         seq_length: int | None = None,
         trainer: str | None = None,
         tables: str | None = None,
+        launcher_flags: tuple[Override, ...] = (),
         program: ProgramFacts | None = None,
     ) -> None:
         self.gpus = gpus
@@ -125,6 +140,7 @@ class LaunchFacts:
         self.seq_length = seq_length
         self.trainer = trainer
         self.tables = tables
+        self.launcher_flags = launcher_flags
         self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
@@ -248,7 +264,7 @@ class Config:
     never uses them.
     """
 
-    framework: Framework
+    framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
@@ -394,13 +410,17 @@ class Config:
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values with the overrides of the launch applied; `overridden` has their paths."""
-        if not self.facts.overrides:
+        return self.laid_over(values, self.facts.overrides)
+
+    def laid_over(self, values: dict[Any, Any], overrides: tuple[Override, ...]) -> dict[Any, Any]:
+        """The values with others over them; `overridden` has their paths."""
+        if not overrides:
             return values
         from cfglint.frameworks.overrides import put
         from cfglint.frameworks.unknown import Unknown
 
         laid = dict(values)
-        for override in self.facts.overrides:
+        for override in overrides:
             path = tuple(override.key.split("."))
             put(laid, path, self.override_value(override) if not override.unknown else Unknown(override.unknown))
             self.overridden[path] = str(override)
@@ -419,7 +439,7 @@ class Config:
         return self.owner.get(key, self.documents[0])
 
 
-class Framework:
+class Framework(Described["Own"]):
     """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
 
     kind: Kind
@@ -439,6 +459,13 @@ class Framework:
         """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
 
+    def may_be(self, names: list[str]) -> bool:
+        """Whether `detect` or `related_tool` may recognise a YAML file with some of these keys at its top, and no others.
+
+        False only where they never do: such a file is not parsed.
+        """
+        return True
+
     def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""
         return None
@@ -451,7 +478,7 @@ class Framework:
         """The facts with the releases that follow from other specified releases."""
         return facts
 
-    def unknown_keys(self, config: Any) -> list[str]:
+    def unknown_keys(self, config: Own) -> list[str]:
         """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
         return []
 
@@ -479,23 +506,23 @@ class Framework:
         """The config that the files come to, in the order given."""
         raise NotImplementedError
 
-    def batch(self, config: Any) -> Batch:
+    def batch(self, config: Own) -> Batch:
         """The batch that a config of this kind comes to, inferred as the framework does."""
         raise NotImplementedError
 
-    def numbers(self, config: Any) -> dict[str, int | None]:
+    def numbers(self, config: Own) -> dict[str, int | None]:
         """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
 
-    def model(self, config: Any) -> Model | None:
+    def model(self, config: Own) -> Model | None:
         """The shape of the model that a config of this kind trains, as far as its files determine it."""
         return None
 
-    def memory(self, config: Any, model: Model) -> Inputs | None:
+    def memory(self, config: Own, model: Model) -> Inputs | None:
         """What a config of this kind does with its memory; None where that is not modelled."""
         return None
 
-    def account(self, config: Any) -> Summary:
+    def account(self, config: Own) -> Summary:
         """A config of this kind for people; see `Config.account`."""
         raise NotImplementedError
 

@@ -18,6 +18,10 @@ AUTO: Origin = "auto"
 OVERRIDE: Origin = "override"
 
 
+class NoSuchField(LookupError):
+    """A field was looked up that no release of the framework has: a mistake of ours, never one of the file."""
+
+
 class Setting:
     """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override."""
 
@@ -53,7 +57,8 @@ class Setting:
             return pointer(self.path)
         if self.document.syntax == "shell":
             flags: dict[str, str] = getattr(self.document, "flags", {})
-            return flags.get(str(self.path[0]), f"--{self.path[0]}") if self.path else ""
+            name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
+            return flags.get(name, f"--{name}" if name else "")
         from cfglint.source.sections import in_file
 
         return pointer(in_file(self.document, self.path))

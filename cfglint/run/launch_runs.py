@@ -8,11 +8,15 @@ from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.overrides import FLAG, Override
+from cfglint.launch import accelerate
 from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
+from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
+from cfglint.source.document import SCALAR, Node
 from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
@@ -107,6 +111,10 @@ class LaunchReader:
         for file in line.files:
             self.add(file, command, documents, kinds)
         command.program = self.program(line)
+        if command.program is not None:
+            from cfglint.launch.programs.arguments import know
+
+            know(line, command)
         choose_consumer(command, kinds)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
@@ -168,6 +176,7 @@ class LaunchReader:
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
         trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
+            launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or trainer_of(line, command),
@@ -178,6 +187,26 @@ class LaunchReader:
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
+
+
+def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
+    """The flags of an accelerate launch as overrides of its config file, each with its place."""
+    if line.launcher != "accelerate" or line.options is None:
+        return ()
+    found: list[Override] = []
+    for key, option, value in accelerate.flags(line):
+        word = option.value or option.word
+        override = Override(key, [value if value is not None else word.string], FLAG)
+        override.unknown = word.reasons
+        start, end = command.within(word.place)
+        override.place = (command, Node(SCALAR, start, end, word.string))
+        command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
+        found.append(override)
+    if "config_file" not in line.options and found and "num_processes" not in line.options:
+        override = Override("num_processes", [str(line.processes)], FLAG)
+        override.unknown = () if line.processes is not None else (MACHINE,)
+        found.append(override)
+    return tuple(found)
 
 
 def undecided_keys(command: CommandDocument) -> list[str]:

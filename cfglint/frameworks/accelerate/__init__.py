@@ -38,7 +38,7 @@ COMPANIONS = frozenset(
 )
 
 
-class Accelerate(Framework):
+class Accelerate(Framework["AccelerateConfig"]):
     """Configs of `accelerate launch`."""
 
     kind = KIND
@@ -55,6 +55,10 @@ class Accelerate(Framework):
         if "compute_environment" in names or "distributed_type" in names:
             return CERTAIN if companions else MAYBE
         return MAYBE if companions > 2 else NO_MATCH
+
+    def may_be(self, names: list[str]) -> bool:
+        """By one of the two keys that tell it, or by three others."""
+        return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that the DeepSpeed block names."""

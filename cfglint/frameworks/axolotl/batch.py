@@ -21,9 +21,10 @@ MOST_WARMUP = 100
 
 def resolve(config: AxolotlConfig) -> Batch:
     """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
-    world, model = config.facts.gpus, config.model
+    model = config.model
     if model is None or not config.whole:
         return unresolved(config)
+    world = config.facts.gpus if not model.use_ray or model.ray_num_workers == config.facts.gpus else None  # Ray starts the workers
     tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
     micro, accumulation = of(config, MICRO, model.micro_batch_size), of(config, ACCUMULATION, model.gradient_accumulation_steps)
     parallel = None if world is None else max(world // context // tensor, 1)
@@ -75,7 +76,8 @@ def product(*factors: Any) -> int | None:
 
 def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
     """Why the data loader would refuse the batch."""
-    if isinstance(micro.value, int) and micro.value < 0:
+    packed = config.model is not None and config.model.sample_packing  # whose sampler makes its own batches
+    if isinstance(micro.value, int) and micro.value < 0 and not packed:
         text = f"ValueError: batch_size should be a positive integer value, but got batch_size={micro.value}"
         return BatchProblem("not-positive", micro, f"`{MICRO}` is {micro.value}", text, "init")
     if micro.value == 0:

@@ -42,7 +42,7 @@ class AxolotlConfig(TrainerConfig):
     values after both, None where the run does not get that far.
     """
 
-    framework: Framework = FRAMEWORK
+    framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
 
     def parsed_arguments(self) -> Arguments:

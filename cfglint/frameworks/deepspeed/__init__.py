@@ -87,7 +87,7 @@ OTHERS = frozenset(
 )
 
 
-class DeepSpeed(Framework):
+class DeepSpeed(Framework["DeepSpeedConfig"]):
     """DeepSpeed's own JSON."""
 
     kind = "deepspeed"
@@ -115,6 +115,10 @@ class DeepSpeed(Framework):
         if sections > 1 or (sections and (named or shared)) or (named and shared):
             return CERTAIN
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
+
+    def may_be(self, names: list[str]) -> bool:
+        """Never: its files are JSON."""
+        return False
 
     def syntax(self, path: str) -> str:
         """DeepSpeed parses every file with hjson, whatever its name."""

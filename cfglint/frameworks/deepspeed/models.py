@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import pydantic, pydantic1
 from cfglint.frameworks.pydantic import Refused
+from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,7 +188,10 @@ class Section:
         self.faults: list[Fault] = []
 
     def __getitem__(self, name: str) -> Any:
-        return self.values.get(name)
+        try:
+            return self.values[name]
+        except KeyError:
+            raise NoSuchField(f"{self.title}.{name}") from None
 
     def refuse(self, key: str, kind: str, message: str, raises: str = "ValidationError") -> None:
         """Note why a key is refused."""

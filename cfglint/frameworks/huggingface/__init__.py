@@ -110,6 +110,8 @@ FOREIGN = frozenset(
 
 LLAMA_FACTORY = frozenset(("finetuning_type", "dataset_dir", "cutoff_len", "lora_target", "stage", "template", "quantization_bit"))
 SWIFT = frozenset(("rlhf_type", "tuner_type", "train_type", "split_dataset_ratio"))  # ms-swift
+# Arguments of scripts with a training loop of their own (transformers' `*_no_trainer.py`, open-instruct), which have no TrainingArguments.
+OWN_LOOP = frozenset(("checkpointing_steps", "use_slow_tokenizer", "with_tracking"))
 AXOLOTL = frozenset(
     (
         "base_model",
@@ -128,7 +130,7 @@ AXOLOTL = frozenset(
 )
 
 
-class Trainer(Framework):
+class Trainer(Framework["TrainerConfig"]):
     """Files that `HfArgumentParser.parse_yaml_file` or `parse_json_file` makes `TrainingArguments` of."""
 
     kind = KIND
@@ -149,10 +151,14 @@ class Trainer(Framework):
             return CERTAIN
         return MAYBE if own or shared > 2 else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files."""
+        return "base_model" in names or not OWN.isdisjoint(names) or len(SHARED.intersection(names)) > 2
+
     def related_tool(self, document: Document) -> str | None:
-        """axolotl, where a file is its own; a kind of its own answers for LLaMA-Factory's."""
+        """axolotl and ms-swift, where a file is their own; a kind of its own answers for LLaMA-Factory's."""
         name = relative_of(top_keys(document))
-        return name if name == "axolotl" else None
+        return name if name in ("axolotl", "ms-swift") else None
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed, accelerator and FSDP files that a trainer file names."""

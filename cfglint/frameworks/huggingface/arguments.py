@@ -7,6 +7,7 @@ another one says so by giving None.
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
+from cfglint.frameworks.setting import NoSuchField
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -86,7 +87,13 @@ class Arguments:
         """The value of a field; None for one that the release does not have."""
         if name in self.given:
             return self.given[name]
+        if name not in self.defaults and not self.exists(name):
+            raise NoSuchField(name)
         return self.defaults.get(name)
+
+    def exists(self, name: str) -> bool:
+        """Whether any release has a field of this name."""
+        return name in FIELDS
 
     def __contains__(self, name: str) -> bool:
         return name in self.given

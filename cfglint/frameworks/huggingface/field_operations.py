@@ -7,6 +7,8 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
+from cfglint.frameworks.setting import NoSuchField
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -308,7 +310,9 @@ def makes_optimizer(config: TrainerConfig) -> bool:
 
 
 TORCH_ADAMS = ("adamw_torch", "adamw_torch_fused")
-ADAMS = (*TORCH_ADAMS, "adamw_hf")
+# bitsandbytes and torchao check the same ranges (0.48.2 optim/optimizer.py, Optimizer2State; 0.14.1 optim/adam.py, _AdamBase).
+QUANTIZED_ADAMS = ("adamw_bnb_8bit", "adamw_8bit", "paged_adamw_32bit", "paged_adamw_8bit", "adamw_torch_4bit", "adamw_torch_8bit")
+ADAMS = (*TORCH_ADAMS, *QUANTIZED_ADAMS, "adamw_hf")
 REVERSED = ("sgd", "adamw_hf")  # they test lr < 0 instead of 0 <= lr
 
 OPERATIONS = (
@@ -386,6 +390,8 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
             continue
         try:
             operation.act(given[operation.field], config)
+        except NoSuchField:
+            raise
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
                 found[operation.field] = TypeFailure(operation.field, operation.fails_at, error)

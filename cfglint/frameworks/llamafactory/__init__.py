@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
-from cfglint.frameworks.huggingface import top_keys
+from cfglint.frameworks.huggingface import relative_of, top_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "s
 REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
 
 
-class LlamaFactory(Framework):
+class LlamaFactory(Framework["LlamaFactoryConfig"]):
     """Files that `llamafactory-cli train` takes."""
 
     kind = KIND
@@ -70,11 +70,17 @@ class LlamaFactory(Framework):
         """By the names at the top; a file for its other commands does not count."""
         names = top_keys(document)
         own = len(names & OWN)
-        if not own or names & FOREIGN or not names & (TRAINING if names & OTHER_COMMANDS else TRAINING | OUTPUTS):
+        if not own or names & FOREIGN or relative_of(names) == "ms-swift":
+            return NO_MATCH
+        if not names & (TRAINING if names & OTHER_COMMANDS else TRAINING | OUTPUTS):
             return NO_MATCH
         if own > 1 and own + len(names & SHARED) > 2:
             return CERTAIN
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
+
+    def may_be(self, names: list[str]) -> bool:
+        """By two keys of its own; by `model_name_or_path` for files of its other commands."""
+        return "model_name_or_path" in names or len(OWN.intersection(names)) > 1
 
     def unknown_keys(self, config: LlamaFactoryConfig) -> list[str]:
         """The keys that no dataclass has, that of the checkout included; those of Megatron-core and of older releases do not count."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ class TrainerArguments(Arguments):
 
 
 def default_of(name: str) -> Any:
-    """The default of an own field; KeyError for a name that is none."""
+    """The default of an own field."""
+    if name not in FIELDS:
+        raise NoSuchField(name)
     return FIELDS[name][1]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.field_operations import TypeFailure, makes_optimizer
 from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
             continue
         try:
             act(config.values[field], config)
+        except NoSuchField:
+            raise
         except Exception as error:
             found[field] = TypeFailure(field, fails_at, error)
     return list(found.values())

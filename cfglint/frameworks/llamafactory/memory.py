@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, NF4, NF4_DOUBLE, NONE, Lora, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.frameworks.setting import NoSuchField
 from cfglint.record import changed
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ class LlamaFactoryMemory(TrainerMemory):
         """The value of one of LLaMA-Factory's fields, else of the trainer's."""
         try:
             return self.config.own(name)
-        except KeyError:
+        except NoSuchField:
             return super().value(name)
 
     def inputs(self) -> Inputs:

@@ -53,7 +53,7 @@ FRACTION = 0.3  # of the top-level keys that are markers
 LEAST_FRACTION = 0.1  # below it the markers in a long file are coincidence
 
 
-class NeoX(Framework):
+class NeoX(Framework["NeoXConfig"]):
     """GPT-NeoX of May 2026 with the DeeperSpeed commit that its requirements pin."""
 
     kind = KIND
@@ -73,6 +73,10 @@ class NeoX(Framework):
         if marked >= LEAST:
             return CERTAIN if marked >= FRACTION * len(keys) else MAYBE
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
+
+    def may_be(self, names: list[str]) -> bool:
+        """By two markers; a duplicate counts."""
+        return sum(name.replace("-", "_") in MARKERS for name in names) >= LEAST
 
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
         """The keys that are no field of NeoXArgs, that of the project where it holds one."""

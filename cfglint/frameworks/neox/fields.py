@@ -7,6 +7,8 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py
 
 from __future__ import annotations
 
+from cfglint.frameworks.setting import NoSuchField
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -389,8 +391,10 @@ def known(name: str) -> bool:
 
 
 def default(name: str) -> Any:
-    """The default of a field; None for a name that is no field."""
-    return FIELDS[name][1] if name in FIELDS else None
+    """The default of a field."""
+    if name not in FIELDS:
+        raise NoSuchField(name)
+    return FIELDS[name][1]
 
 
 def expected(name: str) -> str | None:

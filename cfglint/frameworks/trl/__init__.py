@@ -124,7 +124,7 @@ OTHERS = frozenset(
 ENOUGH = 3  # shared names that tell a file apart
 
 
-class Trl(Framework):
+class Trl(Framework["TrlConfig"]):
     """Files for `TrlParser.parse_args_and_config` and for TRL's own scripts."""
 
     kind = KIND
@@ -147,6 +147,12 @@ class Trl(Framework):
             return NO_MATCH
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
+
+    def may_be(self, names: list[str]) -> bool:
+        """What may be a trainer's file."""
+        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+
+        return TRAINER.may_be(names)
 
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""
@@ -236,7 +242,11 @@ class Trl(Framework):
         from cfglint.frameworks.trl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """PyYAML's safe loader, whatever the file is called."""
+        """PyYAML's safe loader, whatever the file is called; the words of a command."""
+        if document.syntax == "shell":
+            from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
+
+            return ARGUMENTS
         from cfglint.source.loaders import YAML11
 
         return YAML11

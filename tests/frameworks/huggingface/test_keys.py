@@ -58,6 +58,12 @@ def test_a_moved_field_gets_its_section(trainer):
     assert trainer(text).configs[0].accelerator == {"split_batches": True}
 
 
+def test_a_removed_field_of_a_script_with_its_own_loop_is_the_scripts(trainer, codes):
+    text = "output_dir: out\nper_device_train_batch_size: 1\nwarmup_ratio: 0.03\n"
+    assert codes(trainer(text), "warning") == ["KEY202"]
+    assert codes(trainer(text + "with_tracking: true\n")) == []
+
+
 def test_a_removed_field_at_its_default_is_nobodys_trouble(trainer, codes):
     text = "output_dir: out\nno_cuda: false\npast_index: -1\nfp16_backend: auto\nwarmup_ratio: 0.0\n"
     assert codes(trainer(text)) == []

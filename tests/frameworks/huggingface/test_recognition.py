@@ -47,6 +47,7 @@ def test_a_deepspeed_file_is_a_stranger():
     [
         ("stage: sft\nfinetuning_type: lora\ntemplate: llama3\nper_device_train_batch_size: 1\nnum_train_epochs: 3\n", None),
         ("base_model: x\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 2048\nnum_epochs: 1\nlearning_rate: 0.0002\n", "axolotl"),
+        ("model: m\nstage: sft\ntuner_type: lora\noutput_dir: out\nnum_train_epochs: 3\n", "ms-swift"),
         ("per_device_train_batch_size: 4\nnum_train_epochs: 3\n", None),
     ],
 )

@@ -22,6 +22,7 @@ def yaml(text):
         ("base_model: m\nlora_rank: 8\nlora_target: all\ndataset: d\n", NO_MATCH),
         ("output_dir: out\nper_device_train_batch_size: 4\n", NO_MATCH),
         ("stage: build\nscript: make\n", NO_MATCH),
+        ("model: m\nstage: sft\ntuner_type: lora\nlora_rank: 8\noutput_dir: out\n", NO_MATCH),
         ("", NO_MATCH),
     ],
 )

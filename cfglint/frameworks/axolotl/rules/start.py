@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.parallel import problem
 from cfglint.frameworks.axolotl.trainer_arguments import UNHANDLED
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
 KINDS: tuple[Kind, ...] = (KIND,)
+COSINE_MIN, COSINE_CONSTANT = "cosine_min_lr_ratio", "cosine_constant_lr_ratio"
 ONE_CYCLE = (
     "epochs",
     "steps_per_epoch",
@@ -89,6 +90,66 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
             f"`optimizer: {name}` is not built by axolotl",
             exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
         )
+
+
+@rule(
+    "AXL044",
+    "axolotl-empty-learning-rate",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="TypeError: '<=' not supported between instances of 'float' and 'str'",
+    bad=BASE.replace("2.0e-5", '""'),
+    good=BASE,
+    example={"kind": KIND, "at": "/learning_rate"},
+)
+def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
+    """`learning_rate` is the empty string, which axolotl converts to no number.
+
+    Run-time error: `TypeError: '<=' not supported between instances of 'float' and 'str'`.
+
+    Fix: a number.
+
+    Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
+    """
+    if config.whole and config.model is not None and config.model.learning_rate == "":
+        yield Finding(config.place(("learning_rate",)), "`learning_rate` is empty; a number is required")
+
+
+@rule(
+    "AXL045",
+    "axolotl-cosine-ratio",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        BASE + "cosine_min_lr_ratio: 10\n",
+        Example(BASE + "cosine_min_lr_ratio: 0.1\ncosine_constant_lr_ratio: 80\n", "/cosine_constant_lr_ratio"),
+    ),
+    good=BASE + "cosine_min_lr_ratio: 0.1\ncosine_constant_lr_ratio: 0.8\n",
+    example={"kind": KIND, "at": "/cosine_min_lr_ratio"},
+)
+def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
+    """`cosine_min_lr_ratio` or `cosine_constant_lr_ratio` is not between 0 and 1.
+
+    Run-time error: `AssertionError: cosine_min_lr_ratio must be between 0.0 and 1.0`.
+
+    Fix: a fraction: 0.1 for 10 % of the peak learning rate.
+
+    Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:83-124.
+    """
+    model, launch = config.model, config.deepspeed
+    if not config.whole or model is None or not model.cosine_min_lr_ratio or (launch is not None and "scheduler" in launch.written):
+        return
+    checked = [COSINE_MIN] if model.lr_scheduler == "rex" else [COSINE_MIN, COSINE_CONSTANT]
+    if model.lr_scheduler not in (None, "cosine", "rex") or (model.lr_scheduler != "rex" and model.lr_quadratic_warmup is True):
+        return
+    for key in checked:
+        value = getattr(model, key)
+        if value is not None and not 0 <= value <= 1:
+            text = f"AssertionError: {key} must be between 0.0 and 1.0"
+            yield Finding(config.place((key,)), f"`{key}` is {value:g}, not a fraction between 0 and 1", exception=text)
+            return
 
 
 @rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import REFUSED
@@ -27,7 +27,11 @@ SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
     ERROR,
     kinds=DEEPSPEED,
     fails_at="config",
-    bad='{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
+    bad=(
+        '{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
+        Example('{"train_batch_size": 8, "nebula": true}\n', "/nebula", "AttributeError: 'bool' object has no attribute 'get'"),
+        Example('{"train_batch_size": 8, "sparse_attention": {"mode": "x"}}\n', "/sparse_attention/mode", "NotImplementedError: "),
+    ),
     good='{"train_batch_size": 8, "progressive_layer_drop": {"enabled": true, "theta": 0.5}}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.18.9"}, "at": "/progressive_layer_drop"},
     by_version=True,
@@ -97,6 +101,10 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the values that `shared_pa
             ' "different_groups": {}}}}\n'
         ),
         '{"train_batch_size": 8, "compression_training": {"row_pruning": true}}\n',
+        Example(
+            '{"train_batch_size": 8, "compression_training": {"head_pruning": {"shared_parameters": {"enabled": true}}}}\n',
+            exception="AssertionError: num_heads must be specified",
+        ),
         (
             '{"train_batch_size": 8, "compression_training": {"activation_quantization": {"different_groups": {"a":'
             ' {"params": {"start_bits": 8}}}}}}\n'

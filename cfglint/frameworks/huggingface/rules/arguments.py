@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
 
@@ -321,7 +321,14 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     old_names=("empty-cache-steps",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\ntorch_empty_cache_steps: 0\n",
+    bad=(
+        "output_dir: out\ntorch_empty_cache_steps: 0\n",
+        Example(
+            "output_dir: out\ntorch_empty_cache_steps: 0\n",
+            exception="ZeroDivisionError: ",
+            facts={"target": {"transformers": "4.46.3"}},
+        ),
+    ),
     good="output_dir: out\ntorch_empty_cache_steps: 4\n",
     example={"at": "/torch_empty_cache_steps"},
 )

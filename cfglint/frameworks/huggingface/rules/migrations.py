@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
@@ -37,7 +38,8 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     """The field was removed in the target release or before.
 
     A parser for `TrainingArguments` alone rejects the file. Where the script may define keys of its own, the key is a warning,
-    because transformers ignores it; it is not reported when its value was the default.
+    because transformers ignores it; it is not reported when its value was the default, nor in a file whose keys are those
+    of a script with its own training loop (`with_tracking`, `checkpointing_steps`).
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']`,
     `TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'` (in code).
@@ -49,6 +51,8 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     Source: the fields of transformers 4.30.2 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
+    if not strict and not OWN_LOOP.isdisjoint(config.values):
+        return
     for key in config.values:
         if key not in FIELDS or not FIELDS[key][3] or config.version < parse_version(FIELDS[key][3]):
             continue

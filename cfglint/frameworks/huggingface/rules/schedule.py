@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
@@ -101,7 +101,10 @@ WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
     old_names=("warmup-steps-value",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nwarmup_steps: -1\n",
+    bad=(
+        "output_dir: out\nwarmup_steps: -1\n",
+        Example("output_dir: out\nwarmup_steps: .nan\n", "/warmup_steps", "ValueError: cannot convert float NaN"),
+    ),
     good="output_dir: out\nwarmup_steps: 0.1\n",
     example={"at": "/warmup_steps"},
 )

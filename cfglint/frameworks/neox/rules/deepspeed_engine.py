@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding
+from cfglint.findings.rule import Example, Finding
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe, number
@@ -22,13 +22,16 @@ TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
 # The sections that it checks with pydantic models (runtime/config.py:478-490, monitor/config.py).
 STRICT_SECTIONS = ("zero_optimization", "comms_logger", "hybrid_engine", "tensorboard", "wandb", "csv_monitor", "comet")
+ENGINE_ONLY = ("hybrid_engine", "comet")  # sections that only deepspeed_extra_args can give: NeoXArgs has no such field
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
 def engine_value(config: NeoXConfig, name: str) -> Any:
     """A key of the DeepSpeed config; deepspeed_extra_args override the others."""
     extra = config.derived.extra
-    return extra[name] if name in extra else config.argument(name)
+    if name in extra:
+        return extra[name]
+    return None if name in ENGINE_ONLY else config.argument(name)
 
 
 def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
@@ -44,7 +47,15 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     ERROR,
     old_names=("deepspeed-section",),
     fails_at="init",
-    bad="{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
+    bad=(
+        "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
+        Example("{zero_optimization: {stage: 1, reduce_bucket_size: 5e8x}}\n", "/zero_optimization/reduce_bucket_size"),
+        Example(
+            "{zero_optimization: {stage: 1, cpu_offload: true, offload_optimizer: {device: cpu}}}\n",
+            "/zero_optimization/cpu_offload",
+            "AssertionError: Cannot provide deprecated parameter",
+        ),
+    ),
     good="{zero_optimization: {stage: 1, reduce_bucket_size: 500000000}}\n",
     fixed="{zero_optimization: {stage: 1, reduce_bucket_size: 500000000}}\n",
     at="/zero_optimization/reduce_buckt_size",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -45,7 +45,10 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
+    bad=(
+        HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
+        Example(HEAD + "loss_type: [sigmoid, sft]\nloss_weights: 0.5\n", "/loss_weights", "TypeError: "),
+    ),
     good=HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0, 0.5]\n",
     example={"trainer": "dpo", "at": "/loss_weights"},
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, count, evaluation_group, generating, generation, number
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
@@ -11,9 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.frameworks.setting import Setting
     from cfglint.frameworks.trl.config import TrlConfig
 
 MICRO = "per_device_train_batch_size"
+EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
 
@@ -205,7 +209,14 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
+    bad=(
+        HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
+        Example(
+            HEAD + "num_processes: 7\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 4\neval_strategy: steps\n",
+            "/num_processes",
+            facts={"gpus": 7},
+        ),
+    ),
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 8\neval_strategy: steps\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/per_device_eval_batch_size"},
 )
@@ -232,14 +243,22 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
         text = f"ValueError: The effective eval batch size ({world} x {size}) must be evenly divisible by the number of generations "
         text += f"per prompt ({per_prompt})."
     key = "num_generations_eval" if config.modern and number(config.arguments["num_generations_eval"]) else GENERATIONS
+    setting = uneven_factor(config, size, world, per_prompt)
+    others = [each for each in (of(config, EVALUATION_MICRO), of(config, key)) if each.path != setting.path]
     yield Finding(
-        of(config, "per_device_eval_batch_size"),
+        setting,
         f"an evaluation batch is {size} x {world} GPUs = {size * world} completions, which is not a multiple of `{key}` ({per_prompt})",
-        related=(of(config, key),),
+        related=others,
         exception=text,
         fails_at="config" if config.modern else "init",
-        severity=certain(config, "per_device_eval_batch_size", key),
+        severity=certain(config, EVALUATION_MICRO, key),
     )
+
+
+def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> Setting:
+    """The factor of the evaluation batch to change: the processes, where the file sets them and they divide the group worse."""
+    written = config.values.get("num_processes") == world
+    return config.setting("num_processes") if written and gcd(world, per_prompt) < gcd(size, per_prompt) else of(config, EVALUATION_MICRO)
 
 
 @rule(
@@ -301,7 +320,14 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
+    bad=(
+        HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
+        Example(
+            HEAD + "vllm_importance_sampling_mode: token_truncate\nvllm_importance_sampling_clip_max: null\n",
+            "/vllm_importance_sampling_mode",
+            "ValueError: At least one of",
+        ),
+    ),
     good=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 0.5\nvllm_importance_sampling_clip_max: 2.0\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/vllm_importance_sampling_clip_min"},
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, of, shown
 
@@ -24,7 +24,10 @@ MAPPING_CHECKED = (1,)  # releases whose parser says that the file must be a map
     ERROR,
     kinds=KINDS,
     fails_at="load",
-    bad="- output_dir: out\n",
+    bad=(
+        "- output_dir: out\n",
+        Example(HEAD + "1: a\n", exception="TypeError: keywords must be strings"),
+    ),
     good="output_dir: out\n",
 )
 def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
@@ -164,7 +167,15 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
+    bad=(
+        "output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",
+        Example(
+            "output_dir: out\npacking: true\ndatasets:\n- path: org/data\n  type: chat\n",
+            "/datasets/0/type",
+            "TypeError: DatasetConfig",
+        ),
+        Example("output_dir: out\npacking: true\ndatasets: 5\n", "/datasets", "TypeError: 'int' object is not iterable"),
+    ),
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",
     example={"declared": True, "at": "/datasets/0"},
 )

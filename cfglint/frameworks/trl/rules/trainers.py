@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL, generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of, shown
@@ -110,7 +110,11 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=HEAD + "packing: true\npacking_strategy: ffd\n",
+    bad=(
+        HEAD + "packing: true\npacking_strategy: ffd\n",
+        Example(HEAD + "loss_type: nll2\n", "/loss_type", "ValueError: Invalid `loss_type` nll2"),
+        Example(HEAD + "truncation_mode: left\n", "/truncation_mode", "ValueError: Unsupported truncation mode: left"),
+    ),
     good=HEAD + "packing: true\npacking_strategy: bfd\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
 )
@@ -154,7 +158,22 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=HEAD + "packing: true\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {selective: true}\n",
+    bad=(
+        HEAD + "packing: true\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {selective: true}\n",
+        Example(
+            HEAD + "packing: true\ngradient_checkpointing_kwargs: {selective: true, use_reentrant: true}\n",
+            "/gradient_checkpointing_kwargs",
+            message="use_reentrant",
+        ),
+        Example(
+            {
+                "train.yaml": HEAD + "use_peft: true\ngradient_checkpointing_kwargs: {selective: true}\ndeepspeed: ds.json\n",
+                "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
+            },
+            "/gradient_checkpointing_kwargs",
+            message="ZeRO-3",
+        ),
+    ),
     good=HEAD + "packing: true\ngradient_checkpointing_kwargs: {selective: true}\n",
     example={"trainer": "sft", "at": "/gradient_checkpointing_kwargs"},
 )
@@ -294,7 +313,12 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=HEAD + "loss_type: exo_pair\n",
+    bad=(
+        HEAD + "loss_type: exo_pair\n",
+        Example(HEAD + "loss_type: aot\nf_divergence_type: js_divergence\n", "/f_divergence_type", "ValueError: `f_divergence_type="),
+        Example(HEAD + "loss_type: aot\nuse_weighting: true\n", "/use_weighting", "NotImplementedError: WPO-style weighting"),
+        Example(HEAD + "loss_type: kto_pair\n", "/loss_type", "ValueError: Support for kto_pair", facts={"target": OLD}),
+    ),
     good=HEAD + "loss_type: exo_pair\nlabel_smoothing: 0.001\n",
     example={"trainer": "dpo", "at": "/loss_type"},
 )
@@ -383,7 +407,22 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=HEAD + "num_generations: 8\nsync_ref_model: true\n",
+    bad=(
+        HEAD + "num_generations: 8\nsync_ref_model: true\n",
+        Example(HEAD + "sync_ref_model: true\nuse_peft: true\n", "/sync_ref_model", "NotImplementedError: ", facts={"trainer": "dpo"}),
+        Example(
+            HEAD + "sync_ref_model: true\nprecompute_ref_log_probs: true\n",
+            "/sync_ref_model",
+            "ValueError: You cannot use",
+            facts={"trainer": "dpo"},
+        ),
+        Example(
+            HEAD + "sync_ref_model: true\nuse_peft: true\n",
+            "/sync_ref_model",
+            "ValueError: You currently cannot use",
+            facts={"trainer": "dpo", "target": OLD},
+        ),
+    ),
     good=HEAD + "num_generations: 8\nsync_ref_model: true\nbeta: 0.04\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/sync_ref_model"},
 )
@@ -462,7 +501,10 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
+    bad=(
+        HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
+        Example(HEAD + "train_sampling_strategy: random\n", "/train_sampling_strategy", "ValueError: Loss type `'kto'`"),
+    ),
     good=HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 2\n",
     example={"trainer": "kto", "at": "/per_device_train_batch_size"},
 )
