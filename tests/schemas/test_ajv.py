@@ -46,6 +46,6 @@ def test_strict_mode(npm_package):
     answer = json.loads(done.stdout)
     assert answer["errors"] == []
     found = dict(zip(kinds(), answer["results"], strict=True))
-    assert {kind: found[kind][0] for kind in EXAMPLES} == dict.fromkeys(EXAMPLES, [])
+    assert {kind: found[kind][0] for kind in EXAMPLES if found[kind][0]} == {}
     assert all(found[kind][1] for kind in BAD)
     assert "a number as a string, such as '1e-5'" in found["axolotl"][1]

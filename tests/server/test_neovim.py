@@ -20,7 +20,12 @@ pytestmark = [
 SESSION = Path(__file__).with_name("neovim.lua")
 FILES = {
     "cfglint.toml": "gpus = 8\n",
-    "train.yaml": "output_dir: out\ndeepspeed: ds.json\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nlr_scheduler_type: cosine\n",
+    "train.yaml": """output_dir: out
+deepspeed: ds.json
+per_device_train_batch_size: 4
+gradient_accumulation_steps: 8
+lr_scheduler_type: cosine
+""",
     "ds.json": """{
   "train_micro_batch_size_per_gpu": "auto",
   "gradient_accumulation_steps": "auto",
