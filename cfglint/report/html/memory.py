@@ -56,5 +56,10 @@ def bar(terms: dict[str, float], scale: float, limit: float | None) -> Markup:
         x += size * scale
     if limit is not None:
         parts.append(svg.element("path", class_="card", d=f"M{svg.number(limit)} 0v{HEIGHT}"))
-    box = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "preserveAspectRatio": "none", "height": HEIGHT, "aria_hidden": "true"}
+    box: dict[str, float | int | str] = {
+        "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+        "preserveAspectRatio": "none",
+        "height": HEIGHT,
+        "aria_hidden": "true",
+    }
     return svg.element("svg", *parts, class_="bar", **box)
