@@ -9,6 +9,7 @@ from cfglint.explain.log_analysis import ENDLESS
 from cfglint.explain.summary import origin
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
+from cfglint.frameworks.setting import DERIVED
 from cfglint.frameworks.summary import FILLED, GROUPS
 from cfglint.report.text import shown
 
@@ -126,7 +127,8 @@ def row(item: Item, names: dict[str, str]) -> list[str]:
     text = origin(item)
     for path, short in names.items():
         text = text.replace(path, short)
-    return columns(item.label, spelled(item.setting.value), text)
+    value = item.setting.value
+    return columns(item.label, "unknown" if value is None and item.setting.origin == DERIVED else spelled(value), text)
 
 
 def columns(label: str, value: str, origin_text: str) -> list[str]:
