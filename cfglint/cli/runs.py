@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 UNSET = "unset environment: "
+BRANCH = "  (in a branch that may not be reached)"
+CALLER = "  (only with arguments, variables or files that the script expects)"
 
 
 def add_arguments(parser: Parser) -> None:
@@ -27,7 +29,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_example("cfglint runs", "the runs of this project")
+    parser.add_example("cfglint runs scripts --declare >> cfglint.toml", "declare the launches of a folder")
 
 
 def run(arguments: Namespace) -> int:
@@ -67,7 +71,7 @@ def described(each: CheckedRun) -> str:
         lines = [outcome.files[0]]
         others = outcome.files[1:]
     else:
-        uncertain = "  (in a branch that may not be reached)" if launch["conditional"] else ""
+        uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
         lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
         others = outcome.files[1:]
     if others:
@@ -83,8 +87,8 @@ def described(each: CheckedRun) -> str:
 
 def sizes(outcome: Outcome) -> str:
     """`16 (8 on each of 2 nodes)`."""
-    launch = outcome.launch or {}
-    each, nodes = launch.get("gpus_per_node"), launch.get("nodes")
+    launch = outcome.launch
+    each, nodes = (launch["gpus_per_node"], launch["nodes"]) if launch else (None, None)
     if outcome.gpus is None:
         return f"{each} on each node" if each is not None else "unknown"
     return f"{outcome.gpus} ({each} on each of {nodes} nodes)" if nodes and nodes > 1 and each else str(outcome.gpus)
@@ -92,9 +96,8 @@ def sizes(outcome: Outcome) -> str:
 
 def unknown(outcome: Outcome) -> list[str]:
     """What is not known, with the flag that would tell."""
-    launch = outcome.launch or {}
     found: list[str] = []
-    for each in launch.get("unknown", ()):
+    for each in outcome.launch["unknown"] if outcome.launch else ():
         field, reason = each["field"], each["reason"]
         if reason.startswith("see "):
             continue
@@ -115,7 +118,7 @@ def declared(found: list[CheckedRun]) -> str:
         lines = ["[[run]]"]
         if launch is None:
             lines.append(f"files = [{', '.join(map(quoted, outcome.files))}]")
-        elif launch["conditional"]:
+        elif launch["conditional"] and not launch["needs_caller"]:
             continue
         else:
             lines.append(f"launch = {quoted(os.path.normpath(launch['file']) + ':' + str(launch['line']))}")

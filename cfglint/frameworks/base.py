@@ -57,7 +57,8 @@ class LaunchFacts:
     `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
-    are used where the target lies between two of them.
+    are used where the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
+    its config file.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class LaunchFacts:
         "gpus",
         "gpus_source",
         "guessed",
+        "launcher_flags",
         "model",
         "nodes",
         "num_examples",
@@ -112,6 +114,7 @@ class LaunchFacts:
         seq_length: int | None = None,
         trainer: str | None = None,
         tables: str | None = None,
+        launcher_flags: tuple[Override, ...] = (),
         program: ProgramFacts | None = None,
     ) -> None:
         self.gpus = gpus
@@ -137,6 +140,7 @@ class LaunchFacts:
         self.seq_length = seq_length
         self.trainer = trainer
         self.tables = tables
+        self.launcher_flags = launcher_flags
         self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
@@ -411,13 +415,17 @@ class Config:
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values with the overrides of the launch applied; `overridden` has their paths."""
-        if not self.facts.overrides:
+        return self.laid_over(values, self.facts.overrides)
+
+    def laid_over(self, values: dict[Any, Any], overrides: tuple[Override, ...]) -> dict[Any, Any]:
+        """The values with others over them; `overridden` has their paths."""
+        if not overrides:
             return values
         from cfglint.frameworks.overrides import put
         from cfglint.frameworks.unknown import Unknown
 
         laid = dict(values)
-        for override in self.facts.overrides:
+        for override in overrides:
             path = tuple(override.key.split("."))
             put(laid, path, self.override_value(override) if not override.unknown else Unknown(override.unknown))
             self.overridden[path] = str(override)
@@ -455,6 +463,13 @@ class Framework(Described["Own"]):
     def detect(self, document: Document) -> int:
         """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
+
+    def may_be(self, names: list[str]) -> bool:
+        """Whether `detect` or `related_tool` may recognise a YAML file with some of these keys at its top, and no others.
+
+        False only where they never do: such a file is not parsed.
+        """
+        return True
 
     def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""

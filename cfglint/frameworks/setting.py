@@ -16,6 +16,7 @@ DEFAULT: Origin = "default"
 DERIVED: Origin = "derived"
 AUTO: Origin = "auto"
 OVERRIDE: Origin = "override"
+NOT_KNOWN = "not known"  # the source of a value that is given and not known
 
 
 class NoSuchField(LookupError):
@@ -57,7 +58,8 @@ class Setting:
             return pointer(self.path)
         if self.document.syntax == "shell":
             flags: dict[str, str] = getattr(self.document, "flags", {})
-            return flags.get(str(self.path[0]), f"--{self.path[0]}") if self.path else ""
+            name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
+            return flags.get(name, f"--{name}" if name else "")
         from cfglint.source.sections import in_file
 
         return pointer(in_file(self.document, self.path))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.launch.line import NamedFile, Problem
 from cfglint.launch.machine import Machine, number, visible
-from cfglint.launch.options import read_options
+from cfglint.launch.options import Option, read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ FLAGS = frozenset(
 SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
 TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 SEVERAL = {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"}
+BLOCK = (
+    "gradient_accumulation_steps", "gradient_clipping", "zero_stage", "offload_optimizer_device", "offload_param_device", "zero3_init_flag",
+    "zero3_save_16bit_model", "deepspeed_config_file",
+)  # fmt: skip
+KEYS = {
+    **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_port", "mixed_precision", "gpu_ids")},
+    **{name: f"deepspeed_config.{name}" for name in BLOCK},
+}  # flags by the keys of the config file
+ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 
 
@@ -143,6 +152,18 @@ def joined(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[
             values[name] = int(text.value) if text.value.isdigit() else text.value
     values["type"] = type_of
     return values
+
+
+def flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
+    """(key of the config file, option, value where the option is not its value) for what the line says over its file."""
+    assert line.options is not None
+    found: list[tuple[str, Option, str | None]] = []
+    for name, option in line.options.given.items():
+        if name in KEYS and option.value is not None:
+            found.append((KEYS[name], option, None))
+        elif name in ENGINE_FLAGS:
+            found.append(("distributed_type", option, ENGINE_FLAGS[name]))
+    return found
 
 
 def one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:

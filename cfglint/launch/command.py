@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.entries import LaunchEntry
     from cfglint.launch.line import LaunchLine
 
 TRAINER_NAMES = names(
@@ -61,7 +62,7 @@ def trainer_names(document: CommandDocument) -> set[str]:
     return set(document.words) & TRAINER_NAMES
 
 
-def summary(line: LaunchLine, arguments: dict[str, Any]) -> dict[str, Any]:
+def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
     """What is known of a launch, as the reports give it."""
     return {
         "file": line.call.path,
@@ -72,7 +73,8 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> dict[str, Any]:
         "gpus_per_node": line.gpus_per_node,
         "nodes": line.nodes,
         "arguments": {key: readable(value) if isinstance(value, str) else value for key, value in arguments.items()},
-        "conditional": line.call.conditional or line.call.broken,
+        "conditional": line.call.conditional or line.call.broken or line.call.needs_caller,
+        "needs_caller": line.call.needs_caller and not line.call.conditional and not line.call.broken,
         "unknown": [{"field": field, "reason": readable(reason)} for field, reason in line.unknown],
     }
 

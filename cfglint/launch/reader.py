@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = "%root%"  # the project's top in paths that a script computes
 HERE = "%cwd%"  # the folder from which a script is started, where it is not settled yet
+SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
@@ -157,7 +158,8 @@ class Reader:
         """Follow a script from a folder."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
         head = header(script.path, text)
-        job = head.environment() if head else {}
+        job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
+        interpreter.consulted = bool(head) and SUBMITTED_FROM in text
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
         interpreter.state.exported.update(variables)
@@ -172,8 +174,7 @@ class Reader:
             if call.folder is None or not inner or not launches(base(inner[0])):
                 continue
             start = normal(folder + call.folder[len(HERE) :]) if call.folder.startswith(HERE) else call.folder
-            names = {each.string.rpartition("=")[2] if each.string.startswith("-") else each.string for each in inner[1:]}
-            for name in names:
+            for name in named(inner[1:]):
                 relative = name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "%"))
                 if relative and self.project.exists(normal(f"{start}/{name}")):
                     total += 3 if name.endswith(".py") else 2
@@ -351,6 +352,15 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
+
+
+def named(words: list[Text]) -> set[str]:
+    """What the words of a command name, as far as files may be among it; the files of deepy.py lie in the folder of its `-d`."""
+    program = next((index for index, word in enumerate(words) if not word.string.startswith("-")), len(words))
+    if program < len(words) and base(words[program]) == "deepy.py":
+        files = tools.deepy_files(words[program + 1 :])
+        return {word.string for word in (words[program], *words[program + 1 : program + 2], *files)}
+    return {each.string.rpartition("=")[2] if each.string.startswith("-") else each.string for each in words}
 
 
 def launches(name: str) -> bool:

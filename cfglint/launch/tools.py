@@ -179,6 +179,22 @@ def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Ca
 
 def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
     """`deepy.py train.py -d configs a b.yml`: the files say the sizes, or the machine does."""
+    line.program = words[0] if words else None
+    line.arguments = words[1:]
+    line.files.extend(NamedFile(word, "neox", "neox") for word in deepy_files(words))
+    reason = "deepy.py takes GPUs from hostfile / num_gpus / include of the YAML files, else from the machine"
+    line.gpus_per_node, line.nodes, line.processes = machine.gpus_per_node, machine.nodes, machine.gpus
+    line.machine = True
+    if machine.gpus is None:
+        line.unsure("gpus_per_node", reason)
+        line.unsure("processes", MACHINE)
+
+
+def deepy_files(words: list[Text]) -> list[Text]:
+    """The config files behind the program of a deepy.py line.
+
+    Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args).
+    """
     folder: Text | None = None
     names: list[Text] = []
     index = 1
@@ -186,24 +202,14 @@ def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
         text = words[index].string
         if text in ("-d", "--conf_dir") and index + 1 < len(words):
             folder = words[index + 1]
-            index += 2
-            continue
-        if text.startswith("--conf_dir="):
+            index += 1
+        elif text.startswith("--conf_dir="):
             folder = after_mark(words[index])
         elif not text.startswith("-"):
             names.append(words[index])
         index += 1
-    line.program = words[0] if words else None
-    line.arguments = words[1:]
-    for name in names:
-        full = name if name.string.endswith((".yml", ".json")) else name + literal(".yml")
-        line.files.append(NamedFile(folder + literal("/") + full if folder is not None else full, "neox", "neox"))
-    reason = "deepy.py takes GPUs from hostfile / num_gpus / include of the YAML files, else from the machine"
-    line.gpus_per_node, line.nodes, line.processes = machine.gpus_per_node, machine.nodes, machine.gpus
-    line.machine = True
-    if machine.gpus is None:
-        line.unsure("gpus_per_node", reason)
-        line.unsure("processes", MACHINE)
+    full = [name if name.string.endswith((".yml", ".json")) else name + literal(".yml") for name in names]
+    return [folder + literal("/") + name for name in full] if folder is not None else full
 
 
 def plain(line: LaunchLine, words: list[Text]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+
 from cfglint.findings.diagnostic import ERROR
 from cfglint.rewrite.value_change import ValueChange, value_changes
 from cfglint.run.checked import CheckedRun
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from cfglint.source.edit import Change
 
     FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
+    Span: TypeAlias = tuple[str, int, int]  # file, start, end
 
 MOST_PASSES = 20
 
@@ -37,10 +40,14 @@ class Skipped:
 
 
 class AppliedFixes:
-    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped."""
+    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped.
+
+    `comments` are those that went with a removed key: (file, text).
+    """
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self.comments: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
         self.titles: list[tuple[str, str]] = []
         self.skipped: list[Skipped] = []
@@ -69,6 +76,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         done.texts.update(after.texts)
         done.titles += after.titles
         done.changed += after.changed
+        done.comments += after.comments
     done.skipped = [_skipped(each, unsafe, harmful) for each in run.diagnostics if each.fix is not None and not each.suppressed]
     return done
 
@@ -93,18 +101,22 @@ def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKe
     A value that was ignored, or that was a string, may be one that the framework refuses where it reads it.
     """
     kept: list[Diagnostic] = []
-    for each in chosen:
-        attempt = Pass(run, [*kept, each])
-        if attempt.refused:
-            harmful[_key(each)] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
+    waiting = [chosen]
+    while waiting:
+        group = waiting.pop()
+        attempt = Pass(run, kept + group)
+        if not attempt.refused:
+            kept += group
+        elif len(group) > 1:
+            waiting += [group[len(group) // 2 :], group[: len(group) // 2]]
         else:
-            kept.append(each)
+            harmful[_key(group[0])] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
     return kept
 
 
 def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagnostic]:
     chosen: list[Diagnostic] = []
-    taken: list[tuple[str, int, int]] = []
+    taken: list[Span] = []
     for diagnostic in run.diagnostics:
         fix = diagnostic.fix
         if fix is None or diagnostic.suppressed or not (fix.safe or unsafe):
@@ -112,49 +124,77 @@ def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagn
         if _key(diagnostic) in tried:
             continue
         spans = [(each.file, each.start, each.end) for each in fix.edits]
-        if any(_overlap(one, other) for one in spans for other in taken):
+        if any(_is_taken(span, taken) for span in spans):
             continue
-        taken += spans
+        for span in spans:
+            insort(taken, span)
         chosen.append(diagnostic)
     return chosen
 
 
-def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
-    return one[0] == other[0] and one[1] <= other[2] and other[1] <= one[2]
+def _is_taken(span: Span, taken: list[Span]) -> bool:
+    """Whether a span touches one of others, which are in order; of those that overlap each other only the nearest are compared."""
+    place = bisect_left(taken, span)
+    return any(span[0] == file and span[1] <= end and start <= span[2] for file, start, end in taken[max(place - 1, 0) : place + 1])
 
 
 class Pass:
-    """Fixes applied one after the other: the run that they leave, its new texts, a line for each fix, and each changed value.
+    """Applied fixes: the run that they leave, its new texts, a line for each fix, and each changed value.
 
-    `refused`: they leave a run that does not start, of one that did.
+    `comments` are those that went with a removed key: (file, text). `refused`: they leave a run that does not start, of one that did.
     """
 
     def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
         self.texts: dict[str, str] = {}
         self.titles: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
-        documents = {document.path: document for document in run.documents}
-        for diagnostic in chosen:
-            fix = diagnostic.fix
-            texts = _texts(documents, fix) if fix else None
-            if fix is None or texts is None:
-                continue
-            self.changed += [each for path, change in fix.changes for each in value_changes(whole(documents[path]), change)]
-            for path, text in texts.items():
-                documents[path] = reread(documents[path], text)
-            self.texts.update(texts)
-            changed = next(iter(texts), diagnostic.place.file)
-            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
-        self.run = CheckedRun([documents[document.path] for document in run.documents], run.kinds, run.facts)
+        self.comments: list[tuple[str, str]] = []
+        self.documents = {document.path: document for document in run.documents}
+        self._apply([(each, each.fix) for each in chosen if each.fix is not None])
+        self.run = CheckedRun([self.documents[document.path] for document in run.documents], run.kinds, run.facts)
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 
+    def _apply(self, fixes: list[tuple[Diagnostic, Fix]]) -> None:
+        """Apply fixes all at once, which takes one parse; where that is refused, each half, down to a single one, which is skipped then."""
+        texts = _texts(self.documents, [fix for _, fix in fixes])
+        if texts is None:
+            if len(fixes) > 1:
+                self._apply(fixes[: len(fixes) // 2])
+                self._apply(fixes[len(fixes) // 2 :])
+            return
+        for diagnostic, fix in fixes:
+            self.changed += [each for path, change in fix.changes for each in value_changes(whole(self.documents[path]), change)]
+            changed = next((path for path, _ in fix.changes), diagnostic.place.file)
+            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
+        for path, text in texts.items():
+            before, self.documents[path] = self.documents[path], reread(self.documents[path], text)
+            for comment in lost_comments(before, self.documents[path]):
+                self.comments.append((path, comment))
+                self.titles.append((path, f"comment removed with its key: {comment}"))
+        self.texts.update(texts)
 
-def _texts(documents: dict[str, Document], fix: Fix) -> dict[str, str] | None:
-    """The texts that a fix makes of the current documents; None when an edit is refused."""
+
+def lost_comments(before: Document, after: Document) -> list[str]:
+    """The comments that an edit removed, with their marks."""
+    kept = [after.text[start:end] for start, end in after.comments]
+    lost: list[str] = []
+    for start, end in before.comments:
+        comment = before.text[start:end]
+        if comment in kept:
+            kept.remove(comment)
+        else:
+            lost.append(comment)
+    return lost
+
+
+def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] | None:
+    """The texts that fixes make of the current documents; None when an edit is refused."""
     changes: dict[str, list[Change]] = {}
-    for path, change in fix.changes:
-        changes.setdefault(path, []).append(change)
+    for fix in fixes:
+        for path, change in fix.changes:
+            changes.setdefault(path, []).append(change)
+    apply = edit.apply if len(fixes) == 1 else edit.apply_together
     try:
-        return {path: edit.apply(whole(documents[path]), each) for path, each in changes.items()}
+        return {path: apply(whole(documents[path]), each) for path, each in changes.items()}
     except edit.EditRefused:
         return None

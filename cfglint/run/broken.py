@@ -19,6 +19,8 @@ CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
 SHORT = 200  # characters of a text of which one key is enough
 CUT = 5  # characters of a cut key that tell it
 
+_known: dict[str, set[str]] = {}
+
 
 def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
     """(kind, how sure) by the keys in a text, as `detect` answers for a document; a single kind that is likely counts as certain."""
@@ -41,7 +43,7 @@ def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str 
     cut = CUT_KEY.search(text)
     scores: dict[str, int] = {}
     for kind in among or kinds():
-        known = {name.replace("-", "_") for name in known_keys(kind)}
+        known = known_names(kind)
         found = {name for name in names if name in known}
         if cut and len(cut[1]) >= CUT:
             found.update(name for name in known if name.startswith(cut[1].replace("-", "_")))
@@ -104,29 +106,35 @@ def json_keys(text: str) -> Iterator[tuple[int, str, int]]:
         yield from yaml_keys(text)
 
 
-def closest_kind(document: Document) -> str | None:
-    """The kind of which a file has the most keys, misspelt ones included; None where it has none of any."""
+def key_names(document: Document) -> list[str]:
+    """The top-level keys of a file, those on its lines where it has no mapping."""
     root = document.root
     if root is None or root.kind != MAPPING:
         root = salvaged(document.path, document.text[:LONGEST], document.syntax).root
-    names = [key.raw for key, _ in root.pairs()][:1000] if root is not None else []
+    return [key.raw for key, _ in root.pairs()] if root is not None else []
+
+
+def closest_kind(names: list[str]) -> str | None:
+    """The kind of which a file has the most keys, misspelt ones included; None where it has none of any."""
     best, most = None, 0
     for kind in kinds():
-        known = {name.replace("-", "_") for name in known_keys(kind)}
+        known = known_names(kind)
         number = sum(2 * (name.replace("-", "_") in known) for name in names) + sum(is_near(name, known) for name in names[:50])
         if number > most:
             best, most = kind, number
     return best
 
 
-def known_keys(kind: str) -> list[str]:
-    """The top-level keys of a kind; none where it has no schema."""
+def known_names(kind: str) -> set[str]:
+    """The top-level keys of a kind, with underscores; none where it has no schema."""
     from cfglint.frameworks import schema
 
-    try:
-        return schema.load(kind).keys()
-    except OSError:
-        return []
+    if kind not in _known:
+        try:
+            _known[kind] = {name.replace("-", "_") for name in schema.load(kind).keys()}  # noqa: SIM118
+        except OSError:
+            _known[kind] = set()
+    return _known[kind]
 
 
 def is_near(name: str, known: set[str]) -> bool:

@@ -9,9 +9,11 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LAUNCH
+from cfglint.run.quick_scan import SECTIONS, unrelated_keys
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document, Problem
 from cfglint.source.errors import CfglintError
+from cfglint.source.limits import MAX_SIZE
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
@@ -28,7 +30,8 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
-SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
+WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated
+MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -52,7 +55,7 @@ class ScanStats:
     def __init__(self) -> None:
         self.checked = 0
         self.unrecognized = 0
-        self.unrecognized_named: list[tuple[str, str | None]] = []  # paths of the command line, and the kind that each is closest to
+        self.unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
         self.templates: list[str] = []  # files that cannot be read as they are, for they are templates
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
@@ -157,7 +160,7 @@ class FileSource:
 
     def document(self, path: str, syntax: str | None = None) -> Document:
         """The document of a file; what keeps it from being read is its problem."""
-        syntax = syntax or ("json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml")
+        syntax = syntax or syntax_by_name(path)
         try:
             text, bom = self.read(path)
         except files.FileProblem as problem:
@@ -166,6 +169,19 @@ class FileSource:
             document.problems[:] = [Problem(place, place, str(problem), problem.kind, problem.exception)]
             return document
         return parse(path, text, syntax, bom)
+
+    def unrelated_keys(self, path: str, least: int = 0) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters."""
+        try:
+            text = self.read(path)[0]
+        except files.FileProblem:
+            return None
+        return unrelated_keys(path, text, syntax_by_name(path)) if least <= len(text) <= MAX_SIZE else None
+
+
+def syntax_by_name(path: str) -> str:
+    """`json` or `yaml`, by the extension of a file."""
+    return "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
 
 
 def missing(document: Document) -> bool:
@@ -197,7 +213,12 @@ class Discovery:
         script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
-        run = self._run(*self._declared(paths))
+        try:
+            run = self._run(*self._declared(paths))
+        except (CfglintError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            run = self._failed(paths[0], error)
         self.tally.count(run)
         return run
 
@@ -227,19 +248,38 @@ class Discovery:
 
         The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
         """
-        scripts = self.kind in (None, LAUNCH) and not self.section
         for index, path in numbered:
-            if scripts and is_script(line_of(path)[0]):
-                for run in self.launches(path):
-                    yield index, run, None
-                continue
-            document, kind = self._look(path)
-            if kind is None:
-                continue
-            documents, kinds = self._with_references([document], [kind])
-            self.taken.update(each.path for each in documents[1:])
-            can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
-            yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
+            yield from self._guarded(index, path)
+
+    def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
+        """What `looked_at` gives for one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
+        try:
+            if self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
+                yield from ((index, run, None) for run in self.launches(path))
+            else:
+                yield from self._runs_of(index, path)
+        except (CfglintError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            yield index, self._failed(path, error), None
+
+    def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
+        """(position, run, path) of a file that is not a script, where it is ours."""
+        document, kind = (None, None) if self._is_unrelated(path) else self._look(path)
+        if document is None or kind is None:
+            return
+        documents, kinds = self._with_references([document], [kind])
+        self.taken.update(each.path for each in documents[1:])
+        can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
+        yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
+
+    def _failed(self, path: str, error: Exception) -> CheckedRun:
+        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug."""
+        name = line_of(path)[0]
+        run = CheckedRun([Document(name, "", "json")], [self.kind or (LAUNCH if is_script(name) else "deepspeed")], self.facts)
+        run.configs = []
+        run.bugs = [("discovery", error)]
+        return run
 
     def launches(self, path: str) -> Iterator[CheckedRun]:
         """The runs that a script starts, with the files that its lines name."""
@@ -307,7 +347,7 @@ class Discovery:
         if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
             return False
         from cfglint.project.git_index import TrackedFiles
-        from cfglint.project.root import top_of
+        from cfglint.source.root import top_of
 
         top = top_of(os.path.dirname(os.path.abspath(path)), ".git")
         if top is None:
@@ -315,6 +355,23 @@ class Discovery:
         if top not in self.indexes:
             self.indexes[top] = TrackedFiles(top)
         return self.indexes[top].has(path, is_folder)
+
+    def _is_unrelated(self, path: str) -> bool:
+        """Whether a file is certainly of no kind, told without parsing it; it is counted then."""
+        if self.kind or self.section or self._kind_by_pattern(path) is not None:
+            return False
+        names = self.shelf.unrelated_keys(path, WORTHWHILE if path in self.named else 0)
+        if names is None or (path in self.named and not names):
+            return False
+        self._count_unrecognized(path, names)
+        return True
+
+    def _count_unrecognized(self, path: str, names: list[str]) -> None:
+        """Count a file of no kind, with its keys where it was named on the command line."""
+        if path in self.named:
+            self.tally.unrecognized_named.append((path, names[:MOST_NAMES]))
+        else:
+            self.tally.unrecognized += 1
 
     def _look(self, path: str) -> tuple[Document, str | None]:
         document = self._load(path, self.kind)
@@ -379,9 +436,9 @@ class Discovery:
         """Count a file that is not checked."""
         path = document.path
         if path in self.named:
-            from cfglint.run.broken import closest_kind
+            from cfglint.run.broken import key_names
 
-            self.tally.unrecognized_named.append((path, closest_kind(document)))
+            self._count_unrecognized(path, key_names(document))
             return
         name = related_tool(document)
         if name:
@@ -389,7 +446,7 @@ class Discovery:
         elif clarity == MAYBE:
             self.tally.unclear.append(path)
         else:
-            self.tally.unrecognized += 1
+            self._count_unrecognized(path, [])
 
     def _load(self, path: str, kind: str | None) -> Document:
         document = self.shelf.document(path, framework(kind).syntax(path) if kind else None)
@@ -453,7 +510,7 @@ class Discovery:
         """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
         if path in self.named or self.shelf.is_given(path):
             return False
-        from cfglint.project.root import is_inside, root_of
+        from cfglint.source.root import is_inside, root_of
 
         return not is_inside(path, root_of(origin))
 
@@ -463,7 +520,7 @@ class Discovery:
         if self.shelf.is_file(beside):
             return beside
         if not os.path.isabs(name):
-            from cfglint.project.root import folders_upwards
+            from cfglint.source.root import folders_upwards
 
             for folder in folders_upwards(origin)[1:]:
                 path = os.path.normpath(os.path.join(folder, name))

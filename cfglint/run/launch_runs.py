@@ -8,11 +8,15 @@ from cfglint.frameworks import detect, framework
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.overrides import FLAG, Override
+from cfglint.launch import accelerate
 from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
+from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
+from cfglint.source.document import SCALAR, Node
 from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
@@ -107,12 +111,29 @@ class LaunchReader:
         for file in line.files:
             self.add(file, command, documents, kinds)
         command.program = self.program(line)
+        if command.program is not None:
+            from cfglint.launch.programs.arguments import know
+
+            know(line, command)
+            for path in self.named_by_program(line, command):
+                documents.append(self.source.document(path, "json"))
+                kinds.append("deepspeed")
         choose_consumer(command, kinds)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line)
+
+    def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
+        """The DeepSpeed file that the code of the program names, where the line names none."""
+        if line.folder is None or "deepspeed_config" in command.words or any(file.kind == "deepspeed" for file in line.files):
+            return []
+        project = self.project(line.path)
+        found = [
+            project.real(os.path.normpath(f"{line.folder}/{name}")) for name in command.program.config_files if not os.path.isabs(name)
+        ]
+        return [os.path.relpath(path) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """What is known of the program of a line, where the project has it."""
@@ -168,6 +189,7 @@ class LaunchReader:
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
         trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
         return self.facts.but(
+            launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or trainer_of(line, command),
@@ -178,6 +200,26 @@ class LaunchReader:
             whole=(trainer and not command.guessed) or self.facts.whole,
             declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
         )
+
+
+def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
+    """The flags of an accelerate launch as overrides of its config file, each with its place."""
+    if line.launcher != "accelerate" or line.options is None:
+        return ()
+    found: list[Override] = []
+    for key, option, value in accelerate.flags(line):
+        word = option.value or option.word
+        override = Override(key, [value if value is not None else word.string], FLAG)
+        override.unknown = word.reasons
+        start, end = command.within(word.place)
+        override.place = (command, Node(SCALAR, start, end, word.string))
+        command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
+        found.append(override)
+    if "config_file" not in line.options and found and "num_processes" not in line.options:
+        override = Override("num_processes", [str(line.processes)], FLAG)
+        override.unknown = () if line.processes is not None else (MACHINE,)
+        found.append(override)
+    return tuple(found)
 
 
 def undecided_keys(command: CommandDocument) -> list[str]:
@@ -231,6 +273,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
         own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
         likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+        if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
+            command.leave_out("deepspeed")
         command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
         return
     if line.launcher == "swift" and len(names) >= 2:
@@ -254,6 +298,9 @@ def program_kind(command: CommandDocument) -> str:
 
 def has_own_arguments(command: CommandDocument) -> bool:
     """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
+    program = command.program
+    if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
+        return True
     return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
 
 

@@ -6,6 +6,8 @@ the comments are compared with what the change should have made of them; on any 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
 from cfglint.source.errors import CfglintError
 from cfglint.source.parse import parse
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     Shape = list[Any]
     ChangeKind: TypeAlias = Literal["replace", "insert", "delete", "rename"]
 
-__all__ = ["DELETE", "INSERT", "RENAME", "REPLACE", "Change", "Edit", "EditRefused", "apply", "edits", "spell"]
+__all__ = ["DELETE", "INSERT", "RENAME", "REPLACE", "Change", "Edit", "EditRefused", "apply", "apply_together", "edits", "spell"]
 
 REPLACE: ChangeKind = "replace"
 INSERT: ChangeKind = "insert"
@@ -110,20 +112,49 @@ def run(document: Document, changes: list[Change], proposed: bool = False) -> tu
     """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
     if document.syntax == "shell":
         return run_shell(document, changes, proposed)
-    if document.problems:
-        raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
-    if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
-        raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
-    if len(document.roots) > 1:
-        raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
+    require_editable(document)
     pieces = [(document.text, 0)]
     for change in changes:
         step = Step(document, change)
         for edit in sorted(step.edits, key=lambda edit: (edit.start, edit.end), reverse=True):
             splice(pieces, edit)
         if not (proposed and change is changes[-1]):
-            document = checked(document, step, "".join(text for text, _ in pieces))
+            document = checked(document, [step], "".join(text for text, _ in pieces))
     return document.text, pieces
+
+
+def require_editable(document: Document) -> None:
+    """Refuse a document whose text cannot be edited by places."""
+    if document.problems:
+        raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
+    if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
+        raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
+    if len(document.roots) > 1:
+        raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
+
+
+def apply_together(document: Document, changes: list[Change]) -> str:
+    """The text after changes that do not depend on each other, parsed and compared once for all of them.
+
+    Raises EditRefused when one cannot be made exactly, or when they may depend on each other: inserted keys, keys with the
+    same new name, touching places. In sequence such changes may still be possible.
+    """
+    if document.syntax == "shell" or any(change.kind == INSERT for change in changes):
+        raise EditRefused("these changes are made one by one", 0)
+    require_editable(document)
+    names = [(change.path[:-1], change.key) for change in changes if change.kind == RENAME]
+    if len({*names}) < len(names):
+        raise EditRefused("several keys would get the same name", 0)
+    steps = sorted((Step(document, change) for change in changes), key=lambda step: step.place)
+    parts: list[str] = []
+    position = -1
+    for edit in sorted((edit for step in steps for edit in step.edits), key=lambda edit: edit.start):
+        if edit.start <= position:
+            raise EditRefused("these changes overlap", edit.start)
+        parts += [document.text[max(position, 0) : edit.start], edit.text]
+        position = edit.end
+    parts.append(document.text[max(position, 0) :])
+    return checked(document, steps, "".join(parts)).text
 
 
 def run_shell(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
@@ -162,21 +193,43 @@ def cut(pieces: list[tuple[str, int]], position: int) -> int:
     return len(pieces)
 
 
-def checked(before: Document, step: Step, text: str) -> Document:
-    """The document of a new text, which must be what the change should make of the old one."""
+def checked(before: Document, steps: list[Step], text: str) -> Document:
+    """The document of a new text, which must be what the changes should make of the old one; they are in the order of their places."""
     after = parse(before.path, text, before.syntax, before.bom)
-    place = step.place
+    place = steps[0].place
     if after.problems or len(after.roots) > 1:
         raise EditRefused("the edited file would not parse", place)
-    lost = [span for span in before.comments if any(edit.start <= span[0] and span[1] <= edit.end for edit in step.edits)]
-    if any(span not in step.may_lose for span in lost):
+    lost = lost_comments(before, [edit for step in steps for edit in step.edits])
+    if not lost <= {span for step in steps for span in step.may_lose}:
         raise EditRefused("the edit would remove a comment", place)
     kept = [before.text[start:end] for start, end in before.comments if (start, end) not in lost]
     if kept != [after.text[start:end] for start, end in after.comments]:
         raise EditRefused("the edit would change a comment", place)
-    if shape(after.root) != step.expected():
+    if shape(after.root) != expected(before, steps):
         raise EditRefused("the edit would change something else too", place)
     return after
+
+
+def lost_comments(document: Document, edits: list[Edit]) -> set[tuple[int, int]]:
+    """The comments inside of edits, which do not overlap."""
+    places = sorted((edit.start, edit.end) for edit in edits)
+    found: set[tuple[int, int]] = set()
+    for start, end in document.comments:
+        index = bisect_right(places, (start, len(document.text))) - 1
+        if index >= 0 and end <= places[index][1]:
+            found.add((start, end))
+    return found
+
+
+def expected(document: Document, steps: list[Step]) -> Shape:
+    """The shape of the tree that the changes should leave; the last one comes first, so that the indices of the others stay."""
+    tree = shape(document.root)
+    for step in reversed(steps):
+        part = tree
+        for index in step.indices:
+            part = part[3][index][1] if part[0] == MAPPING else part[3][index]
+        step.amend(part)
+    return tree
 
 
 def shape(node: Node | None) -> Shape:
@@ -219,14 +272,6 @@ class Step:
     def refuse(self, message: str, node: Node) -> EditRefused:
         """The refusal of a change at a node."""
         return EditRefused(message, node.start)
-
-    def expected(self) -> Shape:
-        """The shape of the tree that the change should leave."""
-        tree = part = shape(self.document.root)
-        for index in self.indices:
-            part = part[3][index][1] if part[0] == MAPPING else part[3][index]
-        self.amend(part)
-        return tree
 
     # finding the place
 

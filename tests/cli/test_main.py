@@ -23,6 +23,11 @@ HEAVY = {
     "ruamel",
     "ruamel.yaml",
     "subprocess",
+    "tree_sitter",
+    "tree_sitter_bash",
+    "cfglint.source.shell.interpreter",
+    "cfglint.launch.reader",
+    "cfglint.run.launch_runs",
     "tomllib",
     "typing",
 }

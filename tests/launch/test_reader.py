@@ -75,6 +75,25 @@ def test_a_slurm_header_gives_its_variables():
     assert sizes(text + TAIL) == (8, 4, 2)
 
 
+def test_a_job_starts_in_the_folder_from_which_it_was_submitted():
+    files = {"a/b.yaml": "{}"}
+    text = "#!/bin/bash\n#SBATCH --gres=gpu:2\nllamafactory-cli train ${SLURM_SUBMIT_DIR}/a/b.yaml\n"
+    assert [file.path for line in lines(text, files, name="sub/run.sh") for file in line.files] == ["a/b.yaml"]
+
+
+def test_a_text_for_bash_keeps_its_lines():
+    text = (
+        "M=1\nsrun bash -c '\n  export A=1\n  torchrun --nproc_per_node 8" + TAIL + "'\nC='torchrun" + TAIL.strip() + '\'\nbash -c "$C"\n'
+    )
+    assert [line.call.line for line in lines(text)] == [4, 7]
+
+
+def test_the_files_of_deepy_lie_in_the_folder_that_it_names():
+    files = {"deepy.py": "", "conf/sub/a.yml": "", "conf/b.yml": ""}
+    [line] = lines("python deepy.py train.py -d conf sub/a b.yml\n", files, name="conf/README.sh")
+    assert [file.path for file in line.files] == ["conf/sub/a.yml", "conf/b.yml"]
+
+
 def test_files_are_looked_for_from_the_folder_in_which_most_exist():
     files = {"sub/train.py": "", "sub/ds.json": "{}", "sub/scripts/run.sh": ""}
     [line] = lines("deepspeed train.py --deepspeed ds.json --per_device_train_batch_size 4\n", files, name="sub/scripts/run.sh")

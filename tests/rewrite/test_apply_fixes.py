@@ -80,3 +80,96 @@ def test_no_fix_writes_a_number_that_json_does_not_have(written, fixed):
     text = f'{{train_batch_size: 8, optimizer: {{type: "AdamW", params: {{eps: {written}, weight_decay: 0}}}}}}'
     run = CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(declared=True))
     assert [each.fix is not None for each in run.diagnostics if each.code == "DSP083"] == [fixed]
+
+
+def deepspeed(text, **facts):
+    """The run of a DeepSpeed file."""
+    return CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(**facts))
+
+
+LAID_OUT = """{
+    "train_batch_size": 8,
+    "offload_optimizer": {
+        "device": "cpu",
+        "fast_init": true
+    },
+    "zero_optimization": {
+        "stage": 2
+    }
+}
+"""
+MOVED = """{
+    "train_batch_size": 8,
+    "zero_optimization": {
+        "stage": 2,
+        "offload_optimizer": {
+            "device": "cpu",
+            "fast_init": true
+        }
+    }
+}
+"""
+
+
+def test_a_misplaced_key_is_moved_as_it_is_written():
+    run = deepspeed(LAID_OUT)
+    assert apply_fixes(run).texts == {}
+    done = apply_fixes(run, unsafe=True)
+    assert done.texts == {"ds.json": MOVED}
+    assert [(each.key, each.after is None) for each in done.changed] == [
+        ("/offload_optimizer", True),
+        ("/zero_optimization/offload_optimizer", False),
+    ]
+    assert apply_fixes(deepspeed(MOVED), unsafe=True).texts == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "gradient_clipping": 5e-1}}',
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "gradient_clipping": 5e-1}',
+        ),
+        ('{"train_batch_size": 8, "gradient_clipping": 1, "zero_optimization": {"stage": 2, "gradient_clipping": 5e-1}}', None),
+        ('{"train_batch_size": 8, "loss_scale_window": 500}', None),  # without its section it would still have no effect
+        ('{"train_batch_size": 8, "loss_scale_window": 500, "fp16": "auto"}', None),
+    ],
+)
+def test_a_key_that_keeps_the_run_from_starting_is_moved_safely(text, moved):
+    done = apply_fixes(deepspeed(text, target={"deepspeed": "0.19.8"}))
+    assert done.texts == ({"ds.json": moved} if moved else {})
+
+
+def test_a_key_of_a_block_is_moved_into_it_and_its_comment_is_told():
+    text = "distributed_type: DEEPSPEED\nzero_stage: 3  # three\nnum_processes: 8\n"
+    run = CheckedRun([parse("acc.yaml", text, "yaml")], ["accelerate"], LaunchFacts())
+    done = apply_fixes(run)
+    assert done.texts == {"acc.yaml": "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config: {zero_stage: 3}\n"}
+    assert done.comments == [("acc.yaml", "# three")]
+    assert ("acc.yaml", "comment removed with its key: # three") in done.titles
+
+
+def test_many_fixes_of_a_file_take_one_parse(monkeypatch):
+    run = trainer("output_dir: out\n" + "".join(f"name_{number}: None  # {number}\n" for number in range(200)))
+    parsed = []
+    monkeypatch.setattr(edit, "parse", lambda *arguments: parsed.append(1) or parse(*arguments))
+    assert len(run.diagnostics) == 200  # each with the edits of its fix
+    parsed.clear()
+    done = apply_fixes(run, unsafe=True)
+    assert (len(done.titles), len(done.changed), len(parsed)) == (200, 200, 1)
+    assert done.texts["train.yaml"] == run.documents[0].text.replace("None", "null")
+
+
+def test_a_refused_fix_does_not_keep_the_others_back(monkeypatch):
+    run = trainer("output_dir: out\n" + "".join(f"name_{number}: None\n" for number in range(20)))
+    assert len(run.diagnostics) == 20
+    allowed = edit.Step.replace
+
+    def replace(step, change):
+        if change.path == ("name_7",):
+            raise edit.EditRefused("not this one", 0)
+        allowed(step, change)
+
+    monkeypatch.setattr(edit.Step, "replace", replace)
+    done = apply_fixes(run, unsafe=True)
+    assert [line for line in done.texts["train.yaml"].splitlines() if "None" in line] == ["name_7: None"]

@@ -55,6 +55,37 @@ def test_a_finding_points_into_the_script(project, capsys):
     assert (found["file"], found["related"][0]["file"], found["related"][0]["line"]) == ("ds.json", "train.sh", 2)
 
 
+ACCELERATE = "--output_dir out --per_device_train_batch_size 4 --save_strategy no --do_train --save_steps 5 --learning_rate 1e-5"
+ZERO = "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\ndeepspeed_config: {zero_stage: 2}\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "arguments", "key"),
+    [
+        ("--use_deepspeed --zero_stage 3 --num_processes 8", "--gradient_accumulation_steps 2", None),
+        (
+            "--use_deepspeed --num_processes 8 --gradient_accumulation_steps 4",
+            "--gradient_accumulation_steps 2",
+            "--gradient_accumulation_steps",
+        ),
+        ("--use_deepspeed --num_processes 8 --gradient_clipping 0.5", "", "--gradient_clipping"),
+        ("--use_deepspeed --num_processes 8 --mixed_precision bf16", "", "--mixed_precision"),
+        ("--num_processes 8 --mixed_precision bf16", "", None),
+        ("--config_file zero.yaml", "", "/mixed_precision"),
+        ("--config_file zero.yaml", "--bf16 True", None),
+        ("--config_file zero.yaml --mixed_precision no", "", None),
+        ("--config_file zero.yaml --multi_gpu", "", None),
+    ],
+)
+def test_flags_of_accelerate_count_over_its_file(project, capsys, flags, arguments, key):
+    """Each as transformers 5.23.0 with accelerate 1.15.0 starts it, or refuses it in trainer_config_finalize."""
+    (project / "zero.yaml").write_text(ZERO)
+    (project / "train.sh").write_text(f"accelerate launch {flags} train.py {ACCELERATE} {arguments}\n")
+    found = report(capsys, "check", "train.sh")
+    assert [run["verdict"] for run in found["runs"]] == ["accept" if key is None else "reject"]
+    assert [each["key"] for each in found["diagnostics"] if each["code"] == "RUN001"] == ([] if key is None else [key])
+
+
 def test_fix_edits_the_assignment_and_the_line(project, capsys):
     assert main(["fix", "train.sh", "--gpus", "8", "--global-batch", "32"]) == 0
     text = (project / "train.sh").read_text()
@@ -100,3 +131,14 @@ def test_one_of_several_launches_has_to_be_named(project, capsys):
     assert main(["explain", "train.sh"]) == 2
     assert "train.sh:3, train.sh:9" in capsys.readouterr().err
     assert main(["explain", "train.sh:9"]) == 0
+
+
+def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(project, capsys):
+    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n"
+    (project / "accelerate.yaml").write_text(accelerate)
+    line = "accelerate launch --config_file accelerate.yaml --num_processes 2 train.py --output_dir out\n"
+    (project / "train.sh").write_text(line)
+    found = report(capsys, "check", "train.sh")
+    assert found["runs"][0]["gpus"] == 2
+    assert "ACC015" not in {each["code"] for each in found["diagnostics"]}
+    assert "ACC015" in {each["code"] for each in report(capsys, "check", "accelerate.yaml", "--gpus", "2")["diagnostics"]}

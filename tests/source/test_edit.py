@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, edits
+from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, apply_together, edits
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell
 
@@ -271,3 +271,35 @@ def test_a_whole_number_does_not_take_the_form_of_a_fraction():
     document = parse("x", '{"a": 5.0e-1, "b": 5e8}', "json")
     assert spell(2, document, document.find(("a",))[1]) == "2"
     assert spell(250_000_000, document, document.find(("b",))[1]) == "2.5e8"
+
+
+FLOW = '{"a": 1, "b": 2, "c": {"d": 3, "e": 4}, "f": 5}\n'
+BLOCK = "a: 1 # first\nb: 2\nc:\n  d: 3 # inner\n  e: 4\nf: 5\n"
+
+
+@pytest.mark.parametrize(("syntax", "text"), [("json", FLOW), ("yaml", FLOW), ("yaml", BLOCK)])
+def test_changes_together_are_the_changes_one_by_one(syntax, text):
+    document = parse("x", text, syntax)
+    changes = [
+        Change(REPLACE, ("f",), text="6"),
+        Change(DELETE, ("c", "d")),
+        Change(RENAME, ("b",), key="g"),
+        Change(REPLACE, ("c", "e"), text="7"),
+    ]
+    assert apply_together(document, changes) == apply(document, changes)
+    assert apply_together(document, changes[::-1]) == apply(document, changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [Change(RENAME, ("a",), key="g"), Change(RENAME, ("b",), key="g")],
+        [Change(DELETE, ("c", "d")), Change(DELETE, ("c", "e"))],
+        [Change(REPLACE, ("a",), text="1"), Change(REPLACE, ("a",), text="2")],
+        [Change(INSERT, (), key="g", text="1")],
+        [Change(REPLACE, ("x",), text="1")],
+    ],
+)
+def test_changes_that_are_not_made_together(changes):
+    with pytest.raises(EditRefused):
+        apply_together(parse("x.yaml", BLOCK, "yaml"), changes)

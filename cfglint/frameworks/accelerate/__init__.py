@@ -56,6 +56,10 @@ class Accelerate(Framework["AccelerateConfig"]):
             return CERTAIN if companions else MAYBE
         return MAYBE if companions > 2 else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """By one of the two keys that tell it, or by three others."""
+        return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
+
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that the DeepSpeed block names."""
         path = ("deepspeed_config", "deepspeed_config_file")

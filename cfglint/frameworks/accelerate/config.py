@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from cfglint.frameworks.accelerate import FRAMEWORK, KIND
 from cfglint.frameworks.base import Config
+from cfglint.source.shell import SYNTAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
 DEVICES = ("MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON")
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM")
 OTHERS = ("NO", "MULTI_CPU", "XLA")
 TYPES = (*OTHERS, *DEVICES, *ENGINES)
+NUMERIC = {
+    **dict.fromkeys(("num_processes", "num_machines", "machine_rank", "main_process_port"), int),
+    **dict.fromkeys(("zero_stage", "gradient_accumulation_steps"), int),
+    "gradient_clipping": float,
+}  # flags of `accelerate launch` that are no strings (commands/launch.py, launch_command_parser)
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
 
@@ -34,11 +41,27 @@ class AccelerateConfig(Config):
         super().__init__(documents, facts)
         self.trainer = trainer
         self.other_files = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
-        reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
-        self.load_problems = [(documents[0], problem) for problem in reading.problems]
-        self.root: Any = reading.value
+        self.root: Any = {}  # without a config file the flags say everything
+        if documents[0].syntax != SYNTAX:
+            reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
+            self.load_problems = [(documents[0], problem) for problem in reading.problems]
+            self.root = reading.value
         if isinstance(self.root, dict):
-            self.values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
+            values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
+            self.values = self.laid_over(values, facts.launcher_flags)
+
+    def override_value(self, override: Override) -> Any:
+        """A flag of the launch line as argparse types it; an override of a key by the rules of OmegaConf."""
+        from cfglint.frameworks.overrides import FLAG
+
+        if override.origin != FLAG:
+            return super().override_value(override)
+        text = " ".join(override.texts)
+        kind = NUMERIC.get(override.key.rpartition(".")[2])
+        try:
+            return text if kind is None else kind(text)
+        except ValueError:
+            return text
 
     @property
     def local(self) -> bool:

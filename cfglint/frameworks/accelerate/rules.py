@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
+from cfglint.frameworks.setting import OVERRIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,16 +118,22 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     known = known_keys(config)
     unknown = [key for key in config.values if key not in known]
     for key in unknown:
-        from cfglint.findings.fix_builders import rename
+        from cfglint.findings.fix_builders import move, rename
 
         setting = config.setting(key)
-        near = [each for each in schema().nearest((), key) if len(each.path) == 1] if isinstance(key, str) else []
+        found = schema().nearest((), key) if isinstance(key, str) else []
+        near = [each for each in found if len(each.path) == 1]
+        block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
         where = " (SageMaker config)" if not config.local else ""
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
+        if block is not None:
+            hint = f"; move it into `{block[0]}`"
         message = f"unknown key `{key}` is rejected by accelerate launch{where}{hint}"
-        fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if hint and meant not in config.values else None
+        fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
+        if block is not None:
+            fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
         yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
 
 
@@ -471,7 +478,8 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
     text = "ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored: "
     exception = f"{text}{list(DEEPSPEED_FILE_KEYS)}."
     settings = [config.setting("deepspeed_config", key) for key in config.section("deepspeed_config") if key in DEEPSPEED_FILE_KEYS]
-    if config.precision_named:
+    settings = [setting for setting in settings if setting.origin != OVERRIDE]  # the launcher compares the file alone
+    if config.precision_named and ("mixed_precision",) not in config.overridden:
         settings.append(config.setting("mixed_precision" if config.get("mixed_precision") is not None else "fp16"))
     for setting in settings:
         file = named_file(config)
@@ -711,7 +719,7 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     """The GPU count of the launch differs from the number of processes that the file starts.
 
-    `accelerate launch` uses the file unless `--num_processes` is passed.
+    `accelerate launch` uses the file unless `--num_processes` is passed. A launch line that passes it is not reported.
 
     Fix: change `num_processes`, or pass the flag to the launcher.
 

@@ -117,6 +117,10 @@ class Axolotl(Framework["AxolotlConfig"]):
             return MAYBE if own > 1 and shared > 1 else NO_MATCH
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """By `base_model`, or by two of its own keys."""
+        return MODEL in names or len(OWN.intersection(names)) > 1
+
     def packages(self) -> dict[str, str]:
         """axolotl, and the transformers that the release pins."""
         return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}

@@ -116,6 +116,10 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
             return CERTAIN
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """Never: its files are JSON."""
+        return False
+
     def syntax(self, path: str) -> str:
         """DeepSpeed parses every file with hjson, whatever its name."""
         return "json"

@@ -151,6 +151,10 @@ class Trainer(Framework["TrainerConfig"]):
             return CERTAIN
         return MAYBE if own or shared > 2 else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files."""
+        return "base_model" in names or not OWN.isdisjoint(names) or len(SHARED.intersection(names)) > 2
+
     def related_tool(self, document: Document) -> str | None:
         """axolotl and ms-swift, where a file is their own; a kind of its own answers for LLaMA-Factory's."""
         name = relative_of(top_keys(document))

@@ -8,7 +8,7 @@ arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
-from cfglint.frameworks.setting import DEFAULT, Setting
+from cfglint.frameworks.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
@@ -35,7 +35,9 @@ DEFAULT_STAGE = 2
 
 
 class BlockLaunch(HfDeepSpeedConfig):
-    """The configuration that a launch file's block comes to, under a trainer."""
+    """The DeepSpeed config that accelerate makes of a block of its own config, under a Trainer."""
+
+    is_own_file = False
 
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
@@ -45,8 +47,12 @@ class BlockLaunch(HfDeepSpeedConfig):
         """A key of the configuration at the place where the launch file says it."""
         keys = NAMES.get(path, (BLOCK,))
         setting = self.launcher.setting(*keys)
-        origin = setting.origin if setting.written else DEFAULT
+        origin = setting.origin if setting.written or setting.origin == OVERRIDE else DEFAULT
         return Setting(keys, self.value(path), origin, setting.document, setting.node, setting.key_node)
+
+    def accepts_auto(self, setting: Setting) -> bool:
+        """Only two keys of the block may be "auto", and none of the flags."""
+        return setting.written and setting.path[-1] in ("gradient_accumulation_steps", "gradient_clipping")
 
     @property
     def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:

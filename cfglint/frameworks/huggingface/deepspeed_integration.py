@@ -92,8 +92,10 @@ class HfDeepSpeedConfig:
 
     `values` is what the engine gets; `filled` maps a dotted key that said `"auto"` to its value;
     `mismatches` are raised together when training begins; `refusal` is what stops the trainer before
-    the engine is built.
+    the engine is built. `is_own_file`: it is written as a DeepSpeed config, whose keys may be "auto".
     """
+
+    is_own_file = True
 
     def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
         self.trainer = trainer
@@ -145,6 +147,10 @@ class HfDeepSpeedConfig:
                 return Setting((*self.prefix, *steps), value, origin, self.document, node, key)
             where = where[:-1]
         return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
+
+    def accepts_auto(self, setting: Setting) -> bool:
+        """Whether "auto" may be written in the place of a value that is compared with the trainer's."""
+        return True
 
     # ---- looking up and filling, as both libraries do -------------------------------------------------------
 

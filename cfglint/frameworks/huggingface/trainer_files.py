@@ -45,7 +45,7 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
-        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else None
+        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
         self._sections: dict[str, Any] = {}
         for name in self.files:
             self.section(name)
@@ -129,14 +129,17 @@ class TrainerFiles(Config):
         program = self.facts.program
         if program is not None and (program.accepts(key) or program.complete):
             return program.accepts(key)
-        from cfglint.project.own_classes import declares_field
+        from cfglint.source.dataclass_fields import declares_field
 
         return declares_field(self.documents[0].path, key)
 
     def is_argument(self, key: Any) -> bool:
         """Whether the program is known to have an argument of this name of its own."""
         program = self.facts.program
-        return program is not None and isinstance(key, str) and program.accepts(key)
+        if program is None or not isinstance(key, str):
+            return False
+        is_short = self.documents[0].syntax == "shell" and any(name.startswith(key) and name != key for name in self.arguments.defaults)
+        return is_short or program.accepts(key)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place; a default of the program's own class names its line."""
@@ -189,6 +192,16 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
     return AccelerateConfig(
         [documents[at], *(document for document, _ in others)], trainer.facts, ["accelerate", *(kind for _, kind in others)], trainer
     )
+
+
+def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
+    """The accelerate launch of a run whose line names no config file; None where accelerate does not start several processes."""
+    if not any(flag.key == "distributed_type" for flag in trainer.facts.launcher_flags):
+        return None
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+    command = next(flag.place[0] for flag in trainer.facts.launcher_flags if flag.place is not None)
+    return AccelerateConfig([command], trainer.facts, trainer=trainer)
 
 
 def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:

@@ -27,6 +27,10 @@ class Launch(Framework["LaunchConfig"]):
         """Never by the content of a YAML or JSON file; scripts are told by their names."""
         return NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """Never, as above."""
+        return False
+
     def packages(self) -> dict[str, str]:
         """None of its own: the consumer's count."""
         return {}
@@ -51,7 +55,7 @@ class Launch(Framework["LaunchConfig"]):
 
     def load_rules(self) -> None:
         """Register the rules of launch lines."""
-        from cfglint.frameworks.launch import rules  # noqa: F401
+        from cfglint.frameworks.launch import program_rules, rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The words of a command."""

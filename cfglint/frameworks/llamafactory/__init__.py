@@ -78,6 +78,10 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
             return CERTAIN
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """By two keys of its own; by `model_name_or_path` for files of its other commands."""
+        return "model_name_or_path" in names or len(OWN.intersection(names)) > 1
+
     def unknown_keys(self, config: LlamaFactoryConfig) -> list[str]:
         """The keys that no dataclass has, that of the checkout included; those of Megatron-core and of older releases do not count."""
         from cfglint.frameworks.llamafactory.rules.keys import MEGATRON, beyond_checkout, known, removal

@@ -74,6 +74,10 @@ class NeoX(Framework["NeoXConfig"]):
             return CERTAIN if marked >= FRACTION * len(keys) else MAYBE
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
+    def may_be(self, names: list[str]) -> bool:
+        """By two markers; a duplicate counts."""
+        return sum(name.replace("-", "_") in MARKERS for name in names) >= LEAST
+
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
         """The keys that are no field of NeoXArgs, that of the project where it holds one."""
         return [name for name in config.values if not config.knows(name)]

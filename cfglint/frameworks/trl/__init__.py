@@ -148,6 +148,12 @@ class Trl(Framework["TrlConfig"]):
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
+    def may_be(self, names: list[str]) -> bool:
+        """What may be a trainer's file."""
+        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+
+        return TRAINER.may_be(names)
+
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""
         from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
@@ -236,7 +242,11 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """PyYAML's safe loader, whatever the file is called."""
+        """PyYAML's safe loader, whatever the file is called; the words of a command."""
+        if document.syntax == "shell":
+            from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
+
+            return ARGUMENTS
         from cfglint.source.loaders import YAML11
 
         return YAML11

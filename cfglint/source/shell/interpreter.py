@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.conditions import Condition
-from cfglint.source.shell.expansion import Expander, Unknowable
+from cfglint.source.shell.expansion import POSITIONAL, UNSET, Expander, Unknowable
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.state import State
 from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from cfglint.source.shell.text import Place
 
 MOST_STEPS = 20_000
 MOST_CALLS = 2_000
@@ -40,10 +42,11 @@ class Call:
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
-    continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear.
+    continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear, or bash refuses the script
+    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files.
     """
 
-    __slots__ = ("broken", "conditional", "end", "environment", "folder", "line", "lost", "path", "start", "words")
+    __slots__ = ("broken", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words")
 
     def __init__(
         self, words: list[Text], environment: dict[str, Text], folder: str | None, path: str, line: int, start: int, end: int,
@@ -58,7 +61,27 @@ class Call:
         self.end = end
         self.conditional = conditional
         self.broken = broken
+        self.needs_caller = False
         self.lost: list[tuple[list[Text], int]] = []
+
+
+class Runner:
+    """A command that runs a text as a script: `eval TEXT`, `bash -c TEXT`."""
+
+    __slots__ = ("end", "script", "start")
+
+    def __init__(self, script: Script, node: Any) -> None:
+        self.script = script
+        self.start: int = node.start_byte
+        self.end: int = node.end_byte
+
+    def line(self, place: Place | None) -> int:
+        """The line of a command of the text: its own where it is written in the runner's arguments, else that of the runner."""
+        if place is not None and place[0] == self.script.path and self.script.verbatim:
+            inside = place[1] - self.script.offset
+            if self.start <= inside < self.end:
+                return self.script.line(inside)
+        return self.script.line(self.start)
 
 
 class Stop(Exception):
@@ -102,10 +125,13 @@ class Interpreter:
         self._conditional = 0
         self._depth = 0
         self._calls_deep = 0
-        self._line: int | None = None
+        self._runner: Runner | None = None
         self._captured: list[Text] | None = None
         self._stdin: Text | None = None
         self._placeholder = False  # whether a command reads a file, as `<path>` in a template does
+        self._needs_caller = False  # whether a plain call would have ended by now
+        self._open_quote: int | None = None  # where the last line begins whose quote is never closed
+        self._refused = False  # whether bash would have stopped at a syntax error by now
         self._locals: list[list[tuple[str, Any]]] = []
         self.script = Script("", "")
 
@@ -125,11 +151,12 @@ class Interpreter:
             self.exhausted = True
             return
         self.errors = self.errors or bool(root.has_error)
-        before, self.script = self.script, script
+        outside = self.script, self._open_quote
+        self.script, self._open_quote = script, open_quote(root, script.text)
         try:
             self.block(root)
         finally:
-            self.script = before
+            self.script, self._open_quote = outside
 
     # ---- statements
 
@@ -152,10 +179,18 @@ class Interpreter:
                 raise Exhausted
             handler = HANDLERS.get(node.type)
             if handler is not None:
-                return handler(self, node)
+                return self.loop(handler, node) if node.type in LOOPS else handler(self, node)
             return self.block(node) if node.type in ("program", "compound_statement", "do_group", "ERROR") else None
         finally:
             self._depth -= 1
+
+    def loop(self, handler: Callable[[Interpreter, Any], bool | None], node: Any) -> bool | None:
+        """A loop; what an undecided `break` or `continue` makes conditional ends with it."""
+        before = self._conditional
+        try:
+            return handler(self, node)
+        finally:
+            self._conditional = before
 
     def in_subshell(self, node: Any) -> bool | None:
         """Statements that change nothing outside."""
@@ -207,7 +242,17 @@ class Interpreter:
                 self.explore(right)
                 return None
             return self.perhaps(lambda: self.statement(right))
-        return self.statement(right) if status == (operator == "&&") else status
+        return self.decided(right) if status == (operator == "&&") else status
+
+    def decided(self, node: Any) -> bool | None:
+        """A statement behind a test; where it ends a script whose caller gives nothing, what follows needs that caller."""
+        try:
+            return self.statement(node)
+        except Stop:
+            if not self.from_outside():
+                raise
+            self._needs_caller = True
+            return None
 
     def perhaps(self, action: Callable[[], bool | None]) -> bool | None:
         """Do what may happen or not; what differs afterwards is unknown. A branch that ends the script is left out."""
@@ -216,8 +261,9 @@ class Interpreter:
         self._conditional += 1
         try:
             action()
-        except (Stop, Return, Leave):
+        except (Stop, Return, Leave) as end:
             self.state = before
+            self._conditional += isinstance(end, Leave)  # the rest of the loop
             return None
         finally:
             self._conditional -= 1
@@ -298,8 +344,9 @@ class Interpreter:
         try:
             self.statements(body)
         except Stop:
-            if not self.from_outside(rest):
+            if not self.from_outside():
                 raise
+            self._needs_caller = True
             self.state.take(before)
             self.branches(rest)
 
@@ -311,10 +358,11 @@ class Interpreter:
         except Stop:
             if self.state.positional is not None:
                 raise
+            self._needs_caller = True
             self.state.take(before)
             self.statements(body)
 
-    def from_outside(self, rest: list[tuple[list[Any], list[Any]]]) -> bool:
+    def from_outside(self) -> bool:
         """Whether the caller's parameters could have led elsewhere."""
         return self.state.positional is None and not self._calls_deep
 
@@ -322,6 +370,7 @@ class Interpreter:
         """Both ways of a condition that is not known."""
         before = self.state
         ends: list[State] = []
+        left = False
         for nodes in (body, None):
             self.state = before.copy()
             self._conditional += 1
@@ -331,11 +380,12 @@ class Interpreter:
                 else:
                     self.statements(nodes)
                 ends.append(self.state)
-            except (Stop, Return, Leave):
-                pass
+            except (Stop, Return, Leave) as end:
+                left = left or isinstance(end, Leave)
             finally:
                 self._conditional -= 1
         self.state = before
+        self._conditional += left  # the rest of the loop
         if not ends:
             raise Stop
         before.take(ends[0])
@@ -381,6 +431,7 @@ class Interpreter:
         except Stop:
             if not expander.assumed or self._calls_deep:
                 raise
+            self._needs_caller = True
             self.state.take(before)
             return None
 
@@ -638,6 +689,7 @@ class Interpreter:
         extra: list[Any] = []
         before, self._placeholder = self._stdin, False
         for child in node.children:
+            self._refused = self._refused or self.lacks_target(child)
             if child.type == "heredoc_redirect":
                 self._stdin = self.here_document(child)
                 for each in (inner for inner in child.children if inner.type == "file_redirect"):
@@ -659,6 +711,14 @@ class Interpreter:
             return self.statement(body)
         finally:
             self._stdin, self._placeholder = before, False
+
+    def lacks_target(self, node: Any) -> bool:
+        """Whether a redirection ends with its line, as in `PATH=<your path>`: bash stops reading the script there."""
+        if node.type != "file_redirect":
+            return False
+        words = [each for each in node.children if each.type in WORDS]
+        first = words[0].start_byte if words else node.end_byte
+        return "\n" in self.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
     def redirect(self, node: Any, words: list[Any]) -> None:
         """Note a file that a redirection makes."""
@@ -735,16 +795,16 @@ class Interpreter:
         start, end = node.start_byte, node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
-        line = self._line or self.script.line(self.second_word(node))
+        line = self.script.line(self.second_word(node)) if self._runner is None else self._runner.line(place)
         if words[0].string.startswith("-") and self.continues(offset):
             self.calls[-1].lost.append((words, offset))
             return
         env = {**self.state.environment(), **environment}
-        broken = self._placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
-        length = end - start
-        self.calls.append(
-            Call(words, env, self.state.folder, self.script.path, line, offset, offset + length, self._conditional > 0, broken)
-        )
+        unclear = self._placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
+        broken = unclear or self._refused or (self._open_quote is not None and end >= self._open_quote)
+        call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self._conditional > 0, broken)
+        call.needs_caller = self._needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
+        self.calls.append(call)
 
     @staticmethod
     def second_word(node: Any) -> int:
@@ -755,7 +815,7 @@ class Interpreter:
 
     def continues(self, offset: int) -> bool:
         """Whether a command at an offset is what was meant to belong to the one noted last."""
-        if not self.calls or self.calls[-1].path != self.script.path or self._line:
+        if not self.calls or self.calls[-1].path != self.script.path or self._runner:
             return False
         last = self.calls[-1]
         between = self.script.text[last.end - self.script.offset : offset - self.script.offset]
@@ -773,15 +833,15 @@ class Interpreter:
         return self.inner(Script(self.script.path, "", parts=text), node)
 
     def inner(self, script: Script, node: Any) -> bool | None:
-        """A script that this one puts together; its commands count for the line that runs it."""
-        before, self._line = self._line, self._line or self.script.line(node.start_byte)
+        """A script that this one puts together."""
+        before, self._runner = self._runner, self._runner or Runner(self.script, node)
         self._calls_deep += 1
         try:
             if self._calls_deep > DEEPEST_CALL:
                 raise Exhausted
             self._run(script)
         finally:
-            self._line = before
+            self._runner = before
             self._calls_deep -= 1
         return None
 
@@ -870,15 +930,19 @@ class Interpreter:
         return True
 
     def options(self, words: list[Text]) -> bool | None:
-        """`set`; after `--` it gives the parameters."""
+        """`set`; after `--` it gives the parameters, `-u` refuses variables that are not set."""
         for index, word in enumerate(words):
-            if word.value == "--":
+            text = word.value or ""
+            if text == "--":
                 self.state.positional = words[index + 1 :]
                 return True
+            if text == "nounset" or (text[:1] in ("-", "+") and "u" in text):
+                sign = words[index - 1].string[:1] if text == "nounset" and index else text[:1]
+                self.state.nounset = sign == "-"
         return True
 
     def read_input(self, words: list[Text]) -> bool | None:
-        """`read`, `mapfile`, `getopts`: what is read is not known, but for a here-string."""
+        """`read`, `mapfile`: what is read is not known, but for a here-string."""
         text = self._stdin
         names = [word.value for word in words if word.value and is_name(word.value)]
         lists = any(word.value in ("-ra", "-a", "-ar") for word in words)
@@ -895,6 +959,10 @@ class Interpreter:
         for name in names:
             self.state.assign(name, unknown("read from input"))
         return None
+
+    def parse_options(self, words: list[Text]) -> bool | None:
+        """`getopts`: a plain call has no options."""
+        return False if self.state.positional is None else self.read_input(words)
 
     def echo(self, words: list[Text]) -> bool | None:
         """`echo` and `printf`, which matter where their output is asked for."""
@@ -933,6 +1001,23 @@ class Interpreter:
         return None
 
 
+def open_quote(root: Any, text: str) -> int | None:
+    """Where the line begins that opens a quote which is never closed; None without one. Bash does not run that command."""
+    last = root.children[-1] if root.children and root.has_error else None
+    if last is None or last.type != "ERROR":
+        return None
+    rest = text[last.start_byte : last.end_byte]
+    at = min((rest.find(mark) for mark in "\"'" if mark in rest), default=-1)
+    if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
+        return None
+    return text.rfind("\n", 0, last.start_byte + at) + 1
+
+
+def from_caller(word: Text) -> bool:
+    """Whether a word reads a variable or parameter that only the caller could set."""
+    return any(reason.startswith((UNSET, POSITIONAL)) for reason in word.reasons)
+
+
 def decides(node: Any) -> bool:
     """Whether a statement is a test, whose failure is as likely as its success."""
     while node.type in ("list", "negated_command", "redirected_statement") and node.children:
@@ -958,6 +1043,7 @@ def clauses(node: Any) -> list[tuple[list[Any], list[Any]]]:
     return [(condition, body), *found]
 
 
+LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 HANDLERS: dict[str, Callable[[Interpreter, Any], bool | None]] = {
     "subshell": Interpreter.in_subshell,
     "pipeline": Interpreter.pipeline,
@@ -998,7 +1084,7 @@ BUILTINS: dict[str, Callable[[Interpreter, list[Text]], bool | None]] = {
     "read": Interpreter.read_input,
     "mapfile": Interpreter.read_input,
     "readarray": Interpreter.read_input,
-    "getopts": Interpreter.read_input,
+    "getopts": Interpreter.parse_options,
     "echo": Interpreter.echo,
     "printf": Interpreter.formatted,
     "pwd": Interpreter.working_folder,

@@ -50,6 +50,11 @@ class Script:
                 text += part.text
         self.text = text[:LONGEST]
 
+    @property
+    def verbatim(self) -> bool:
+        """Whether the text is a piece of its file as it is."""
+        return self._parts is None
+
     def tree(self) -> Any:
         """The root of the syntax tree; offsets are those of `text`. None where building it took too long."""
         import time

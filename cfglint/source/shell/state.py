@@ -21,10 +21,11 @@ class State:
     """Variables, functions and the working folder at one moment.
 
     `positional` is None where the caller gives the parameters. `folder` is the working folder as a path, None where it is not
-    known. `unset` are the names that the script itself has unset.
+    known. `unset` are the names that the script itself has unset. `nounset`: to read a variable that is not set ends the script
+    (`set -u`).
     """
 
-    __slots__ = ("exported", "folder", "functions", "positional", "script_name", "unset", "variables")
+    __slots__ = ("exported", "folder", "functions", "nounset", "positional", "script_name", "unset", "variables")
 
     def __init__(self, folder: str | None, script_name: str) -> None:
         self.variables: dict[str, Value] = {}
@@ -33,6 +34,7 @@ class State:
         self.positional: list[Text] | None = None
         self.functions: dict[str, tuple[Script, Any]] = {}
         self.folder = folder
+        self.nounset = False
         self.script_name = script_name
 
     def copy(self) -> State:
@@ -43,13 +45,14 @@ class State:
         other.unset = set(self.unset)
         other.positional = None if self.positional is None else list(self.positional)
         other.functions = dict(self.functions)
+        other.nounset = self.nounset
         return other
 
     def take(self, other: State) -> None:
         """Go on from another state."""
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
-        self.folder = other.folder
+        self.folder, self.nounset = other.folder, other.nounset
 
     def is_unset(self, name: str) -> bool:
         """Whether the script has unset a variable."""

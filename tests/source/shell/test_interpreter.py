@@ -107,6 +107,61 @@ def test_lines_are_those_that_bash_counts():
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("eval 'run a'\n", [1]),
+        ('x=1\neval "\nrun a\n  run b\n"\n', [3, 4]),
+        ("C='run a'\nx=1\neval $C\n", [3]),
+    ],
+)
+def test_a_command_of_a_text_has_the_line_where_it_is_written(text, expected):
+    assert [call.line for call in follow(text).calls] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("for i in 1 2; do run a; if some_test; then run b; else break; fi; done\nrun c", [False, True, True, True, False]),
+        ("for i in 1 2; do some_test && [ x = $Y$(q) ] && continue; run a; done\nrun c", [True, True, False]),
+        ("for i in 1 2; do run a; break; done\nrun c", [False, False]),
+    ],
+)
+def test_an_undecided_end_of_a_loop_makes_the_rest_of_it_conditional(text, expected):
+    assert [call.conditional for call in follow(text).calls if call.words[0].string == "run"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run $N", False),
+        ("set -u\nrun $N", True),
+        ("set -euo pipefail\nrun ${N:-1} ${M-}", False),
+        ("set -o nounset\nrun $1", True),
+        ("set -u\nset +u\nrun $N", False),
+        ("[ $# -ne 2 ] && exit 1\nrun a", True),
+        ("if [ -z $1 ]; then exit 1; fi\nrun a", True),
+        ("usage() { exit 1; }\nwhile getopts a: o; do N=$OPTARG; done\nif [ -z $N ]; then usage; fi\nrun a", True),
+        ("[ 1 -eq 2 ] && exit 1\nrun a", False),
+    ],
+)
+def test_what_a_plain_call_does_not_reach_needs_its_caller(text, expected):
+    assert [call.needs_caller for call in follow(text).calls if call.words[0].string == "run"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run a\nX=<your path>\n\nY=1\nrun b", [False, True]),
+        ("run a\nrun b \\\n --c 'd\n", [False, True]),
+        ("run a\nrun b \\\n --c 4'\n", [False, True]),
+        ("run a 'b\nc'\nrun b \"it's\"\n", [False, False]),
+    ],
+)
+def test_what_comes_after_a_syntax_error_is_broken(text, expected):
+    assert [call.broken for call in follow(text).calls if call.words[0].string == "run"] == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '"$(' * 100_000,

@@ -1,0 +1,142 @@
+"""The upper levels of a text, from the parsers that are written in C: enough to tell whose file it is.
+
+A span tree takes ten times as long. What these parsers refuse, or would leave uncertain, has no outline.
+"""
+
+from __future__ import annotations
+
+from cfglint.source import libyaml
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node
+from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from json import JSONDecoder
+    from typing import Any
+
+LEVELS = 2  # of mappings that an outline has: the root and its sections
+PLAIN = Node(SCALAR, 0, 0)  # every scalar value
+BLANKS = " \t\n\r"
+COLLECTIONS = (list, tuple)
+INDICATORS = " \t-?:"  # what opens block collections at the start of a line
+MOST_INDICATORS = 60  # such characters on a line, and opening brackets of a text: fewer cannot nest deeper than the limit
+NAME_MARKS = "_.<"  # what a bare key may begin with besides letters and digits
+BEFORE_ANCHORS = " \t\n\r,[{:"
+
+_decoder: list[JSONDecoder] = []
+
+
+def of_json(path: str, text: str) -> Document | None:
+    """A document with the keys of a strict JSON text down to the second level; None for any other text, and one beyond the limits."""
+    start = len(text) - len(text.lstrip(BLANKS))
+    brackets = text.count("{") + text.count("[")
+    if not text.startswith(("{", "["), start) or text.count(",") + 2 * brackets >= MOST_PARTS:
+        return None
+    try:
+        value, end = json_decoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    if text[end:].strip(BLANKS) or (brackets > MAX_DEPTH and nests_too_deep(value)):
+        return None
+    document = Document(path, text, "json")
+    document.roots.append(node_of(value, LEVELS))
+    return document
+
+
+def json_decoder() -> JSONDecoder:
+    """Python's decoder; objects become tuples of pairs, so that duplicate keys stay."""
+    if not _decoder:
+        from json import JSONDecoder
+
+        _decoder.append(JSONDecoder(object_pairs_hook=tuple))
+    return _decoder[0]
+
+
+def nests_too_deep(value: Any) -> bool:
+    """Whether a value has more levels than the limit."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for each in level for inner in items_of(each) if inner.__class__ in COLLECTIONS]
+        if not level:
+            return False
+    return True
+
+
+def items_of(collection: Any) -> Any:
+    """The values of an array or object."""
+    return collection if collection.__class__ is list else [value for _, value in collection]
+
+
+def node_of(value: Any, levels: int) -> Node:
+    """A collection as a node without its place, and with so many levels of mappings."""
+    if value.__class__ is list:
+        return Node(SEQUENCE, 0, 0, "", "flow")
+    node = Node(MAPPING, 0, 0, "", "flow")
+    if levels:
+        node.children = [
+            (Node(SCALAR, 0, 0, key, '"'), node_of(inner, levels - 1) if inner.__class__ in COLLECTIONS else PLAIN) for key, inner in value
+        ]
+    return node
+
+
+def yaml_keys(text: str) -> list[str] | None:
+    """Every top-level key of a YAML text, and perhaps words that are not keys; None for a text that is not valid or not plain enough.
+
+    Valid is what libyaml parses and PyYAML composes. The root is a block mapping or a block sequence at the first column.
+    """
+    names = keys_of_lines(text.splitlines())
+    if names is None or text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text or has_anchor(text):
+        return None
+    parser = libyaml.parser()
+    if parser is None:
+        return None
+    from yaml.error import YAMLError
+
+    try:
+        return names if parser(text).raw_parse() < MOST_PARTS else None
+    except (YAMLError, UnicodeEncodeError):
+        return None
+
+
+def keys_of_lines(lines: list[str]) -> list[str] | None:
+    """The words before a colon at the first column; None where the root may be something else than their mapping, or a sequence there."""
+    names: list[str] = []
+    begun = False
+    for line in lines:
+        if len(line) - len(line.lstrip(INDICATORS)) > MOST_INDICATORS:
+            return None
+        first = line[:1]
+        if first in " \t":
+            if not begun and line.strip():
+                return None
+        elif line[:2] in ("-", "- "):
+            begun = True
+        elif first != "#" and line.rstrip() != "---":
+            name = key_of(line)
+            if name is None:
+                return None
+            names.append(name)
+            begun = True
+    return names if begun else None
+
+
+def key_of(line: str) -> str | None:
+    """The key that a line at the first column begins with, bare or in quotes; None where it is something else."""
+    quote = line[0]
+    if quote in "\"'":
+        end = line.find(quote, 1)
+        return line[1:end] if "\\" not in line and end > 0 and line[end + 1 :].lstrip().startswith(":") else None
+    name, colon, rest = line.partition(":")
+    return name.rstrip() if colon and rest[:1] in " \t" and (quote.isalnum() or quote in NAME_MARKS) else None
+
+
+def has_anchor(text: str) -> bool:
+    """Whether a text may hold anchors or aliases: PyYAML refuses an undefined one."""
+    for mark in "&*":
+        place = text.find(mark)
+        while place >= 0:
+            after = text[place + 1 : place + 2]
+            if (after.isalnum() or after in ("_", "-")) and (place == 0 or text[place - 1] in BEFORE_ANCHORS):
+                return True
+            place = text.find(mark, place + 1)
+    return False

@@ -1,0 +1,127 @@
+"""The quick scan calls a file unrelated only where the parsed file is of no kind."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+
+import pytest
+
+from cfglint.frameworks import kinds
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery, FileSource
+from cfglint.run.quick_scan import SECTIONS, unrelated_keys
+from cfglint.source import outline
+
+RESULTS = '{"results": {"arc": {"acc": 0.5}}, "config": {"seed": 1}}\n'
+FORMS = (
+    "{}: 1",
+    "{}:\n  seed: 1\n  bf16: true",
+    "'{}': 1",
+    '"{}": [1, 2]',
+    "{}: |\n  output_dir: x",
+    "{}: 'a\nfp16: 1'",
+    "? {}\n: 1",
+    "&a {}: 1",
+)
+
+
+def vocabulary() -> list[str]:
+    """Every name that the detection of some kind looks for."""
+    found = set(SECTIONS)
+    for kind in kinds():
+        for name, value in vars(importlib.import_module(f"cfglint.frameworks.{kind}")).items():
+            if name.isupper() and isinstance(value, frozenset | dict):
+                found.update(value)
+    return sorted(found)
+
+
+def recognised(path: str, text: str) -> bool:
+    """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
+    shelf = FileSource({path: text})
+    shelf.unrelated_keys = lambda path, least=0: None  # type: ignore[method-assign]
+    discovery = Discovery(LaunchFacts(), shelf=shelf)
+    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.tally.unclear or discovery.tally.related_tools)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_unrelated_yaml_is_of_no_kind(seed):
+    chance, names = random.Random(seed), [*vocabulary(), *("name", "on", "jobs", "a b", "http") * 40]
+    told = 0
+    for _ in range(100):
+        lines = [chance.choice(FORMS).format(chance.choice(names)) for _ in range(chance.randint(1, 5))]
+        text = chance.choice(["", "---\n", "# note\n", " "]) + "\n".join(lines) + "\n"
+        if unrelated_keys("a.yaml", text, "yaml") is not None:
+            told += 1
+            assert not recognised("a.yaml", text), text
+    assert told > 5
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_unrelated_json_is_of_no_kind(seed):
+    chance, names = random.Random(seed), [*vocabulary(), *("name", "value", "results") * 60]
+    told = 0
+    for _ in range(100):
+        inner = [{chance.choice(names): 1, chance.choice(names): {"enabled": True}} for _ in range(3)]
+        text = json.dumps({chance.choice(names): chance.choice([1, "x", inner[0], inner]), chance.choice(names): inner[1]})
+        path = chance.choice(["a.json", "ds_a.json"])
+        if unrelated_keys(path, text, "json") is not None:
+            told += 1
+            assert not recognised(path, text), text
+    assert told > 5
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "keys"),
+    [
+        ("a.json", RESULTS, ["results", "config"]),
+        ("a.json", '[{"output_dir": "x"}]', []),
+        ("a.yaml", "name: x\non: [push]\njobs:\n  test:\n  - run: |\n      bf16: true\n", ["name", "on", "jobs"]),
+        ("a.yaml", "- name: x\n  value: **1**\n", None),
+        ("a.yaml", "- name: x\n- value: 1\n", []),
+    ],
+)
+def test_keys_of_unrelated_files(path, text, keys):
+    assert unrelated_keys(path, text, path[2:]) == keys
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.json", RESULTS[:-2]),  # cut
+        ("a.json", RESULTS + RESULTS),
+        ("a.json", RESULTS.replace("}}", "},}", 1)),
+        ("a.json", '{"a": ' * 300 + "1" + "}" * 300),
+        ("a.json", '{"results": 1, "training_args": {"x": 1}}'),
+        ("ds_config.json", "{}"),
+        ("a.yaml", "name: x\non: [push\n"),
+        ("a.yaml", "name: *x\n"),
+        ("a.yaml", "a: &x 1\nb: &x 2\n"),
+        ("a.yaml", " name: x\n"),
+        ("a.yaml", "{name: x}\n"),
+        ("a.yaml", "just text\n"),
+        ("a.yaml", '"na\\x6de": x\n'),
+        ("a.yaml", "name: x\n" + " " * 80 + "deep\n"),
+    ],
+)
+def test_texts_that_have_to_be_parsed(path, text):
+    assert unrelated_keys(path, text, path.rpartition(".")[2]) is None
+
+
+def test_an_outline_keeps_duplicates_and_two_levels():
+    document = outline.of_json("a.json", '{"a": {"b": {"c": 1}}, "a": [1]}')
+    (first, inner), (second, items) = document.root.pairs()
+    assert (first.raw, second.raw, items.kind) == ("a", "a", "sequence")
+    assert [(key.raw, value.kind, value.pairs()) for key, value in inner.pairs()] == [("b", "mapping", [])]
+
+
+def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text(RESULTS)
+    (tmp_path / "b.yaml").write_text("name: x\n")
+    parsed = []
+    monkeypatch.setattr(FileSource, "document", lambda self, path, syntax=None: parsed.append(path))
+    discovery = Discovery(LaunchFacts())
+    assert list(discovery.each(["."])) == []
+    assert (parsed, discovery.tally.unrecognized) == ([], 2)
