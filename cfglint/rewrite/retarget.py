@@ -276,7 +276,7 @@ def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opene
 
 
 class Term:
-    """A batch key of a file: its role in the equation, and what it has to become; `obsolete` is a written key that it takes the place of."""
+    """A batch key of a file: its role in the equation, and what it has to become; it takes the place of an `obsolete` key."""
 
     __slots__ = ("config", "obsolete", "role", "setting", "value")
 

@@ -63,7 +63,9 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
             f"`batch_size` is {model.batch_size}, but a GPU takes {micro} x {accumulation} = {real} samples per step: the steps are "
             "computed for another batch",
             help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 else None,
-            fix=divided(config.place(("batch_size",)), micro, model.batch_size) if "gradient_accumulation_steps" not in config.values else None,
+            fix=divided(config.place(("batch_size",)), micro, model.batch_size)
+            if "gradient_accumulation_steps" not in config.values
+            else None,
         )
 
 
