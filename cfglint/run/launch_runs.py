@@ -112,6 +112,7 @@ class LaunchReader:
             self.add(file, command, documents, kinds)
         command.program = self.program(line)
         choose_consumer(command, kinds)
+        expand_abbreviations(command)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
@@ -217,6 +218,22 @@ def is_strict(command: CommandDocument) -> bool:
     if program is None or not program.complete or not program_kind(command):
         return False
     return bool(program.refuses if command.is_main else program.refuses_in_file)
+
+
+def expand_abbreviations(command: CommandDocument) -> None:
+    """Give arguments that are cut short their names, where the program's parser is known with all its arguments."""
+    program = command.program
+    if program is None or not command.is_main or not program.complete:
+        return
+    from cfglint.frameworks.huggingface.cli_arguments import unabbreviated
+    from cfglint.frameworks.trl.classes import CLASSES, fields_of_class
+
+    own = fields_of_class(program.arguments) if program.arguments in CLASSES else set()
+    known = {*FIELDS, *own, *program.fields, *program.defaults}
+    for key in [key for key in command.words if key not in known and not key.startswith("no_")]:
+        name = unabbreviated(key, known)
+        if name != key and name not in command.words:
+            command.rename(key, name)
 
 
 def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:

@@ -131,3 +131,37 @@ def test_one_of_several_launches_has_to_be_named(project, capsys):
     assert main(["explain", "train.sh"]) == 2
     assert "train.sh:3, train.sh:9" in capsys.readouterr().err
     assert main(["explain", "train.sh:9"]) == 0
+
+
+STRICT = """\
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(model=None, args=args).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("--report_to wandb tensorboard", "LCH012"),
+        ("--fsdp full_shard auto_wrap", "LCH012"),
+        ("--warmup_ratio 0.03", "KEY202"),
+        ("--label_names a b", None),
+        ("--lr_scheduler_typ cosine", None),
+    ],
+)
+def test_a_strict_program_takes_what_its_parser_takes(project, capsys, arguments, code):
+    """Each as `parse_args_into_dataclasses` of transformers 5.23.0 takes or refuses it; an unknown program is only warned of."""
+    (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} {arguments}\n")
+    assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"] if each["code"] == code} <= {"warning"}
+    (project / "train.py").write_text(STRICT)
+    found = [each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"] if each["severity"] == "error"]
+    assert found == ([] if code is None else [code])
+
+
+def test_a_short_argument_is_the_field_that_it_stands_for(project, capsys):
+    (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} --gradient_accum 4\n")
+    assert report(capsys, "check", "train.sh")["runs"][0]["resolved"]["global_batch"] == 32
+    (project / "train.py").write_text(STRICT)
+    assert report(capsys, "check", "train.sh")["runs"][0]["resolved"]["global_batch"] == 128

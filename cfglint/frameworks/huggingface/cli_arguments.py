@@ -9,12 +9,14 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
 TRUE = ("yes", "true", "t", "y", "1")
+LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 FALSE = ("no", "false", "f", "n", "0")
 
 
@@ -81,8 +83,20 @@ class Arguments(Words):
 
 def first_words(key: str, words: list[str]) -> list[str]:
     """The words that an option takes: all of them for a list, else one; what is left over is not its own."""
-    kind = FIELDS[key][0] if key in FIELDS else "list"
-    return words if "list" in kind.split("|") else words[:1]
+    return words[:1] if takes_one(key) else words
+
+
+def takes_one(key: str) -> bool:
+    """Whether an option takes one word, as `report_to` and `fsdp` do although they may be lists in a file."""
+    return key in FIELDS and key not in LISTS
+
+
+def unabbreviated(key: str, names: Collection[str]) -> str:
+    """The option that argparse takes a key for: the only one that begins like it, else the key itself."""
+    if key in names:
+        return key
+    found = [name for name in names if name.startswith(key)]
+    return found[0] if len(found) == 1 else key
 
 
 ARGUMENTS = Arguments()

@@ -90,6 +90,16 @@ class CommandDocument(Document):
         else:
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
 
+    def rename(self, key: str, name: str) -> None:
+        """Take an option for another one, for which it is short."""
+        for pair in self.roots[0].children:
+            if pair[0].raw == key:
+                pair[0].raw = name
+        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.flags, self.edges)
+        for table in tables:
+            if key in table and name not in table:
+                table[name] = table.pop(key)
+
     def add_size(self, key: str, word: Text, value: Text) -> None:
         """Add the launcher's option that gives the processes of a node; it is not an argument of the program."""
         start, end = self.within(word.place)
