@@ -24,6 +24,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch):
+    """No width of a terminal, which pytest-xdist sets: what is printed depends on the arguments alone."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def environment():
     """The environment of a plain terminal in which `cfglint` and `python` are those under test."""

@@ -26,6 +26,7 @@ COMMANDS = {
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
     "server": "the language server of an editor, over standard input and output",
+    "completion": "a script that completes options and values in bash, zsh or fish",
 }
 
 NOT_DONE = 2
@@ -90,8 +91,7 @@ def main(arguments: list[str]) -> int:
             print("\n".join(modelled_releases()))
         return 0
     if name not in COMMANDS:
-        print(f"cfglint: no command {name!a}; there are {', '.join(COMMANDS)}", file=sys.stderr)
-        return NOT_DONE
+        return unknown_command(name)
     from cfglint.cli.argument_parser import Parser
 
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
@@ -101,6 +101,15 @@ def main(arguments: list[str]) -> int:
         return int(command.run(parser.parse_args(arguments[1:])))
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def unknown_command(name: str) -> int:
+    """Say that there is no such command, with the nearest one; the exit status for that."""
+    from cfglint.cli.console import fail
+    from cfglint.cli.option_values import closest
+
+    near = closest(name, COMMANDS)
+    return fail(f"unknown command {name!a}; {f'did you mean `cfglint {near}`?' if near else 'commands: ' + ', '.join(COMMANDS)}")
 
 
 def modelled_releases() -> list[str]:
@@ -117,6 +126,6 @@ def modelled_releases() -> list[str]:
 def usage() -> str:
     """The text of `cfglint --help`."""
     lines = ["usage: cfglint COMMAND ...", "", "What would the real framework do with these config files on this many GPUs?", ""]
-    lines += [f"  {name:<8} {text}" for name, text in COMMANDS.items()]
-    lines += ["", "Run `cfglint COMMAND --help` for options. Exit status: 0 no findings, 1 findings, 2 could not do the job."]
+    lines += [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
+    lines += ["", "Run `cfglint help COMMAND` for options and examples. Exit status: 0 no findings, 1 findings, 2 could not do the job."]
     return "\n".join(lines)

@@ -75,13 +75,17 @@ class Option:
         return not self.name.startswith("-")
 
     def value(self, text: str) -> Any:
-        """The text as the option's type; Misused when it is none."""
+        """The text as the option's type; Misused when it has another."""
         if self.choices is not None and text not in self.choices:
-            raise Misused(f"{self.name}: {text!r} is not one of {', '.join(self.choices)}")
+            raise Misused(f"{self.named(text)}: expected one of {', '.join(self.choices)}")
         try:
             return self.convert(text)
         except ValueError:
-            raise Misused(f"{self.name}: {text!r} is not a {expected(self.convert)}") from None
+            raise Misused(f"{self.named(text)}: expected {expected(self.convert)}") from None
+
+    def named(self, text: str) -> str:
+        """The option with a value, as it was given."""
+        return f"{self.metavar} {text or repr(text)}" if self.positional else f"{self.name} {text or repr(text)}"
 
     def store(self, namespace: Namespace, text: str) -> None:
         """Take a value in."""
@@ -101,9 +105,10 @@ class Option:
 
 
 def expected(convert: Convert) -> str:
-    """The name of what a converter takes: the first words of its docstring, for our own."""
-    told = {int: "whole number", float: "number"}.get(convert)  # type: ignore[call-overload]
-    return told or (convert.__doc__ or "value").partition(",")[0].partition(".")[0].removeprefix("A ")
+    """The name of what a converter takes: its docstring, for our own."""
+    told = {int: "an integer", float: "a number"}.get(convert)  # type: ignore[call-overload]
+    described = (convert.__doc__ or "A value.").partition("\n")[0].removesuffix(".")
+    return told or described[:1].lower() + described[1:]
 
 
 class Parser:
@@ -112,6 +117,7 @@ class Parser:
     def __init__(self, prog: str, description: str) -> None:
         self.prog = prog
         self.description = description
+        self.examples: list[tuple[str, str]] = []
         self.positionals: list[Option] = []
         self.options: dict[str, Option] = {}
 
@@ -122,6 +128,10 @@ class Parser:
             self.positionals.append(option)
         else:
             self.options[name] = option
+
+    def add_example(self, command: str, what: str) -> None:
+        """Show a command line below the options in the help text, with what it does."""
+        self.examples.append((command, what))
 
     def parse_args(self, arguments: list[str]) -> Namespace:
         """What was given."""
@@ -157,7 +167,7 @@ class Parser:
         name, equals, value = text.partition("=")
         option = self.options.get(name)
         if option is None:
-            raise Misused(f"no option {name}{self._meant(name)}")
+            raise Misused(f"unknown option {name}{self._meant(name)}")
         if option.flag:
             if equals:
                 raise Misused(f"{name} takes no value")
@@ -174,6 +184,10 @@ class Parser:
 
     def _meant(self, name: str) -> str:
         near = [other for other in self.options if other.startswith(name) or name.startswith(other)]
+        if not near:
+            from cfglint.cli.option_values import closest
+
+            near = [*filter(None, [closest(name, self.options)])]
         return f"; did you mean {near[0]}?" if near else "; --help lists them"
 
     def _places(self, namespace: Namespace, plain: list[str]) -> None:
@@ -186,7 +200,7 @@ class Parser:
                 option.store(namespace, text)
             plain = plain[taken:]
         if plain:
-            raise Misused(f"{plain[0]!r} is one argument too many")
+            raise Misused(f"unexpected argument {plain[0]!r}")
 
     def usage(self) -> str:
         """The command with its arguments, in one line."""
@@ -197,6 +211,8 @@ class Parser:
         lines = [f"usage: {self.usage()}", "", self.description, ""]
         for option in (*self.positionals, *self.options.values()):
             lines += explained(option)
+        if self.examples:
+            lines += ["", "examples:", *(f"  {command}\n      {what}" for command, what in self.examples)]
         return "\n".join(lines)
 
 
@@ -205,6 +221,6 @@ def explained(option: Option) -> list[str]:
     from textwrap import wrap
 
     left = f"  {option.shown()}"
-    words = wrap(option.help, WIDTH - INDENT) or [""]
-    first = [left.ljust(INDENT) + words.pop(0)] if len(left) < INDENT - 1 else [left]
+    words = wrap(option.help, WIDTH - INDENT)
+    first = [left.ljust(INDENT) + words.pop(0)] if words and len(left) < INDENT - 1 else [left]
     return [line.rstrip() for line in (*first, *(" " * INDENT + word for word in words))]

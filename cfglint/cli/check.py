@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
@@ -23,7 +21,7 @@ from cfglint.cli.options import (
     silence,
     tell_unknown,
 )
-from cfglint.cli.output import write
+from cfglint.cli.output import check_outputs, write
 from cfglint.cli.run_all import outcomes
 from cfglint.report import FORMATS, render
 from cfglint.report.text import shown
@@ -50,12 +48,18 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--show-settings", action="store_true", help="list the settings and where they come from")
     parser.add_argument("--statistics", action="store_true", help="print how often each code was found instead of the findings")
     parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: auto)")
+    parser.add_example("cfglint check", "every config and launch script below this folder, or the declared runs")
+    parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "one file on 8 GPUs, with the numbers of steps")
+    parser.add_example("cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "two files as one run, for a release")
+    parser.add_example("cfglint check --format sarif --output cfglint.sarif --format text", "a file for code scanning, and text to read")
+    parser.add_example("cfglint check --select unknown-key,BAT --statistics", "how often some rules were found")
 
 
 def run(arguments: Namespace) -> int:
     """Check and report; the exit status says whether something at or above --fail-on was found."""
     tally = ScanStats()
     try:
+        check_outputs(arguments)
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         if arguments.show_files or arguments.show_settings:
@@ -67,11 +71,7 @@ def run(arguments: Namespace) -> int:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    if arguments.statistics:
-        sys.stdout.write(statistics(found))
-        written = True
-    else:
-        written = write(arguments, lambda form, colour, width: render(form, found, colour, width))
+    written = write(arguments, lambda form, colour, width: report(form, found, colour, width, arguments.statistics))
     tell_unknown(selection)
     incomplete = not_done(tally, arguments.skip_unrecognized)
     warn(summary(found, tally))
@@ -90,6 +90,11 @@ def show(arguments: Namespace, project: Configuration, tally: ScanStats) -> int:
     for line in lines:
         print(shown(line))
     return 2 if not_done(tally, skip_unrecognized=True) else 0
+
+
+def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
+    """The findings in a format; in text, a table of their codes where that is asked for."""
+    return statistics(found) if counted and form == "text" else render(form, found, colour, width)
 
 
 def statistics(outcomes: list[Outcome]) -> str:

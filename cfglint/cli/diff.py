@@ -18,7 +18,7 @@ from cfglint.cli.options import (
     silence,
     tell_unknown,
 )
-from cfglint.cli.output import write
+from cfglint.cli.output import check_outputs, write
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render_changes
@@ -41,12 +41,16 @@ def add_arguments(parser: Parser) -> None:
     add_run_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
+    parser.add_example("cfglint diff old.yaml new.yaml --gpus 8", "what the change means for a run on 8 GPUs")
+    parser.add_example("cfglint diff old.yaml old.json --to new.yaml new.json", "a run of two files")
+    parser.add_example("cfglint diff configs-old configs", "every run of two folders")
 
 
 def run(arguments: Namespace) -> int:
     """Compare, report, and tell by the exit status."""
     tally = ScanStats()
     try:
+        check_outputs(arguments)
         project = load_configuration(arguments)
         selection_of(arguments, project)
         comparisons = compare(arguments, project, tally)
@@ -64,7 +68,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
         silence([side for side in sides if side is not None], selection)
     for each in comparisons:
         each.add_notes()
-    written = write(arguments, lambda form, colour, _: render_changes(form, comparisons, colour))
+    written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width))
     tell_unknown(selection)
     bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))

@@ -8,10 +8,10 @@ import sys
 
 from cfglint.cli.console import fail
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.output import to_file
+from cfglint.cli.output import columns, to_file
 from cfglint.explain import log_analysis, log_parser
 from cfglint.report import render_account, render_log
-from cfglint.run.discovery import UnknownKindError
+from cfglint.run.discovery import MissingSectionError, UnknownKindError
 from cfglint.source import files
 
 TYPE_CHECKING = False
@@ -31,22 +31,26 @@ def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run; or a log, and files to hold it against")
     add_run_options(parser)
-    parser.add_argument("--format", choices=("text", "json", "html"), default="text")
+    parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: text")
     parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
+    parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "every number of the run and where it comes from")
+    parser.add_example("cfglint explain train.log", "what the banner of a training log says")
+    parser.add_example("cfglint explain train.log train.yaml", "the log compared with the files of the run")
 
 
 def run(arguments: Namespace) -> int:
     """Explain and print; exit status 1 when a log differs from the files that it is held against."""
+    width = None if arguments.output else columns()
     try:
         project = load_configuration(arguments)
         log = next((path for path in arguments.paths if path != "-" and holds_banner(path)), None)
         if log is not None:
             arguments.paths.remove(log)
             found = explain_log(log, arguments, project)
-            text = render_log(arguments.format, log, found)
+            text = render_log(arguments.format, log, found, width)
             status = 1 if any(each.differences for each in found) else 0
         else:
-            text, status = explain_run(arguments, project)
+            text, status = explain_run(arguments, project, width)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     return write(text, arguments.output) or status
@@ -70,15 +74,17 @@ def read_lines(path: str) -> Iterator[str]:
             yield from iter(lambda: text.readline(LONGEST_LINE), "")
 
 
-def explain_run(arguments: Namespace, project: Configuration) -> tuple[str, int]:
+def explain_run(arguments: Namespace, project: Configuration, width: int | None) -> tuple[str, int]:
     """The account of the run that the paths are, and the exit status."""
     from cfglint.explain.summary import RunSummary
 
     try:
         found = one_run(arguments, project, arguments.run)
     except UnknownKindError as error:
+        if isinstance(error, MissingSectionError):
+            raise
         raise UsageError(f"{error}; nor is it a log with a training banner") from error
-    return render_account(arguments.format, RunSummary(found)), 2 if found.beyond_limits else 0
+    return render_account(arguments.format, RunSummary(found), width), 2 if found.beyond_limits else 0
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:

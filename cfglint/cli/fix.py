@@ -45,7 +45,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when something would change")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
+    parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "edit the batch keys: 256 samples per step on 8 GPUs")
+    parser.add_example("cfglint fix . --diff", "show what would change, and write nothing")
 
 
 STANDARD_INPUT = "-"
@@ -60,6 +63,7 @@ class Work:
         self.changed: list[ValueChange] = []
         self.retarget: Retarget | None = None
         self.titles: list[tuple[str, str]] = []
+        self.comments: list[tuple[str, str]] = []  # that went with a removed key: (file, text)
         self.skipped: list[Skipped] = []
         self.problem: str | None = None  # why it could not be done: exit status 2
 
@@ -151,6 +155,7 @@ def _needed(found: Retarget) -> str:
 def _apply_fixes(work: Work, unsafe: bool) -> None:
     done = apply_fixes(work.run, unsafe)
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
+    work.comments = done.comments
 
 
 def _write(works: list[Work], arguments: Namespace) -> None:
@@ -208,6 +213,7 @@ def _entry(work: Work) -> dict[str, Any]:
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
         "changed": [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
+        "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],
         "plan": None,
         "alternatives": None,
         "needs": None,

@@ -35,6 +35,7 @@ def add_arguments(parser: Parser) -> None:
     """The options of `init`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
+    parser.add_example("cfglint init --gpus 8", "a configuration for launches on 8 GPUs")
 
 
 def run(arguments: Namespace) -> int:

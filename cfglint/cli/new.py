@@ -52,6 +52,13 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--output", metavar="PATH", help="a folder, or the name where it is one file; - prints (default: this folder)")
     parser.add_argument("-o", action=to_output, metavar="PATH", help="the same")
     parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_example("cfglint new", "ask for the facts")
+    parser.add_example("cfglint new huggingface --gpus 8 --global-batch 256 --epochs 3 --lr 2e-5", "a Trainer config")
+    parser.add_example(
+        "cfglint new run --gpus 16 --global-batch 512 --micro-batch 4 --zero 3 -o configs",
+        "Trainer, DeepSpeed and accelerate files that agree",
+    )
+    parser.add_example("cfglint new deepspeed --from train.yaml --gpus 8 -o -", "a DeepSpeed config with the facts of a run, printed")
 
 
 def add_training(parser: Parser) -> None:
@@ -86,12 +93,12 @@ def to_output(arguments: Namespace, text: str) -> None:
 
 
 def not_negative(text: str) -> float:
-    """A number from 0 on, for an option."""
+    """A ratio below 1 or a number of steps, from 0 on."""
     return 0.0 if float(text) == 0 else above_zero(text)
 
 
 def tokens(text: str) -> int:
-    """A count such as 300e9, for an option."""
+    """A number of tokens such as 300e9."""
     return positive(text) if text.isdecimal() else int(above_zero(text))
 
 

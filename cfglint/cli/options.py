@@ -92,7 +92,7 @@ def paired(namespace: Namespace, file: str) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, and not beyond what anybody counts."""
+    """A positive integer."""
     number = int(text)
     if not 0 < number <= LARGEST:
         raise ValueError(text)
@@ -100,7 +100,7 @@ def positive(text: str) -> int:
 
 
 def gpu_memory(text: str) -> float:
-    """Number of GiB, or card such as 80GB or H100."""
+    """A number of GiB such as 79.2, or a card such as 80GB or H100."""
     from cfglint.batch.memory.cards import offered
 
     return offered(text)
@@ -119,7 +119,7 @@ def model_of(text: str | None) -> Model | None:
 
 
 def above_zero(text: str) -> float:
-    """A number above 0, for an option."""
+    """A number above 0."""
     number = float(text)
     if not 0 < number < float("inf"):
         raise ValueError(text)
@@ -127,8 +127,11 @@ def above_zero(text: str) -> float:
 
 
 def codes(text: str) -> list[str]:
-    """`BAT001,KEY` as a list."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Rule codes, families or names such as BAT001,KEY,unknown-key."""
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise ValueError(text)
+    return found
 
 
 def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = settings_file.read) -> Configuration:
@@ -384,8 +387,18 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
     misspelt = selection.misspelt()
     if misspelt:
-        raise UsageError(f"no rule has the code or name {misspelt[0]}; `cfglint rule` lists them")
+        raise UsageError(unknown_rule(misspelt[0]))
     return selection
+
+
+def unknown_rule(given: str) -> str:
+    """That no rule has a code or name, with the one that it is close to."""
+    from cfglint.cli.option_values import closest
+    from cfglint.rules.catalogue import every_rule
+
+    rules = every_rule()
+    near = closest(given.lower(), [name for rule in rules for name in rule.names]) or closest(given.upper(), [rule.code for rule in rules])
+    return f"no rule has the code or name {given}; " + (f"did you mean {near}?" if near else "`cfglint rule` lists them")
 
 
 def tell_unknown(selection: Selection) -> None:
@@ -417,8 +430,13 @@ def left_out(tally: ScanStats) -> list[str]:
             f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}"
         )
     if tally.unreadable:
-        thing = "folder" if all(map(os.path.isdir, tally.unreadable)) else "file"
-        parts.append(f"{count(len(tally.unreadable), thing)} could not be opened: {', '.join(tally.unreadable[:3])}")
+        missing = [path for path in tally.unreadable if not os.path.lexists(path)]
+        closed = [path for path in tally.unreadable if path not in missing]
+        if missing:
+            parts.append(f"no such file or folder: {first_few(missing)}")
+        if closed:
+            thing = "folder" if all(map(os.path.isdir, closed)) else "file"
+            parts.append(f"{count(len(closed), thing)} could not be opened: {first_few(closed)}")
     return parts
 
 

@@ -16,16 +16,36 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace
 
 
+def check_outputs(arguments: Namespace) -> None:
+    """Raise UsageError where two reports would go to one place."""
+    from cfglint.cli.options import UsageError
+
+    places = [output for _, output in reports(arguments)]
+    plain = [form for form, output in reports(arguments) if output is None]
+    if len(plain) > 1:
+        raise UsageError(
+            f"--format {' and '.join(plain)} would both go to standard output: give all but one a file, with --output FILE after it"
+        )
+    twice = next((each for each in places if each is not None and places.count(each) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--output {twice} is given for two formats")
+
+
+def reports(arguments: Namespace) -> list[tuple[str, str | None]]:
+    """(format, file) of every report that is asked for; None is standard output."""
+    number = max(len(arguments.format), len(arguments.output), 1)
+    forms = [*arguments.format, *["text"] * number][:number]
+    outputs = [*arguments.output, *[None] * number][:number]
+    return list(zip(forms, outputs, strict=True))
+
+
 def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) -> bool:
     """Print or write every asked format; False when a file could not be written.
 
     `render` makes the report of a format, with colours or without, for a terminal of so many columns (None: no limit).
     """
-    reports = max(len(arguments.format), len(arguments.output), 1)
-    forms = [*arguments.format, *["text"] * reports][:reports]
-    outputs = [*arguments.output, *[None] * reports][:reports]
     done = True
-    for form, output in zip(forms, outputs, strict=True):
+    for form, output in reports(arguments):
         if output is None:
             sys.stdout.write(render(form, form == "text" and in_colour(arguments.color), columns()))
             continue

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     Task = TypeVar("Task")
     Result = TypeVar("Result")
     Work = Callable[[list[Task]], Result]
+    Tell = Callable[[int, int], None]
 
 BLOCK = 32  # tasks that are dealt out together, at most
 TURNS = 4  # blocks of a process, at least: one dear task does not keep the others waiting
@@ -22,26 +23,43 @@ MOST = 16  # processes that are started unasked
 WIDE = 1 << 20  # bytes that wait in a pipe, so that a process need not wait for its reader
 
 
-def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None) -> list[Result]:
+def quiet(_done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None, tell: Tell = quiet) -> list[Result]:
     """The results of `work` for blocks of the tasks, in their order, however many processes had a share in it.
 
     `jobs` is their number, this one included; without it, as many as pay, which the first tasks tell. Those are done
     here, and what they import and find out every process then has. Results travel pickled. The share of a process
-    that does not come to its end is done here.
+    that does not come to its end is done here. `tell` gets the number of tasks that are done, and of all.
     """
     if jobs == 1 or not tasks or not hasattr(os, "fork"):
-        return [work(block) for block in cut(tasks, BLOCK)]
+        return alone(work, cut(tasks, BLOCK), 0, tell)
     results = [work(tasks[:1])]
     began = now = time.perf_counter()
     while not jobs and len(results) < len(tasks) and now - began < TRIAL:
         results.append(work(tasks[len(results) : len(results) + 1]))
         now = time.perf_counter()
+        tell(len(results), len(tasks))
     left = tasks[len(results) :]
     if not left:
         return results
     processes = jobs or worthwhile((now - began) / (len(results) - 1) * len(left))
     blocks = cut(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
-    return results + (together(work, blocks, processes) if processes > 1 else [work(block) for block in blocks])
+    done = len(results)
+    return results + (together(work, blocks, processes, done, tell) if processes > 1 else alone(work, blocks, done, tell))
+
+
+def alone(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: Tell) -> list[Result]:
+    """The results of the blocks, all of them worked on here; `done` tasks were before."""
+    total = done + sum(map(len, blocks))
+    results = []
+    for block in blocks:
+        results.append(work(block))
+        done += len(block)
+        tell(done, total)
+    return results
 
 
 def cut(tasks: list[Task], size: int) -> list[list[Task]]:
@@ -59,13 +77,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int) -> list[Result]:
-    """The results of the blocks, which are dealt out in turn."""
+def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
+    """The results of the blocks, which are dealt out in turn; `done` tasks were before.
+
+    The other processes are taken to be as fast as this one.
+    """
     processes = min(processes, len(blocks))
+    total = done + sum(map(len, blocks))
     hands = [Worker(work, blocks[number::processes]) for number in range(1, processes)]
     shares: list[list[Result]] = [[]]
     for block in blocks[::processes]:
         shares[0].append(work(block))
+        done += len(block) * processes
+        tell(done, total)
         for hand in hands:
             hand.listen()
     for number, hand in enumerate(hands, 1):

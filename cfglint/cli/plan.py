@@ -6,7 +6,8 @@ import os
 import sys
 
 from cfglint.cli.console import fail
-from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run, positive
+from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
+from cfglint.cli.output import columns
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -16,9 +17,8 @@ from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.entries import PlanTable
 
 
 MOST_COUNTS = 32  # of a range that is not one by doubling
@@ -32,14 +32,19 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
-    parser.add_argument("--time-per-step", type=float, metavar="SECONDS", help="measured seconds for one optimizer step")
-    parser.add_argument("--tokens-per-second", type=float, metavar="T", help="measured tokens per second, all GPUs together")
-    parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text")
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds for one optimizer step")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, all GPUs together")
+    parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text", help="default: text")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
+    parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "which splits reach 256 on each number of GPUs")
+    parser.add_example(
+        "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
+        "with steps and hours, from a measured step on 8 GPUs",
+    )
 
 
 def counts(text: str) -> list[int]:
-    """A list of GPU counts such as 8-64 (by doubling), 7-9 (one by one), or 8,16,32."""
+    """GPU counts such as 8,16,32, 8-64 (8, 16, 32, 64) or 7-9 (7, 8, 9)."""
     found: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
@@ -80,10 +85,10 @@ def run(arguments: Namespace) -> int:
     return 0 if any(each.solution.feasible for each in found) else 1
 
 
-def _report(form: str, told: dict[str, Any], run: CheckedRun) -> str:
+def _report(form: str, told: PlanTable, run: CheckedRun) -> str:
     """The plans in a format; a page shows the run of today, too."""
     if form != "html":
-        return plans.render(form, told, terminal=sys.stdout.isatty())
+        return plans.render(form, told, terminal=sys.stdout.isatty(), width=columns())
     from cfglint.explain.summary import explained
     from cfglint.report import html
 
@@ -91,7 +96,7 @@ def _report(form: str, told: dict[str, Any], run: CheckedRun) -> str:
     return html.plan(told, explained(now))
 
 
-def _draw(told: dict[str, Any], path: str) -> str | None:
+def _draw(told: PlanTable, path: str) -> str | None:
     """Write the plot; the reason when it cannot be written."""
     from cfglint.report import plot
     from cfglint.source import files, writing

@@ -16,6 +16,7 @@ from cfglint.cli.options import (
     load_configuration,
     selection_of,
 )
+from cfglint.cli.output import check_outputs
 from cfglint.project import settings_file
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
@@ -44,6 +45,9 @@ def add_arguments(parser: Parser) -> None:
     add_fact_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
+    parser.add_example("cfglint review", "what this branch changes in each run")
+    parser.add_example("cfglint review --base origin/main --format markdown --output comment.md", "a comment for a pull request")
+    parser.add_example("cfglint review --state staged", "what is about to be committed")
 
 
 def run(arguments: Namespace) -> int:
@@ -51,6 +55,7 @@ def run(arguments: Namespace) -> int:
     tally = ScanStats()
     arguments.kind = None
     try:
+        check_outputs(arguments)
         with Repository() as repository:
             base, name = base_of(arguments, repository)
             branch = Branch(repository, base, arguments.state)

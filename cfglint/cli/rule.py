@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.cli.console import fail
+from cfglint.cli.options import unknown_rule
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: Parser) -> None:
     """The options of `rule`."""
     parser.add_argument("code", nargs="?", metavar="CODE", help="a code such as BAT001 or a name such as batch-mismatch; else the list")
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+    parser.add_example("cfglint rule BAT001", "the manual page of a rule")
+    parser.add_example("cfglint rule batch-mismatch", "the same by its name")
+    parser.add_example("cfglint rule", "all rules")
 
 
 def run(arguments: Namespace) -> int:
@@ -26,7 +30,7 @@ def run(arguments: Namespace) -> int:
     wanted = arguments.code
     found = [each for each in rules if wanted.upper() == each.code or wanted.lower() in each.names]
     if not found:
-        near = [each.code for each in rules if each.code.startswith(wanted[:3].upper())]
-        return fail(f"no rule {wanted!r}; " + (f"there are {', '.join(near)}" if near else "`cfglint rule` lists all"))
+        family = [each.code for each in rules if each.code.startswith(wanted[:3].upper())]
+        return fail(unknown_rule(wanted) + (f"; codes: {', '.join(family)}" if family else ""))
     print(manual.page(found[0], arguments.format), end="")
     return 0

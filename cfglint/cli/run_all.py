@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from cfglint.cli.options import declared_run, gathering_of
 from cfglint.cli.parallel import map_blocks
+from cfglint.cli.progress import Progress
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from cfglint.cli.argument_parser import Namespace
     from cfglint.cli.options import Folders
     from cfglint.findings.diagnostic import Outcome
     from cfglint.project.settings_file import Configuration, DeclaredRun
     from cfglint.run.checked import CheckedRun
     from cfglint.run.discovery import Discovery
+
+    Task = TypeVar("Task")
 
 
 class Share:
@@ -75,7 +81,16 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
                 share.found.append((index, outcome_of(found, arguments)))
         return share
 
-    return map_blocks(work, list(enumerate(project.runs)), arguments.jobs)
+    return watched(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")
+
+
+def watched(work: Callable[[list[Task]], Share], tasks: list[Task], jobs: int | None, thing: str) -> list[Share]:
+    """The shares of blocks of the tasks, with a line of progress on a terminal."""
+    progress = Progress(thing)
+    try:
+        return map_blocks(work, tasks, jobs, progress)
+    finally:
+        progress.end()
 
 
 def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
@@ -98,7 +113,7 @@ def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
 
     numbered = gathering.numbered(paths)
     declared, numbered = of_runs_that_hold(gathering, numbered, arguments, project)
-    shares = map_blocks(work, numbered, arguments.jobs)
+    shares = watched(work, numbered, arguments.jobs, "files checked")
     settle(shares, gathering)
     return [*shares, declared]
 

@@ -16,6 +16,8 @@ def add_arguments(parser: Parser) -> None:
     """The options of `schema`."""
     parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())}; else the list")
     parser.add_argument("--draft", choices=("2020-12", "7"), default="2020-12", help="7: draft-07 without our own keywords, strict in ajv")
+    parser.add_example("cfglint schema huggingface > huggingface.schema.json", "a schema for an editor")
+    parser.add_example("cfglint schema deepspeed --draft 7", "draft-07, for tools that read no other")
 
 
 def run(arguments: Namespace) -> int:

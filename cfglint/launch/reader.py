@@ -70,6 +70,13 @@ class Project:
 class Follower(Interpreter):
     """An interpreter that looks into `bash -c`, also behind srun and its like."""
 
+    project: Project
+
+    def readable(self, located: str) -> str:
+        """The path of a sourced file, as the program takes it."""
+        real = self.project.real(located)
+        return located if real is None else os.path.relpath(real) if os.path.isabs(real) else real
+
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
         wrappers, given, inner = unwrapped(words)
@@ -132,7 +139,7 @@ class Reader:
         best = folders[0]
         if len(folders) > 1:
             runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
-            scores = [self.score(runs[folder].calls, folder) for folder in folders]
+            scores = [self.score(runs[folder].calls, folder) + 2 * runs[folder].sources for folder in folders]
             best = folders[scores.index(max(scores))]
             known = max(scores) > 0
         else:
@@ -149,6 +156,7 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
+                line.script_path = path
                 findings.header_sizes(line, head)
                 firm = not path.lower().endswith(MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
@@ -157,6 +165,7 @@ class Reader:
     def follow(self, script: Script, folder: str, name: str, text: str) -> Interpreter:
         """Follow a script from a folder."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
+        interpreter.project = self.project
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         interpreter.consulted = bool(head) and SUBMITTED_FROM in text

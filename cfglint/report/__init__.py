@@ -24,8 +24,8 @@ def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int 
     return str(module.render(outcomes))
 
 
-def render_account(form: str, told: RunSummary) -> str:
-    """The account of a run in a format: `text`, `json` or `html`."""
+def render_account(form: str, told: RunSummary, width: int | None = None) -> str:
+    """The account of a run in a format: `text`, `json` or `html`; `width`, in columns, is for text."""
     from cfglint.report import summary
 
     if form == "json":
@@ -37,10 +37,10 @@ def render_account(form: str, told: RunSummary) -> str:
         from cfglint.report import html
 
         return html.explain(pictured(told))
-    return summary.as_text(told)
+    return summary.as_text(told, width)
 
 
-def render_log(form: str, path: str, found: list[Explanation]) -> str:
+def render_log(form: str, path: str, found: list[Explanation], width: int | None = None) -> str:
     """What the banners of a training log tell, in a format: `text`, `json` or `html`."""
     from cfglint.report import summary
 
@@ -50,17 +50,17 @@ def render_log(form: str, path: str, found: list[Explanation]) -> str:
         from cfglint.report import html
 
         return html.log(path, found)
-    return summary.log_as_text(path, found)
+    return summary.log_as_text(path, found, width)
 
 
-def render_changes(form: str, comparisons: list[Comparison], colour: bool = False) -> str:
+def render_changes(form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None) -> str:
     """What changes mean, in a format; formats that know nothing but findings show those that are new."""
     from cfglint.report import changes
 
     if form == "json":
         return changes.as_json(comparisons)
     if form == "text":
-        return changes.as_text(comparisons, colour)
+        return changes.as_text(comparisons, colour, width)
     if form == "markdown":
         from cfglint.report import comment
 

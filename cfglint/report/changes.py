@@ -49,36 +49,41 @@ def notice(comparison: Comparison) -> str:
 # ---- text
 
 
-def as_text(comparisons: list[Comparison], colour: bool) -> str:
-    """A block a run that changed."""
-    from cfglint.report.text import paint
+def as_text(comparisons: list[Comparison], colour: bool, width: int | None = None) -> str:
+    """A block for each run that changed, folded to a width if one is given."""
+    from cfglint.report.text import paint, plain
 
-    blocks = [block(each) for each in comparisons if not each.empty]
+    blocks = [block(each, width) for each in comparisons if not each.empty]
     if not blocks:
         return f"{NOTHING}\n"
     parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
-    return paint(parts) if colour else "".join(text for segments in parts for _, text in segments)
+    return paint(parts) if colour else plain(parts)
 
 
-def block(comparison: Comparison) -> Segments:
-    """One run: consequences, settings, findings."""
-    from cfglint.report.text import shown
-
-    segments: Segments = [("bold", f"{shown(title(comparison))}\n")]
-    segments += [("", f"  {shown(each.text)}\n") for each in comparison.sentences]
+def block(comparison: Comparison, width: int | None = None) -> Segments:
+    """One run: consequences, settings, findings; folded to a width if one is given."""
+    segments: Segments = [("bold", line("", title(comparison), width))]
+    segments += [("", line("  ", each.text, width)) for each in comparison.sentences]
     if comparison.still:
-        segments.append(("", f"  still does not start: {', '.join(comparison.still)}\n"))
+        segments.append(("", line("  ", f"still does not start: {', '.join(comparison.still)}", width)))
     for name, effect in (("settings", True), ("other settings (names, ports, paths)", False)):
         group = [each for each in comparison.settings if each.effect is effect]
         if group:
             segments.append(("dim", f"  {name}\n"))
-            segments += [("", f"    {shown(line)}\n") for each in group for line in setting_lines(each, comparison)]
+            segments += [("", line("    ", text, width)) for each in group for text in setting_lines(each, comparison)]
     if comparison.new:
-        segments += [("dim", "  new findings\n"), *findings(comparison)]
+        segments += [("dim", "  new findings\n"), *findings(comparison, width)]
     if comparison.gone:
         segments.append(("dim", "  resolved findings\n"))
-        segments += [("", f"    {each.severity} {each.code} {shown(each.name)}: {shown(each.message)}\n") for each in comparison.gone]
+        segments += [("", line("    ", f"{each.severity} {each.code} {each.name}: {each.message}", width)) for each in comparison.gone]
     return segments
+
+
+def line(indent: str, text: str, width: int | None) -> str:
+    """A text on a line of its own, folded to a width if one is given."""
+    from cfglint.report.text import folded, shown
+
+    return indent + folded(shown(text), len(indent), indent + "  ", width)
 
 
 def title(comparison: Comparison) -> str:
@@ -103,7 +108,7 @@ def place(change: SettingChange, comparison: Comparison) -> str:
     return f"{old}:{before} -> {after}" if old == new else f"{old}:{before} -> {new}:{after}"
 
 
-def findings(comparison: Comparison) -> Segments:
+def findings(comparison: Comparison, width: int | None) -> Segments:
     """The new findings as `check` prints them, indented."""
     from cfglint.report.text import block as finding
 
@@ -111,7 +116,7 @@ def findings(comparison: Comparison) -> Segments:
     assert side is not None
     segments: Segments = []
     fresh = True
-    for style, text in (segment for each in comparison.new for segment in finding(each, side)):
+    for style, text in (segment for each in comparison.new for segment in finding(each, side, width - 4 if width else None)):
         indent = "    " if fresh else ""
         segments.append((style, indent + text[:-1].replace("\n", "\n    ") + text[-1:]))
         fresh = text.endswith("\n")

@@ -7,9 +7,8 @@ from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import LaunchEntry
 
     Line = tuple[str, str]  # (label, text)
 
@@ -69,7 +68,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     return " with ".join(titled(each, outcome) for each in kinds)
 
 
-def started_by(key: str, launch: dict[str, Any]) -> str:
+def started_by(key: str, launch: LaunchEntry) -> str:
     """What gets an option of a launch line: the program, or its launcher."""
     is_argument = key.lstrip("-").replace("-", "_") in launch["arguments"]
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])

@@ -10,7 +10,8 @@ from cfglint.report.text import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+
+    from cfglint.findings.entries import MemoryEntry, PlanEntry, PlanTable
 
 COLUMNS = (
     "GPUs",
@@ -38,13 +39,13 @@ HEADS = (
     ("", "hours"),
     ("", "note"),
 )
-WIDTH = 80
+WIDTH = 80  # columns where no terminal gives them
 MOST_SPLITS = 8  # other splits that are listed for a GPU count
 NARROWEST = 20  # columns that a note gets at least
 
 
-def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
-    """The plans in a format; `told` is `cfglint.rewrite.plan.table`."""
+def render(form: str, told: PlanTable, terminal: bool = False, width: int | None = None) -> str:
+    """The plans in a format; `told` is `cfglint.rewrite.plan.table`; `width`, in columns, is for text."""
     if form == "json":
         from cfglint.report.json import dumps
 
@@ -55,19 +56,18 @@ def render(form: str, told: dict[str, Any], terminal: bool = False) -> str:
     if form == "markdown":
         return as_markdown(rows, told)
     used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
-    drawn = on_terminal(rows, used) if terminal else as_text(rows, used)
-    return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each) or [""])
+    drawn = on_terminal(rows, used) if terminal else as_text(rows, used, width or WIDTH)
+    return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each, width or WIDTH) or [""])
 
 
-def row(plan: dict[str, Any]) -> list[str]:
+def row(plan: PlanEntry) -> list[str]:
     """The cells of a plan; an empty one is a number that is not known."""
-    chosen = plan["chosen"] or {}
+    chosen = plan["chosen"]
+    split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
     hours = plan["hours"]
     cells = [
         plan["gpus"],
-        chosen.get("micro_batch"),
-        chosen.get("accumulation"),
-        chosen.get("data_parallel"),
+        *split,
         plan["global_batch"],
         plan["steps_per_epoch"],
         plan["total_steps"],
@@ -77,7 +77,7 @@ def row(plan: dict[str, Any]) -> list[str]:
     return [*("" if cell is None else str(cell) for cell in cells), "" if hours is None else f"{hours:.1f}", remark(plan)]
 
 
-def memory(found: dict[str, Any] | None) -> str | None:
+def memory(found: MemoryEntry | None) -> str | None:
     """The peak on a GPU and whether it fits."""
     if found is None or found["peak_gib"] is None:
         return None
@@ -85,7 +85,7 @@ def memory(found: dict[str, Any] | None) -> str | None:
     return f"{peak} {found['verdict'].replace('-', ' ')}" if found["verdict"] else peak
 
 
-def remark(plan: dict[str, Any]) -> str:
+def remark(plan: PlanEntry) -> str:
     """Why this split, or what can be had instead."""
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
@@ -100,7 +100,7 @@ def remark(plan: dict[str, Any]) -> str:
     return text
 
 
-def notes(told: dict[str, Any], quoted: Callable[[str], str]) -> list[str]:
+def notes(told: PlanTable, quoted: Callable[[str], str]) -> list[str]:
     """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it.
 
     `quoted` makes a place, which holds the name of a file, harmless.
@@ -119,12 +119,12 @@ def notes(told: dict[str, Any], quoted: Callable[[str], str]) -> list[str]:
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in told["advice"]) if "," in rule)]
 
 
-def other_splits(plans: list[dict[str, Any]]) -> list[str]:
+def other_splits(plans: list[PlanEntry]) -> list[str]:
     """The splits that work beside the chosen ones."""
     lines: list[str] = []
     for plan in plans:
-        chosen = plan["chosen"] or {}
-        others = [split for split in plan["options"] if split["micro_batch"] != chosen.get("micro_batch")]
+        taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
+        others = [split for split in plan["options"] if split["micro_batch"] != taken]
         if others:
             listed = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
             more = ", ..." if len(others) > MOST_SPLITS else ""
@@ -137,19 +137,19 @@ def amount(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 
 
-def wrap(line: str) -> list[str]:
+def wrap(line: str, width: int) -> list[str]:
     """A line folded to the width."""
     indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.wrap(line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
+    return textwrap.wrap(line.lstrip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
-def as_text(rows: list[list[str]], used: list[int]) -> str:
+def as_text(rows: list[list[str]], used: list[int], width: int) -> str:
     """Columns aligned by spaces, the notes folded in theirs."""
     *numbers, note = used
     heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
-    room = max(WIDTH - sum(widths) - 2 * len(widths), NARROWEST)
+    room = max(width - sum(widths) - 2 * len(widths), NARROWEST)
     drawn = [aligned(heads[0], widths), f"{aligned(heads[1], widths)}  note"]
     for line, row_cells in zip(rows, cells, strict=True):
         first, *more = textwrap.wrap(line[note], room) or [""]
@@ -193,7 +193,7 @@ def as_csv(rows: list[list[str]]) -> str:
     return buffer.getvalue()
 
 
-def as_markdown(rows: list[list[str]], told: dict[str, Any]) -> str:
+def as_markdown(rows: list[list[str]], told: PlanTable) -> str:
     """A Markdown table and the notes as a list."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "--:|" * (len(COLUMNS) - 1) + "---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows]

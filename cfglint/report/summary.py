@@ -1,4 +1,4 @@
-"""The account of a run, or of a training log, as text for an 80-column terminal and as JSON."""
+"""The account of a run, or of a training log, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from cfglint.explain.summary import origin
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS
-from cfglint.report.text import shown
+from cfglint.report.text import shown, unobeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from cfglint.explain.log_analysis import Explanation
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
 
-WIDTH = 80
+    Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
+
+WIDTH = 80  # columns where no terminal gives them
 LABEL = 20
 VALUE = 14
 MOST_ERRORS = 3
+BLANK = ("", "", "")
 
 LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
 FRAMEWORKS = {"huggingface": "Hugging Face trainer", "neox": "GPT-NeoX", "deepspeed": "DeepSpeed", "llamafactory": "LLaMA-Factory"}
@@ -41,19 +45,19 @@ LOG_LABELS = (
 # ---- a run
 
 
-def as_text(account: RunSummary) -> str:
-    """The account of a run for a terminal."""
-    return "".join(f"{line}\n" for line in lines(account))
+def as_text(account: RunSummary, width: int | None = None) -> str:
+    """The account of a run, folded to a width in columns (80 where none is given)."""
+    return folded(lines(account), width)
 
 
-def as_json(told: dict[str, Any]) -> str:
+def as_json(table: Mapping[str, Any]) -> str:
     """Plain values under the version of cfglint; what JSON has no type for as text."""
     from cfglint.report.json import dumps
 
-    return dumps(told)
+    return dumps(table)
 
 
-def lines(account: RunSummary) -> list[str]:
+def lines(account: RunSummary) -> list[Paragraph]:
     """The whole screen."""
     run = account.run
     names = short_names([document.path for document in run.documents])
@@ -61,24 +65,24 @@ def lines(account: RunSummary) -> list[str]:
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
-            told += ["", group, *(line for item in items for line in row(item, names))]
+            told += [BLANK, (group, "", ""), *(line for item in items for line in row(item, names))]
     filled = [item for item in account.items if item.group == FILLED]
     if filled:
-        told += ["", *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
+        told += [BLANK, *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
     needs = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
     if needs:
         labels = ", ".join(item.label for item in account.unknown)
-        told += ["", *paragraph("Not known: ", f"{labels}. Tell with {' and '.join(needs)}.")]
+        told += [BLANK, *paragraph("Not known: ", f"{labels}. Tell with {' and '.join(needs)}.")]
     if account.memory is not None:
-        told += ["", *paragraph("GPU memory: ", f"{account.memory.line}.")]
+        told += [BLANK, *paragraph("GPU memory: ", f"{account.memory.line}.")]
     if account.memory_flags:
-        told += ["", *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
+        told += [BLANK, *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
     if account.assumed:
-        told += ["", *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
+        told += [BLANK, *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
     return told
 
 
-def header(account: RunSummary) -> list[str]:
+def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
     targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
@@ -119,7 +123,7 @@ def short_names(paths: list[str]) -> dict[str, str]:
     return names if len(set(names.values())) == len(names) else {}
 
 
-def row(item: Item, names: dict[str, str]) -> list[str]:
+def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     """Name, value and origin; a long origin goes on in its column."""
     if item.unknown:
         return columns(item.label, "?", f"with {item.needs}")
@@ -129,18 +133,26 @@ def row(item: Item, names: dict[str, str]) -> list[str]:
     return columns(item.label, spelled(item.setting.value), text)
 
 
-def columns(label: str, value: str, origin_text: str) -> list[str]:
+def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:
     """Three columns within the width."""
     head = f"  {label:<{LABEL}}{shown(value):>{VALUE}}  "
     if len(head) > LABEL + VALUE + 4:
-        return [head.rstrip(), *paragraph(" " * (LABEL + VALUE + 4), origin_text)]
+        return [(head.rstrip(), "", ""), *paragraph(" " * (LABEL + VALUE + 4), origin_text, " " * (LABEL + VALUE + 4))]
     return paragraph(head, origin_text, " " * len(head))
 
 
-def paragraph(start: str, text: str, indent: str = "  ") -> list[str]:
-    """Text folded to the width, behind a start; later lines are indented."""
-    folder = textwrap.TextWrapper(WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
-    return folder.wrap(shown(text)) or [start.rstrip()]
+def paragraph(start: str, text: str, indent: str = "  ") -> list[Paragraph]:
+    """A text that is folded behind its start; later lines are indented."""
+    return [(start, shown(text), indent)]
+
+
+def folded(paragraphs: list[Paragraph], width: int | None) -> str:
+    """The paragraphs, each folded to the width."""
+    told: list[str] = []
+    for start, text, indent in paragraphs:
+        folder = textwrap.TextWrapper(width or WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
+        told += map(unobeyed, folder.wrap(text) or [start.rstrip()])
+    return "".join(f"{line}\n" for line in told)
 
 
 def spelled(value: Any) -> str:
@@ -162,9 +174,9 @@ def log_as_json(found: list[Explanation]) -> str:
     return as_json({"banners": [banner_entry(each) for each in found]})
 
 
-def log_as_text(path: str, found: list[Explanation]) -> str:
-    """What a log's banners tell, for a terminal."""
-    return "\n".join("".join(f"{line}\n" for line in banner_lines(path, each)) for each in found)
+def log_as_text(path: str, found: list[Explanation], width: int | None = None) -> str:
+    """What a log's banners tell, folded to a width in columns (80 where none is given)."""
+    return "\n".join(folded(banner_lines(path, each), width) for each in found)
 
 
 def banner_entry(found: Explanation) -> dict[str, Any]:
@@ -184,15 +196,15 @@ def banner_entry(found: Explanation) -> dict[str, Any]:
     }
 
 
-def banner_lines(path: str, found: Explanation) -> list[str]:
+def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
     """One banner for people."""
     banner = found.banner
-    told = [shown(f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), "", "The log says"]
+    told = [*paragraph("", f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), BLANK, ("The log says", "", "")]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:
             told += columns(label, "endless" if number == ENDLESS else f"{number:,}", "")
-    told += ["", "That means"]
+    told += [BLANK, ("That means", "", "")]
     if found.data_parallel is not None:
         because = f"{banner['global_batch']:,} / (micro batch {found.micro_batch:,} x accumulation {banner['accumulation']:,})"
         told += columns("data parallel", f"{found.data_parallel:,}", because)

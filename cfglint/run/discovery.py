@@ -325,7 +325,7 @@ class Discovery:
         if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
             return False
         from cfglint.project.git_index import TrackedFiles
-        from cfglint.project.root import top_of
+        from cfglint.source.root import top_of
 
         top = top_of(os.path.dirname(os.path.abspath(path)), ".git")
         if top is None:
@@ -488,7 +488,7 @@ class Discovery:
         """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
         if path in self.named or self.shelf.is_given(path):
             return False
-        from cfglint.project.root import is_inside, root_of
+        from cfglint.source.root import is_inside, root_of
 
         return not is_inside(path, root_of(origin))
 
@@ -498,7 +498,7 @@ class Discovery:
         if self.shelf.is_file(beside):
             return beside
         if not os.path.isabs(name):
-            from cfglint.project.root import folders_upwards
+            from cfglint.source.root import folders_upwards
 
             for folder in folders_upwards(origin)[1:]:
                 path = os.path.normpath(os.path.join(folder, name))

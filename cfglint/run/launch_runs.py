@@ -93,6 +93,8 @@ class LaunchReader:
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another text of its script. EditRefused where that starts something else."""
+        if line.is_sourced:
+            raise EditRefused("the launch is in a sourced file, whose other users are not known", line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -102,7 +104,7 @@ class LaunchReader:
 
     def run(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
-        command = command_document(line, text)
+        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         others = [each for each in lines if each.call.start != line.call.start]
         command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
@@ -111,8 +113,11 @@ class LaunchReader:
         for file in line.files:
             self.add(file, command, documents, kinds)
         command.program = self.program(line)
+        if command.program is not None:
+            from cfglint.launch.programs.arguments import know
+
+            know(line, command)
         choose_consumer(command, kinds)
-        expand_abbreviations(command)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
@@ -218,22 +223,6 @@ def is_strict(command: CommandDocument) -> bool:
     if program is None or not program.complete or not program_kind(command):
         return False
     return bool(program.refuses if command.is_main else program.refuses_in_file)
-
-
-def expand_abbreviations(command: CommandDocument) -> None:
-    """Give arguments that are cut short their names, where the program's parser is known with all its arguments."""
-    program = command.program
-    if program is None or not command.is_main or not program.complete:
-        return
-    from cfglint.frameworks.huggingface.cli_arguments import unabbreviated
-    from cfglint.frameworks.trl.classes import CLASSES, fields_of_class
-
-    own = fields_of_class(program.arguments) if program.arguments in CLASSES else set()
-    known = {*FIELDS, *own, *program.fields, *program.defaults}
-    for key in [key for key in command.words if key not in known and not key.startswith("no_")]:
-        name = unabbreviated(key, known)
-        if name != key and name not in command.words:
-            command.rename(key, name)
 
 
 def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
+    from cfglint.project.suppression import Ignore
     from cfglint.source.document import Document
 
 LAUNCH = "launch"
@@ -30,23 +31,6 @@ NUMBERS = (
     "generation_batch_size",
     "steps_per_generation",
 )
-
-
-class Ignore:
-    """One code, or family of codes, that a comment silences on some lines. `start`/`end` are its span.
-
-    `code` is empty for a comment that speaks to cfglint and does not say what to ignore.
-    """
-
-    __slots__ = ("code", "document", "end", "lines", "start", "used")
-
-    def __init__(self, document: Document, code: str, start: int, end: int, lines: frozenset[int]) -> None:
-        self.document = document
-        self.code = code
-        self.start = start
-        self.end = end
-        self.lines = lines
-        self.used = False
 
 
 class LoadedRun:

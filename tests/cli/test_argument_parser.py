@@ -58,12 +58,12 @@ def test_an_option_takes_several_values(parser):
     [
         (["--gpus"], "--gpus expects N"),
         (["--gpus", "--run"], "--gpus expects N"),
-        (["--gpus", "0"], "--gpus: '0' is not a whole number above 0"),
-        (["--gpus", "many"], "--gpus: 'many' is not a whole number above 0"),
+        (["--gpus", "0"], "--gpus 0: expected a positive integer"),
+        (["--gpus", "many"], "--gpus many: expected a positive integer"),
         (["--run=yes"], "--run takes no value"),
-        (["--gpu", "8"], "no option --gpu; did you mean --gpus?"),
-        (["--quiet"], "no option --quiet; --help lists them"),
-        (["--fail-on", "never"], "--fail-on: 'never' is not one of error, warning"),
+        (["--gpu", "8"], "unknown option --gpu; did you mean --gpus?"),
+        (["--quiet"], "unknown option --quiet; --help lists them"),
+        (["--fail-on", "never"], "--fail-on never: expected one of error, warning"),
     ],
 )
 def test_misuse_is_told_and_exits_with_2(parser, capsys, arguments, message):

@@ -9,10 +9,10 @@ from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from typing import Any
 
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
 
 TRUE = ("yes", "true", "t", "y", "1")
@@ -76,9 +76,20 @@ class Arguments(Words):
                 found[key] = Unknown(document.unknown.get(key, ()))
             elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
                 found[positive] = False
+            elif document.program is not None and key in document.program.fields:
+                found[key] = own_value(document.program.fields[key], words)
             else:
                 found[key] = cast(Override(key, first_words(key, words), ARGS))
         return found
+
+
+def own_value(field: Field, words: list[str]) -> Any:
+    """The value of an argument of the program's own, by the type of its field."""
+    if not words:
+        return True
+    kind = field.kind.removeprefix("list:")
+    values = [text if (value := converted(kind, text)) is None else value for text in words]
+    return values if field.takes in ("+", "*") else values[0]
 
 
 def first_words(key: str, words: list[str]) -> list[str]:
@@ -89,14 +100,6 @@ def first_words(key: str, words: list[str]) -> list[str]:
 def takes_one(key: str) -> bool:
     """Whether an option takes one word, as `report_to` and `fsdp` do although they may be lists in a file."""
     return key in FIELDS and key not in LISTS
-
-
-def unabbreviated(key: str, names: Collection[str]) -> str:
-    """The option that argparse takes a key for: the only one that begins like it, else the key itself."""
-    if key in names:
-        return key
-    found = [name for name in names if name.startswith(key)]
-    return found[0] if len(found) == 1 else key
 
 
 ARGUMENTS = Arguments()

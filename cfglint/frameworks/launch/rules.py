@@ -295,7 +295,6 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     "unquoted-list",
     WARNING,
     kinds=(KIND,),
-    fails_at="load",
     bad=(
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --report_to wandb tensorboard\n",
         f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp $F\n',
@@ -306,10 +305,8 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     """Several words follow an option of TrainingArguments that takes one: the option gets the first word alone.
 
     `--report_to wandb tensorboard` reports to wandb only, and `--fsdp full_shard auto_wrap` does not wrap. A variable without quotes
-    is split in the same way. The words that are left over go to the program: `parse_args_into_dataclasses` refuses them, and a
-    program that asks for the remaining strings drops them.
-
-    Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: ['tensorboard']
+    is split in the same way. The words that are left over go to the program: `parse_args_into_dataclasses` refuses them (LCH003,
+    where the program is known to do so), and a program that asks for the remaining strings drops them.
 
     Fix: quote the words (`--fsdp "full_shard auto_wrap"`); several trackers can only be given in a file, or as `all`.
 
@@ -317,18 +314,15 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     """
     command = config.command
     program = command.program
-    if not command.is_main or command.guessed or (program is not None and program.parser not in ("", *HF_PARSERS)):
-        return
+    if not command.is_main or command.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
+        return  # LCH003 knows what a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():
         if words and len(words) > 1 and takes_one(key) and key not in own:
-            exception = f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words[1:]}"
             left = " ".join(words[1:])
             yield Finding(
                 config.setting(key),
                 f"`--{key}` takes one value, `{words[0]}`: `{left}` is left over",
-                severity=ERROR if config.facts.strict_keys and program is not None else WARNING,
-                exception=exception,
                 on_key=True,
                 help=f'quote the words: `--{key} "{" ".join(words)}"`' if key != "report_to" else None,
             )

@@ -1,0 +1,144 @@
+"""Completion in the shells that are installed here, and what the scripts are made from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from cfglint.cli import COMMANDS, main
+from cfglint.cli.completion import SHELLS, parsers
+
+LINES = [
+    ("cfglint expl\t", "explain"),
+    ("cfglint check --statis\t", "check --statistics"),
+    ("cfglint check --kind hugg\t", "check --kind huggingface"),
+    ("cfglint check --fail-on warn\t", "check --fail-on warning"),
+    ("cfglint check --select batch-mism\t", "check --select batch-mismatch"),
+    ("cfglint rule KEY10\t5", "rule KEY105"),
+    ("cfglint schema acc\t", "schema accelerate"),
+    ("cfglint help revi\t", "help review"),
+    ("cfglint check --config poli\t", "check --config policy.toml"),
+    ("cfglint explain trai\t", "explain train.yaml"),
+    ("cfglint completion fi\t", "completion fish"),
+]
+STARTS = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
+PREPARE = {"bash": "bind 'set bell-style none'", "zsh": "autoload -Uz compinit; compinit -u -D; unsetopt list_beep"}
+
+
+def script(shell, capsys):
+    assert main(["completion", shell]) == 0
+    return capsys.readouterr().out
+
+
+def needs(shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+
+
+class Terminal:
+    """An interactive shell in a pseudo-terminal, in which `cfglint` prints its arguments."""
+
+    def __init__(self, shell, folder):
+        import pty
+
+        self.end, other = pty.openpty()
+        environment = {**os.environ, "TERM": "dumb", "HISTFILE": "", "PS1": "$ "}
+        self.process = subprocess.Popen(
+            STARTS[shell], stdin=other, stdout=other, stderr=other, cwd=folder, env=environment, start_new_session=True
+        )
+        os.close(other)
+        self.type(f"{PREPARE[shell]}; source ./completion; cfglint() {{ echo \"<$*>\"; }}; echo '<re'ady\\>\n")
+        self.until("<ready>")
+
+    def type(self, text):
+        """Press keys."""
+        os.write(self.end, text.encode())
+
+    def until(self, mark):
+        """What is printed until a mark is seen."""
+        told = ""
+        stop = time.monotonic() + 20
+        while mark not in told and time.monotonic() < stop:
+            told += os.read(self.end, 65536).decode(errors="replace")
+        return told
+
+    def complete(self, line):
+        """The arguments that `cfglint` gets for a line with a tab in it."""
+        self.type(line)
+        time.sleep(0.3)
+        self.type("\n")
+        return self.until(">\r\n").rpartition("<")[2].partition(">")[0]
+
+    def close(self):
+        """End the shell."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self.end)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", STARTS)
+def test_a_tab_completes(shell, capsys, tmp_path):
+    needs(shell)
+    (tmp_path / "completion").write_text(script(shell, capsys))
+    for name in ("train.yaml", "policy.toml"):
+        (tmp_path / name).touch()
+    terminal = Terminal(shell, tmp_path)
+    try:
+        assert [terminal.complete(line).strip() for line, _ in LINES] == [wanted for _, wanted in LINES]
+    finally:
+        terminal.close()
+
+
+@pytest.mark.slow
+def test_fish_completes(capsys, tmp_path):
+    needs("fish")
+    (tmp_path / "completion").write_text(script("fish", capsys))
+    for name in ("train.yaml", "policy.toml"):
+        (tmp_path / name).touch()
+    for line, wanted in LINES:
+        typed = line.partition("\t")[0]
+        given = ["fish", "--no-config", "-c", f"source completion; complete -C '{typed}'"]
+        offered = subprocess.run(given, cwd=tmp_path, capture_output=True, text=True, check=True, env={**os.environ, "HOME": str(tmp_path)})
+        assert wanted.split()[-1] in [each.partition("\t")[0] for each in offered.stdout.splitlines()], line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_has_every_option_and_is_sound(shell, capsys):
+    text = script(shell, capsys)
+    for name, parser in parsers().items():
+        assert name in text
+        for option in parser.options:
+            assert option.lstrip("-") in text
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=text, text=True, capture_output=True, check=True).stderr == ""
+
+
+def test_shells_are_those_with_a_script(capsys):
+    assert SHELLS == ("bash", "zsh", "fish")
+    with pytest.raises(SystemExit):
+        main(["completion", "tcsh"])
+    assert "expected one of bash, zsh, fish" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_examples_that_the_command_takes(name, capsys):
+    import shlex
+
+    parser = parsers()[name]
+    assert parser.examples
+    for command, what in parser.examples:
+        words = shlex.split(command.partition(" > ")[0].partition(" >> ")[0])
+        assert words[:2] == ["cfglint", name]
+        parser.parse_args(words[2:])
+        assert what
+    assert main(["help"]) == 0
+    with pytest.raises(SystemExit):
+        main(["help", name])
+    printed = capsys.readouterr().out
+    assert f"  {parser.examples[0][0]}\n" in printed
+    assert max(map(len, printed.splitlines())) <= 160
