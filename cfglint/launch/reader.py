@@ -30,6 +30,7 @@ SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
+SOURCING = ("source ", "\n. ")  # another file may have the launch
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
@@ -108,7 +109,7 @@ class Reader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is seen from where the program runs."""
-        if len(text) > LONGEST or not any(mark in text for mark in MARKS):
+        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING)):
             return []
         name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):

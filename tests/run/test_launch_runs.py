@@ -176,3 +176,16 @@ def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(proje
     assert found["runs"][0]["gpus"] == 2
     assert "ACC015" not in {each["code"] for each in found["diagnostics"]}
     assert "ACC015" in {each["code"] for each in report(capsys, "check", "accelerate.yaml", "--gpus", "2")["diagnostics"]}
+
+
+def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
+    (project / "lib.sh").write_text("# what every script does\nstart() { torchrun --nproc_per_node $1 train.py $COMMON; }\nN=$1\n")
+    line = "COMMON='--output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 2'\n"
+    (project / "train.sh").write_text(f"source lib.sh 4\n{line}start $N\n")
+    [run] = report(capsys, "check", "train.sh")["runs"]
+    launch = run["launch"]
+    assert (run["files"], launch["file"], launch["line"], launch["processes"]) == (["lib.sh"], "lib.sh", 2, 4)
+    assert run["resolved"]["global_batch"] == 32
+    before = (project / "train.sh").read_text()
+    assert main(["fix", "train.sh", "--gpus", "8", "--global-batch", "64"]) == 2
+    assert ((project / "train.sh").read_text(), (project / "lib.sh").read_text().count("$1")) == (before, 2)
