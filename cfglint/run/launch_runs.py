@@ -95,6 +95,8 @@ class LaunchReader:
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another text of its script. EditRefused where that starts something else."""
+        if line.is_sourced:
+            raise EditRefused("the launch is in a sourced file, whose other users are not known", line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -104,7 +106,7 @@ class LaunchReader:
 
     def run(self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = ()) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
-        command = command_document(line, text)
+        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         others = [each for each in lines if each.call.start != line.call.start]
         command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
