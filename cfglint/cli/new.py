@@ -19,10 +19,11 @@ from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory import Model
     from cfglint.new.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
@@ -109,7 +110,7 @@ def run(arguments: Namespace) -> int:
         if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
             from cfglint.cli.prompts import ask
 
-            asked = ask(arguments.kind, arguments.framework)
+            asked = answered(ask, arguments)
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
@@ -119,6 +120,8 @@ def run(arguments: Namespace) -> int:
         if arguments.gpu_memory is not None and job.micro_batch is None and job.max_micro_batch is None:
             job = bounded(job, arguments, model)
         made = generate(arguments.kind, job, arguments.framework, folder)
+        for file in made.files:
+            file.has_schema = arguments.output != STANDARD_OUTPUT and os.path.isfile(inside(folder, schema_name(file.kind)))
         doubts = proof(made, job, folder)
         deliver(made, arguments)
     except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
@@ -128,6 +131,16 @@ def run(arguments: Namespace) -> int:
         return 1
     tell(made, doubts, arguments.output or "")
     return 0
+
+
+def answered(ask: Callable[[str | None, str], Asked], arguments: Namespace) -> Asked:
+    """What the person answers; Ctrl-C ends the command, and says that nothing was written."""
+    try:
+        return ask(arguments.kind, arguments.framework)
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+        warn("nothing was written")
+        raise
 
 
 def sources(arguments: Namespace) -> list[str]:
@@ -287,11 +300,9 @@ def tell(made: Generated, doubts: list[str], output: str) -> None:
 
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get the schemas that the first lines of the files name, where they are not there yet."""
-    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = inside(folder, schema_name(kind))
-        if not os.path.lexists(path):
-            yield f"for completion in an editor: cfglint schema {kind} > {path}"
+    """How to get completion in an editor, where the schemas are not there."""
+    for kind in dict.fromkeys(file.kind for file in made.files if not (file.is_json or file.has_schema)):
+        yield f"for completion in an editor: cfglint schema {kind} > {inside(folder, schema_name(kind))}, and `new` again with --force"
 
 
 def shown(value: Any) -> str:
