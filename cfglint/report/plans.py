@@ -62,7 +62,6 @@ def render(form: str, told: dict[str, Any], terminal: bool = False, width: int |
 def row(plan: dict[str, Any]) -> list[str]:
     """The cells of a plan; an empty one is a number that is not known."""
     chosen = plan["chosen"] or {}
-    hours = plan["hours"]
     cells = [
         plan["gpus"],
         chosen.get("micro_batch"),
@@ -74,7 +73,14 @@ def row(plan: dict[str, Any]) -> list[str]:
         plan["tokens_per_step"],
         memory(plan.get("memory")),
     ]
-    return [*("" if cell is None else str(cell) for cell in cells), "" if hours is None else f"{hours:.1f}", remark(plan)]
+    return [*("" if cell is None else str(cell) for cell in cells), duration(plan), remark(plan)]
+
+
+def duration(plan: dict[str, Any]) -> str:
+    """The hours, with a mark where they were not measured."""
+    if plan["hours"] is None:
+        return ""
+    return f"{'~' if plan['hours_from'] == 'scaled' else ''}{plan['hours']:.1f}"
 
 
 def memory(found: dict[str, Any] | None) -> str | None:
