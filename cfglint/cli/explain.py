@@ -84,7 +84,7 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
         if isinstance(error, MissingSectionError):
             raise
         raise UsageError(f"{error}; nor is it a log with a training banner") from error
-    return render_account(arguments.format, RunSummary(found), width), 2 if found.beyond_limits else 0
+    return render_account(arguments.format, RunSummary(found), width), 2 if found.beyond_limits or found.has_bugs else 0
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:

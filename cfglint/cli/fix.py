@@ -63,6 +63,7 @@ class Work:
         self.changed: list[ValueChange] = []
         self.retarget: Retarget | None = None
         self.titles: list[tuple[str, str]] = []
+        self.comments: list[tuple[str, str]] = []  # that went with a removed key: (file, text)
         self.skipped: list[Skipped] = []
         self.problem: str | None = None  # why it could not be done: exit status 2
 
@@ -154,6 +155,7 @@ def _needed(found: Retarget) -> str:
 def _apply_fixes(work: Work, unsafe: bool) -> None:
     done = apply_fixes(work.run, unsafe)
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
+    work.comments = done.comments
 
 
 def _write(works: list[Work], arguments: Namespace) -> None:
@@ -211,6 +213,7 @@ def _entry(work: Work) -> dict[str, Any]:
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
         "changed": [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
+        "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],
         "plan": None,
         "alternatives": None,
         "needs": None,

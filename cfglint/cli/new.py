@@ -10,7 +10,7 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.generated import inside, schema_name
+from cfglint.new.generated import inside, schema_line, schema_name
 from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.new.models import SHAPES
 from cfglint.new.trl import TRAINERS as TRL_TRAINERS
@@ -120,8 +120,6 @@ def run(arguments: Namespace) -> int:
         if arguments.gpu_memory is not None and job.micro_batch is None and job.max_micro_batch is None:
             job = bounded(job, arguments, model)
         made = generate(arguments.kind, job, arguments.framework, folder)
-        for file in made.files:
-            file.has_schema = arguments.output != STANDARD_OUTPUT and os.path.isfile(inside(folder, schema_name(file.kind)))
         doubts = proof(made, job, folder)
         deliver(made, arguments)
     except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
@@ -256,6 +254,8 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     there = [path for path in paths if os.path.lexists(path)]
     if there and not arguments.force:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
+    for path, file in paths.items():
+        file.has_schema = os.path.isfile(os.path.join(os.path.dirname(path), schema_name(file.kind)))
     writes = [placed(path, file.text) for path, file in paths.items()]
     try:
         for path in paths:
@@ -300,9 +300,12 @@ def tell(made: Generated, doubts: list[str], output: str) -> None:
 
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get completion in an editor, where the schemas are not there."""
-    for kind in dict.fromkeys(file.kind for file in made.files if not (file.is_json or file.has_schema)):
-        yield f"for completion in an editor: cfglint schema {kind} > {inside(folder, schema_name(kind))}, and `new` again with --force"
+    """How to get the schemas for editors, where they are not there yet; the files then name them in a first line."""
+    for file in made.files:
+        path = inside(folder, schema_name(file.kind))
+        if not file.is_json and not os.path.lexists(path):
+            line = schema_line(file.kind)
+            yield f"for completion in an editor: cfglint schema {file.kind} --draft 7 > {path}, and `# {line}` as the first line"
 
 
 def shown(value: Any) -> str:

@@ -17,9 +17,8 @@ from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.entries import PlanTable
 
 
 MOST_COUNTS = 32  # of a range that is not one by doubling
@@ -86,7 +85,7 @@ def run(arguments: Namespace) -> int:
     return 0 if any(each.solution.feasible for each in found) else 1
 
 
-def _report(form: str, told: dict[str, Any], run: CheckedRun) -> str:
+def _report(form: str, told: PlanTable, run: CheckedRun) -> str:
     """The plans in a format; a page shows the run of today, too."""
     if form != "html":
         return plans.render(form, told, terminal=sys.stdout.isatty(), width=columns())
@@ -97,7 +96,7 @@ def _report(form: str, told: dict[str, Any], run: CheckedRun) -> str:
     return html.plan(told, explained(now))
 
 
-def _draw(told: dict[str, Any], path: str) -> str | None:
+def _draw(told: PlanTable, path: str) -> str | None:
     """Write the plot; the reason when it cannot be written."""
     from cfglint.report import plot
     from cfglint.source import files, writing

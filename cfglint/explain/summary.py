@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import SettingEntry, SummaryEntry
     from cfglint.frameworks.base import Batch
     from cfglint.frameworks.memory import RunMemory
     from cfglint.run.checked import CheckedRun
@@ -163,7 +164,7 @@ def origin(item: Item) -> str:
     return setting.place
 
 
-def table(account: RunSummary) -> dict[str, Any]:
+def table(account: RunSummary) -> SummaryEntry:
     """The summary as plain values: the entry of the run, and its settings."""
     return {
         **account.run.outcome().entry(),
@@ -199,7 +200,7 @@ def explained(run: CheckedRun) -> Outcome:
         return outcome
 
 
-def entry(item: Item) -> dict[str, Any]:
+def entry(item: Item) -> SettingEntry:
     """One setting; `file` and `line` are null for an unwritten value."""
     setting = item.setting
     written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT

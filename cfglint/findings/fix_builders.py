@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.setting import Setting
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Node
     from cfglint.source.edit import Change
 
     Part: TypeAlias = tuple[Document, Change] | None
@@ -37,6 +37,57 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
 
     change = edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
     return several([(sections.whole(setting.document), change)], title, safe)
+
+
+def move(config: Config, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
+    """Move a key and its value, as it is written, to another path; None where that one is taken, or its section is not a mapping.
+
+    Sections of the path that do not exist are added.
+    """
+    from cfglint.source.document import MAPPING
+
+    document = config.document_of(path[0])
+    if setting.document is None or setting.node is None or setting.document.path != document.path:
+        return None
+    section: tuple[str | int, ...] = ()
+    while len(section) < len(path) - 1 and document.find(path[: len(section) + 1])[1] is not None:
+        section = path[: len(section) + 1]
+    parent = document.find(section)[1]
+    if parent is None or parent.resolved().kind != MAPPING or document.find(path)[1] is not None:
+        return None
+    text = source_text(setting, parent)
+    for name in reversed(path[len(section) + 1 :]):
+        text = f"{{{spelled_key(str(name), document)}: {text}}}"
+    return several([removed(setting), with_text(document, (*section, path[len(section)]), text)], title, safe)
+
+
+def source_text(setting: Setting, parent: Node) -> str:
+    """The text of a written value, its lines indented for another mapping; of a YAML block as a flow collection."""
+    from cfglint.source import edit
+    from cfglint.source.document import SCALAR
+    from cfglint.source.whitespace import moved_lines
+
+    assert setting.document is not None
+    assert setting.node is not None
+    node, text = setting.node, setting.document.text
+    if node.style == "block" or (node.kind == SCALAR and node.style and node.style in "|>"):
+        return edit.spell(setting.value, setting.document)
+    return moved_lines(text, node, parent)
+
+
+def spelled_key(name: str, document: Document) -> str:
+    """A key as the document spells its keys."""
+    from cfglint.source.spelling import spell_key
+
+    return spell_key(name, document)
+
+
+def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Part:
+    """The change that adds a key with the text of its value."""
+    from cfglint.source import edit, sections
+
+    place = sections.in_file(document, path[:-1])
+    return sections.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:

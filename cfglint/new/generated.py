@@ -51,7 +51,7 @@ class Keys:
 class GeneratedFile:
     """One file; `head` are the lines of comment above its keys, where its syntax has comments.
 
-    `has_schema`: its schema lies next to it, and the first line names it for editors.
+    `has_schema`: the schema of its kind lies next to it, so that its first line may name it for editors.
     """
 
     def __init__(self, name: str, kind: str, keys: Keys, head: tuple[str, ...] = ()) -> None:
@@ -69,7 +69,12 @@ class GeneratedFile:
     @property
     def text(self) -> str:
         """The text of the file."""
-        return as_json(self.keys) if self.is_json else as_yaml(self.keys, (*[schema_line(self.kind)] * self.has_schema, *self.head))
+        return as_json(self.keys) if self.is_json else as_yaml(self.keys, self.first_lines)
+
+    @property
+    def first_lines(self) -> tuple[str, ...]:
+        """The lines of comment above the keys."""
+        return (schema_line(self.kind), *self.head) if self.has_schema else self.head
 
     @property
     def reasons(self) -> list[tuple[str, Any, str]]:
@@ -117,11 +122,11 @@ def as_yaml(keys: Keys, head: tuple[str, ...]) -> str:
     out = StringIO()
     writer.dump(commented(keys.values, keys), out)
     above = "".join(f"# {line}\n" for line in head)
-    return above + "\n" * bool(head) + out.getvalue().strip("\n") + "\n"
+    return (f"{above}\n" if above else "") + out.getvalue().strip("\n") + "\n"
 
 
 def schema_line(kind: str) -> str:
-    """The comment that names the schema of a file for editors."""
+    """The comment that names the schema of a config for editors."""
     return f"yaml-language-server: $schema={schema_name(kind)}"
 
 

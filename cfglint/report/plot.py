@@ -9,9 +9,9 @@ from cfglint.report.plans import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from matplotlib.axes import Axes
+
+    from cfglint.findings.entries import PlanEntry, PlanTable
 
 WIDTH_OF_COUNT = 1.1  # inches for each GPU count
 MARGIN = 2.4
@@ -24,7 +24,7 @@ class NoPlotting(Exception):
     """matplotlib is not installed; the text tells how to get it."""
 
 
-def draw(told: dict[str, Any], form: str) -> bytes:
+def draw(told: PlanTable, form: str) -> bytes:
     """The picture in a form, `svg` or another; NoPlotting, or ValueError for a form that matplotlib does not know.
 
     `told` is `cfglint.rewrite.plan.table`.
@@ -51,12 +51,12 @@ def draw(told: dict[str, Any], form: str) -> bytes:
     return picture.getvalue()
 
 
-def splits(axes: Axes, plans: list[dict[str, Any]], sizes: list[int]) -> None:
+def splits(axes: Axes, plans: list[PlanEntry], sizes: list[int]) -> None:
     """A mark for each split that works, with its accumulation beside it; the chosen one is filled."""
     for place, plan in enumerate(plans):
-        chosen = plan["chosen"] or {}
+        taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
         for option in plan["options"]:
-            is_chosen = option["micro_batch"] == chosen.get("micro_batch")
+            is_chosen = option["micro_batch"] == taken
             height = sizes.index(option["micro_batch"])
             axes.plot(place, height, "s", markersize=11, markeredgecolor=BLACK, markerfacecolor=BLACK if is_chosen else "white")
             axes.annotate(f"x{option['accumulation']}", (place, height), (9, -3), textcoords="offset points", fontsize=8)
@@ -72,7 +72,7 @@ def splits(axes: Axes, plans: list[dict[str, Any]], sizes: list[int]) -> None:
     axes.set_axisbelow(True)
 
 
-def lengths(axes: Axes, plans: list[dict[str, Any]]) -> None:
+def lengths(axes: Axes, plans: list[PlanEntry]) -> None:
     """Hours of each run, or its steps where no pace is known."""
     timed = any(plan["hours"] is not None for plan in plans)
     for place, plan in enumerate(plans):

@@ -40,10 +40,14 @@ class Skipped:
 
 
 class AppliedFixes:
-    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped."""
+    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped.
+
+    `comments` are those that went with a removed key: (file, text).
+    """
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self.comments: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
         self.titles: list[tuple[str, str]] = []
         self.skipped: list[Skipped] = []
@@ -72,6 +76,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         done.texts.update(after.texts)
         done.titles += after.titles
         done.changed += after.changed
+        done.comments += after.comments
     done.skipped = [_skipped(each, unsafe, harmful) for each in run.diagnostics if each.fix is not None and not each.suppressed]
     return done
 
@@ -136,13 +141,14 @@ def _is_taken(span: Span, taken: list[Span]) -> bool:
 class Pass:
     """Applied fixes: the run that they leave, its new texts, a line for each fix, and each changed value.
 
-    `refused`: they leave a run that does not start, of one that did.
+    `comments` are those that went with a removed key: (file, text). `refused`: they leave a run that does not start, of one that did.
     """
 
     def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
         self.texts: dict[str, str] = {}
         self.titles: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
+        self.comments: list[tuple[str, str]] = []
         self.documents = {document.path: document for document in run.documents}
         self._apply([(each, each.fix) for each in chosen if each.fix is not None])
         self.run = CheckedRun([self.documents[document.path] for document in run.documents], run.kinds, run.facts)
@@ -161,8 +167,24 @@ class Pass:
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
         for path, text in texts.items():
-            self.documents[path] = reread(self.documents[path], text)
+            before, self.documents[path] = self.documents[path], reread(self.documents[path], text)
+            for comment in lost_comments(before, self.documents[path]):
+                self.comments.append((path, comment))
+                self.titles.append((path, f"comment removed with its key: {comment}"))
         self.texts.update(texts)
+
+
+def lost_comments(before: Document, after: Document) -> list[str]:
+    """The comments that an edit removed, with their marks."""
+    kept = [after.text[start:end] for start, end in after.comments]
+    lost: list[str] = []
+    for start, end in before.comments:
+        comment = before.text[start:end]
+        if comment in kept:
+            kept.remove(comment)
+        else:
+            lost.append(comment)
+    return lost
 
 
 def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] | None:

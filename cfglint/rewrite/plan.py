@@ -11,9 +11,9 @@ from cfglint.run.loaded import integer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from cfglint.batch.solver import Solution
+    from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.frameworks.memory import RunMemory
     from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
@@ -132,7 +132,7 @@ def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | 
     return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace, len(gpu_counts) == 1) for gpus in gpu_counts]
 
 
-def table(plans: list[Plan], pace: Pace | None = None) -> dict[str, Any]:
+def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
     """The plans as plain values, for reports; `pace` is the basis of the hours."""
     before = current_batch(plans)
     targets = {each.solution.problem.global_batch for each in plans}
@@ -165,7 +165,7 @@ def basis(plans: list[Plan], pace: Pace) -> str:
     return f"{pace.measured} measured {where}; with ~ scaled by the samples of each GPU, as if communication cost nothing"
 
 
-def entry(each: Plan) -> dict[str, Any]:
+def entry(each: Plan) -> PlanEntry:
     """One plan: the keys of the JSON output, then additional ones for display."""
     solution = each.solution
     chosen = solution.chosen

@@ -213,7 +213,12 @@ class Discovery:
         script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
-        run = self._run(*self._declared(paths))
+        try:
+            run = self._run(*self._declared(paths))
+        except (CfglintError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            run = self._failed(paths[0], error)
         self.tally.count(run)
         return run
 
@@ -243,21 +248,38 @@ class Discovery:
 
         The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
         """
-        scripts = self.kind in (None, LAUNCH) and not self.section
         for index, path in numbered:
-            if scripts and is_script(line_of(path)[0]):
-                for run in self.launches(path):
-                    yield index, run, None
-                continue
-            if self._is_unrelated(path):
-                continue
-            document, kind = self._look(path)
-            if kind is None:
-                continue
-            documents, kinds = self._with_references([document], [kind])
-            self.taken.update(each.path for each in documents[1:])
-            can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
-            yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
+            yield from self._guarded(index, path)
+
+    def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
+        """What `looked_at` gives for one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
+        try:
+            if self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
+                yield from ((index, run, None) for run in self.launches(path))
+            else:
+                yield from self._runs_of(index, path)
+        except (CfglintError, MemoryError, OSError):
+            raise
+        except Exception as error:
+            yield index, self._failed(path, error), None
+
+    def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
+        """(position, run, path) of a file that is not a script, where it is ours."""
+        document, kind = (None, None) if self._is_unrelated(path) else self._look(path)
+        if document is None or kind is None:
+            return
+        documents, kinds = self._with_references([document], [kind])
+        self.taken.update(each.path for each in documents[1:])
+        can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
+        yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
+
+    def _failed(self, path: str, error: Exception) -> CheckedRun:
+        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug."""
+        name = line_of(path)[0]
+        run = CheckedRun([Document(name, "", "json")], [self.kind or (LAUNCH if is_script(name) else "deepspeed")], self.facts)
+        run.configs = []
+        run.bugs = [("discovery", error)]
+        return run
 
     def launches(self, path: str) -> Iterator[CheckedRun]:
         """The runs that a script starts, with the files that its lines name."""
@@ -325,7 +347,7 @@ class Discovery:
         if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
             return False
         from cfglint.project.git_index import TrackedFiles
-        from cfglint.project.root import top_of
+        from cfglint.source.root import top_of
 
         top = top_of(os.path.dirname(os.path.abspath(path)), ".git")
         if top is None:
@@ -488,7 +510,7 @@ class Discovery:
         """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
         if path in self.named or self.shelf.is_given(path):
             return False
-        from cfglint.project.root import is_inside, root_of
+        from cfglint.source.root import is_inside, root_of
 
         return not is_inside(path, root_of(origin))
 
@@ -498,7 +520,7 @@ class Discovery:
         if self.shelf.is_file(beside):
             return beside
         if not os.path.isabs(name):
-            from cfglint.project.root import folders_upwards
+            from cfglint.source.root import folders_upwards
 
             for folder in folders_upwards(origin)[1:]:
                 path = os.path.normpath(os.path.join(folder, name))

@@ -111,12 +111,29 @@ class LaunchReader:
         for file in line.files:
             self.add(file, command, documents, kinds)
         command.program = self.program(line)
+        if command.program is not None:
+            from cfglint.launch.programs.arguments import know
+
+            know(line, command)
+            for path in self.named_by_program(line, command):
+                documents.append(self.source.document(path, "json"))
+                kinds.append("deepspeed")
         choose_consumer(command, kinds)
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line)
+
+    def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
+        """The DeepSpeed file that the code of the program names, where the line names none."""
+        if line.folder is None or "deepspeed_config" in command.words or any(file.kind == "deepspeed" for file in line.files):
+            return []
+        project = self.project(line.path)
+        found = [
+            project.real(os.path.normpath(f"{line.folder}/{name}")) for name in command.program.config_files if not os.path.isabs(name)
+        ]
+        return [os.path.relpath(path) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """What is known of the program of a line, where the project has it."""
@@ -256,6 +273,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
         own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
         likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+        if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
+            command.leave_out("deepspeed")
         command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
         return
     if line.launcher == "swift" and len(names) >= 2:
@@ -279,6 +298,9 @@ def program_kind(command: CommandDocument) -> str:
 
 def has_own_arguments(command: CommandDocument) -> bool:
     """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
+    program = command.program
+    if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
+        return True
     return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
 
 

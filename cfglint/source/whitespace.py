@@ -124,3 +124,16 @@ def deepest(node: Node) -> Node:
         last = node.children[-1]
         node = last[1] if node.kind == MAPPING else last
     return node
+
+
+def moved_lines(text: str, node: Node, parent: Node) -> str:
+    """The text of a value whose later lines are indented for the members of another mapping; on one line where that one is."""
+    value = text[node.start : node.end]
+    if "\n" not in value:
+        return value
+    first = parent.children[0][0].start if parent.children else None
+    if first is None or "\n" not in text[parent.start : first]:
+        return " ".join(line.strip() for line in value.splitlines())
+    old, new = (text[line_start(text, place) :] for place in (node.start, first))
+    before, after = (each[: len(each) - len(each.lstrip(" \t"))] for each in (old, new))
+    return "\n".join(line if not index else after + line.removeprefix(before) for index, line in enumerate(value.split("\n")))

@@ -82,6 +82,73 @@ def test_no_fix_writes_a_number_that_json_does_not_have(written, fixed):
     assert [each.fix is not None for each in run.diagnostics if each.code == "DSP083"] == [fixed]
 
 
+def deepspeed(text, **facts):
+    """The run of a DeepSpeed file."""
+    return CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(**facts))
+
+
+LAID_OUT = """{
+    "train_batch_size": 8,
+    "offload_optimizer": {
+        "device": "cpu",
+        "fast_init": true
+    },
+    "zero_optimization": {
+        "stage": 2
+    }
+}
+"""
+MOVED = """{
+    "train_batch_size": 8,
+    "zero_optimization": {
+        "stage": 2,
+        "offload_optimizer": {
+            "device": "cpu",
+            "fast_init": true
+        }
+    }
+}
+"""
+
+
+def test_a_misplaced_key_is_moved_as_it_is_written():
+    run = deepspeed(LAID_OUT)
+    assert apply_fixes(run).texts == {}
+    done = apply_fixes(run, unsafe=True)
+    assert done.texts == {"ds.json": MOVED}
+    assert [(each.key, each.after is None) for each in done.changed] == [
+        ("/offload_optimizer", True),
+        ("/zero_optimization/offload_optimizer", False),
+    ]
+    assert apply_fixes(deepspeed(MOVED), unsafe=True).texts == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        (
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "gradient_clipping": 5e-1}}',
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "gradient_clipping": 5e-1}',
+        ),
+        ('{"train_batch_size": 8, "gradient_clipping": 1, "zero_optimization": {"stage": 2, "gradient_clipping": 5e-1}}', None),
+        ('{"train_batch_size": 8, "loss_scale_window": 500}', None),  # without its section it would still have no effect
+        ('{"train_batch_size": 8, "loss_scale_window": 500, "fp16": "auto"}', None),
+    ],
+)
+def test_a_key_that_keeps_the_run_from_starting_is_moved_safely(text, moved):
+    done = apply_fixes(deepspeed(text, target={"deepspeed": "0.19.8"}))
+    assert done.texts == ({"ds.json": moved} if moved else {})
+
+
+def test_a_key_of_a_block_is_moved_into_it_and_its_comment_is_told():
+    text = "distributed_type: DEEPSPEED\nzero_stage: 3  # three\nnum_processes: 8\n"
+    run = CheckedRun([parse("acc.yaml", text, "yaml")], ["accelerate"], LaunchFacts())
+    done = apply_fixes(run)
+    assert done.texts == {"acc.yaml": "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config: {zero_stage: 3}\n"}
+    assert done.comments == [("acc.yaml", "# three")]
+    assert ("acc.yaml", "comment removed with its key: # three") in done.titles
+
+
 def test_many_fixes_of_a_file_take_one_parse(monkeypatch):
     run = trainer("output_dir: out\n" + "".join(f"name_{number}: None  # {number}\n" for number in range(200)))
     parsed = []

@@ -131,3 +131,14 @@ def test_one_of_several_launches_has_to_be_named(project, capsys):
     assert main(["explain", "train.sh"]) == 2
     assert "train.sh:3, train.sh:9" in capsys.readouterr().err
     assert main(["explain", "train.sh:9"]) == 0
+
+
+def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(project, capsys):
+    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n"
+    (project / "accelerate.yaml").write_text(accelerate)
+    line = "accelerate launch --config_file accelerate.yaml --num_processes 2 train.py --output_dir out\n"
+    (project / "train.sh").write_text(line)
+    found = report(capsys, "check", "train.sh")
+    assert found["runs"][0]["gpus"] == 2
+    assert "ACC015" not in {each["code"] for each in found["diagnostics"]}
+    assert "ACC015" in {each["code"] for each in report(capsys, "check", "accelerate.yaml", "--gpus", "2")["diagnostics"]}

@@ -118,16 +118,22 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     known = known_keys(config)
     unknown = [key for key in config.values if key not in known]
     for key in unknown:
-        from cfglint.findings.fix_builders import rename
+        from cfglint.findings.fix_builders import move, rename
 
         setting = config.setting(key)
-        near = [each for each in schema().nearest((), key) if len(each.path) == 1] if isinstance(key, str) else []
+        found = schema().nearest((), key) if isinstance(key, str) else []
+        near = [each for each in found if len(each.path) == 1]
+        block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
         where = " (SageMaker config)" if not config.local else ""
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
+        if block is not None:
+            hint = f"; move it into `{block[0]}`"
         message = f"unknown key `{key}` is rejected by accelerate launch{where}{hint}"
-        fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if hint and meant not in config.values else None
+        fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
+        if block is not None:
+            fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
         yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
 
 
@@ -713,7 +719,7 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     """The GPU count of the launch differs from the number of processes that the file starts.
 
-    `accelerate launch` uses the file unless `--num_processes` is passed.
+    `accelerate launch` uses the file unless `--num_processes` is passed. A launch line that passes it is not reported.
 
     Fix: change `num_processes`, or pass the flag to the launcher.
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
 
 TRUE = ("yes", "true", "t", "y", "1")
@@ -74,9 +75,20 @@ class Arguments(Words):
                 found[key] = Unknown(document.unknown.get(key, ()))
             elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
                 found[positive] = False
+            elif document.program is not None and key in document.program.fields:
+                found[key] = own_value(document.program.fields[key], words)
             else:
                 found[key] = cast(Override(key, first_words(key, words), ARGS))
         return found
+
+
+def own_value(field: Field, words: list[str]) -> Any:
+    """The value of an argument of the program's own, by the type of its field."""
+    if not words:
+        return True
+    kind = field.kind.removeprefix("list:")
+    values = [text if (value := converted(kind, text)) is None else value for text in words]
+    return values if field.takes in ("+", "*") else values[0]
 
 
 def first_words(key: str, words: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
+from cfglint.frameworks.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class TrainerConfig(TrainerFiles):
     def unknown(self, name: str) -> Setting:
         """A field whose value is not known, with the place of its key where the file has it."""
         key, node = self.documents[0].find((name,))
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, "not known")
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""

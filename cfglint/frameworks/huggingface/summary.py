@@ -169,10 +169,26 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
             setting = of(config, chosen)
             summary.derive(PRECISION, "precision", "precision", chosen, setting.place)
         else:
-            summary.derive(PRECISION, "precision", "precision", "fp32", "neither bf16 nor fp16 is set")
+            summary.derive(PRECISION, "precision", "precision", *without_switch(config))
     if config.uses_fsdp:
         summary.add(PRECISION, "FSDP", of(config, "fsdp"))
     summary.add(PRECISION, "gradient checkpointing", config.setting(config.arguments.checkpointing_key, value=bool(args.checkpointing)))
+
+
+def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
+    """(precision, its source) where neither bf16 nor fp16 is known to be on: the launcher's, else fp32; null where it is not known.
+
+    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher stays where neither is set.
+    """
+    undecided = [name for name in ("bf16", "fp16") if not config.arguments.known(name)]
+    if undecided:
+        return None, f"{undecided[0]} is not known"
+    line = getattr(config.documents[0], "launch_line", None)
+    values = (line.values if line is not None else None) or (config.launcher.values if config.launcher is not None else {})
+    launched = values.get("mixed_precision")
+    if launched in ("bf16", "fp16"):
+        return launched, "mixed_precision of the launcher"
+    return ("fp32", "neither bf16 nor fp16 is set") if launched in (None, False, "no") else (None, "mixed_precision of the launcher")
 
 
 def filled(config: TrainerConfig, summary: Summary) -> None:

@@ -129,14 +129,17 @@ class TrainerFiles(Config):
         program = self.facts.program
         if program is not None and (program.accepts(key) or program.complete):
             return program.accepts(key)
-        from cfglint.project.own_classes import declares_field
+        from cfglint.source.dataclass_fields import declares_field
 
         return declares_field(self.documents[0].path, key)
 
     def is_argument(self, key: Any) -> bool:
         """Whether the program is known to have an argument of this name of its own."""
         program = self.facts.program
-        return program is not None and isinstance(key, str) and program.accepts(key)
+        if program is None or not isinstance(key, str):
+            return False
+        is_short = self.documents[0].syntax == "shell" and any(name.startswith(key) and name != key for name in self.arguments.defaults)
+        return is_short or program.accepts(key)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place; a default of the program's own class names its line."""

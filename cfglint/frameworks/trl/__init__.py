@@ -242,7 +242,11 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """PyYAML's safe loader, whatever the file is called."""
+        """PyYAML's safe loader, whatever the file is called; the words of a command."""
+        if document.syntax == "shell":
+            from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
+
+            return ARGUMENTS
         from cfglint.source.loaders import YAML11
 
         return YAML11

@@ -27,11 +27,19 @@ class TrlArguments(Arguments):
     `undecided` are fields of which the value is not known: the trainer is not, or the parser refused the string.
     """
 
-    def __init__(self, values: dict[Any, Any], version: Version, fields: Fields, release: str, refused: set[str]) -> None:
+    def __init__(
+        self,
+        values: dict[Any, Any],
+        version: Version,
+        fields: Fields,
+        release: str,
+        refused: set[str],
+        own_defaults: dict[str, Any] | None = None,
+    ) -> None:
         self.fields = fields
         self.dict_fields = (*DICT_FIELDS, *(name for name in INLINE_JSON[release] if name in fields.types))
-        super().__init__(values, version)
-        self.undecided = frozenset((fields.undecided - self.given.keys()) | refused)
+        super().__init__(values, version, own_defaults)
+        self.undecided = self.undecided | (fields.undecided - self.given.keys()) | refused
         if release == PRECISION_BY_DEFAULT and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
             self.defaults = {**self.defaults, "bf16": not self["fp16"]}
             self.given.pop("bf16", None)

@@ -6,6 +6,7 @@ from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
+from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import fields, meant, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 
@@ -37,6 +38,8 @@ class TrlConfig(TrainerConfig):
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
+        if facts.program is not None and facts.trainer not in self.trainers:  # its class is not that of a modelled trainer
+            facts = facts.but(strict_keys=False, guessed=True, trainer=None, program=None)
         self.refused: list[Refused] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
@@ -49,9 +52,16 @@ class TrlConfig(TrainerConfig):
         named = self.facts.trainer
         self.trainers = (named,) if named is not None else meant(names, self.modelled)
         table = fields(self.modelled, self.trainers, self.version)
+        if self.facts.program is not None:
+            table = table.of_program(self.facts.program, self.modelled)
+        if self.documents[0].syntax == "shell":
+            self.values = complemented(self.values, table.types, table.defaults)
         found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
-        return TrlArguments(found, self.version, table, self.modelled, {each.name for each in self.refused})
+        program = self.facts.program
+        parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
+        refused = {each.name for each in self.refused}
+        return TrlArguments(parsed, self.version, table, self.modelled, refused, self.own_defaults)
 
     def override_value(self, override: Override) -> Any:
         """An argument of a launch line is the string that the parser casts; one without a value turns its key on."""

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.base import Version
+    from cfglint.frameworks.program import ProgramFacts
 
+CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
@@ -41,16 +43,19 @@ class Fields:
     """The fields of a release for the trainers that may be meant.
 
     `types` maps a field to the type by which the parser casts a string, `defaults` to its value where the file does not
-    give it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers.
+    give it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
+    of the classes next to the trainer's, where the program tells them.
     """
 
-    __slots__ = ("_by_length", "defaults", "own", "types", "undecided")
+    __slots__ = ("_by_length", "defaults", "own", "trainers", "transformers", "types", "undecided")
 
-    def __init__(self, release: str, trainers: tuple[str, ...], transformers: Version) -> None:
+    def __init__(self, release: str, trainers: tuple[str, ...], transformers: Version, classes: tuple[str, ...] | None = None) -> None:
+        self.trainers = trainers
+        self.transformers = transformers
         self.defaults = dict(argument_defaults(transformers))
         self.types = {name: parsed(name, transformers) for name in self.defaults}
         self.own: set[str] = set()
-        for name in (*BESIDE, *(f"{each} script" for each in trainers), *trainers):
+        for name in (*((*BESIDE, *(f"{each} script" for each in trainers)) if classes is None else classes), *trainers):
             for field, (kind, default) in TABLES[release].get(name, {}).items():
                 self.types[field] = kind
                 self.defaults[field] = default
@@ -59,6 +64,18 @@ class Fields:
         for name in self.undecided:
             self.defaults[name] = None
         self._by_length: dict[int, list[str]] = {}
+
+    def of_program(self, program: ProgramFacts, release: str) -> Fields:
+        """The fields of the classes that a program parses, with its own."""
+        from cfglint.frameworks.trl.classes import OTHER_CLASSES
+
+        told = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
+        found = Fields(release, self.trainers, self.transformers, told)
+        for name, field in program.fields.items():
+            found.types[name] = field.kind if field.kind in CAST else "str"
+            found.defaults[name] = field.default
+        found.undecided -= program.defaults.keys()
+        return found
 
     @property
     def by_length(self) -> dict[int, list[str]]:

@@ -127,10 +127,10 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
             file.append(method == AND_CONFIG and line[-1] and flag(construction, call, "fail_with_unknown_args", True))
         elif method in FROM_FILE:
             file.append(flag(construction, call, "allow_extra_keys", False, position=1))
-        elif method == "set_defaults" or method.startswith("parse"):
+        elif method.startswith("parse"):
             line.append(False)
             file.append(False)
-        elif method not in ("print_help", "format_help", "error", "exit"):
+        elif method not in ("set_defaults", "print_help", "format_help", "error", "exit"):
             closed = False
     if construction.is_own or changes_words(construction.scope):
         return False, False, closed

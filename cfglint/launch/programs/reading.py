@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import HF_PARSERS, ProgramFacts
+from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.frameworks.trl.classes import CLASSES as TRL_CLASSES
 from cfglint.frameworks.trl.classes import OTHER_CLASSES, fields_of_class
 from cfglint.launch.programs.classes import read_class
+from cfglint.launch.programs.flags import Flags, engine_files
+from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
+from cfglint.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.frameworks.program import Field
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.scopes import Scope
 
 BASES = ("TrainingArguments", "Seq2SeqTrainingArguments")
+SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
+SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py
+    "sortish_sampler": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
+    "predict_with_generate": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
+    "generation_max_length": Field("int", None, SEQ2SEQ_PATH, 1),
+    "generation_num_beams": Field("int", None, SEQ2SEQ_PATH, 1),
+    "generation_config": Field("str", None, SEQ2SEQ_PATH, 1),
+}
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
@@ -36,7 +46,19 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
+    elif len(made) == 1 and made[0].kind == ARGPARSE and not made[0].is_own:
+        flags = Flags(made[0])
+        facts.parser, facts.fields = ARGPARSE, flags.fields
+        facts.complete, facts.refuses = flags.complete, flags.refuses
+    facts.config_files = engine_files(scopes) or default_file(facts)
     return facts
+
+
+def default_file(facts: ProgramFacts) -> tuple[str, ...]:
+    """The DeepSpeed file that an argument of the program names by default."""
+    field = facts.fields.get("deepspeed_config")
+    name = field.default if field is not None else None
+    return (name,) if facts.parser == ARGPARSE and isinstance(name, str) and name.endswith(".json") else ()
 
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
@@ -59,6 +81,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             facts.arguments, facts.exact = found.base, found.complete
             known = known_fields(found.base)
             defaults = {name: field for name, field in found.own.items() if name in known}
+            fields.update(SEQ2SEQ if found.base == "Seq2SeqTrainingArguments" else {})
             fields.update((name, field) for name, field in found.own.items() if name not in known)
             names = set(named[index : index + 1])
             facts.changed = tuple(sorted(name for name in set(changed_fields(scopes, names)) if name in known))
@@ -70,8 +93,19 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update(found.own)
     if any(True for _ in added_arguments(parser)):
         facts.complete = False
+    replace_defaults(parser, known_fields(facts.arguments) if facts.arguments else set(), fields, defaults)
     facts.fields, facts.defaults, facts.classes = fields, defaults, tuple(classes)
     facts.refuses, facts.refuses_in_file = line, file
+
+
+def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Field], defaults: dict[str, Field]) -> None:
+    """Take the defaults that `set_defaults` gives."""
+    for method, call in parser.uses():
+        for each in call.keywords if call is not None and method == "set_defaults" else ():
+            if each.arg in fields:
+                fields[each.arg] = changed(fields[each.arg], default=value_of(each.value, parser.scope))
+            elif each.arg in known:
+                defaults[each.arg] = Field("", value_of(each.value, parser.scope), parser.scope.module.path, each.value.lineno)
 
 
 def known_fields(base: str) -> set[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.explain.log_analysis import Explanation
     from cfglint.findings.diagnostic import Outcome
+    from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
 
 MOST_PLANS = 8  # that are shown as pictures
@@ -147,7 +148,7 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
 # ---- plan
 
 
-def plan(told: dict[str, Any], outcome: Outcome | None = None) -> str:
+def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
     """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the run today."""
     plans = told["plans"]
     cells = [row(each) for each in plans]
@@ -173,7 +174,7 @@ def plan(told: dict[str, Any], outcome: Outcome | None = None) -> str:
     )
 
 
-def plan_headline(plans: list[dict[str, Any]]) -> str:
+def plan_headline(plans: list[PlanEntry]) -> str:
     """What can be reached."""
     batches = ", ".join(f"{batch:,}" for batch in dict.fromkeys(each["global_batch"] for each in plans))
     able = [f"{each['gpus']:,}" for each in plans if each["feasible"]]
@@ -183,10 +184,10 @@ def plan_headline(plans: list[dict[str, Any]]) -> str:
     return f"A global batch of {batches} works on {on} GPUs"
 
 
-def planned(each: dict[str, Any], outcome: Outcome | None) -> dict[str, Any]:
+def planned(each: PlanEntry, outcome: Outcome | None) -> dict[str, Any]:
     """One plan as pictures."""
-    resolved = {key: each["chosen"][key] for key in ("micro_batch", "accumulation", "data_parallel", "global_batch")}
-    resolved |= {key: each[key] for key in ("steps_per_epoch", "total_steps")}
+    resolved: dict[str, Any] = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
+    resolved |= {"steps_per_epoch": each["steps_per_epoch"], "total_steps": each["total_steps"]}
     if outcome:
         axes = ("tensor_parallel", "pipeline_parallel", "context_parallel", "sequence_parallel")
         resolved |= {key: outcome.resolved[key] for key in axes}
@@ -267,7 +268,7 @@ def notebook(outcomes: list[Outcome]) -> str:
     return when_partial(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
 
 
-def notebook_plan(told: dict[str, Any]) -> str:
+def notebook_plan(told: PlanTable) -> str:
     """The chart of plans as a part of another page."""
     plans = told["plans"]
     drawn = chart.draw(plans, plan_headline(plans))

@@ -6,9 +6,9 @@ from cfglint.report.html import svg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from markupsafe import Markup
+
+    from cfglint.findings.entries import PlanEntry
 
 LEFT = 100  # for the micro batches
 COLUMN = 84
@@ -19,7 +19,7 @@ BARS = 96  # of the bars below
 LABEL = 34
 
 
-def draw(plans: list[dict[str, Any]], label: str) -> Markup:
+def draw(plans: list[PlanEntry], label: str) -> Markup:
     """The chart of `cfglint.rewrite.plan.table`'s plans."""
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]}, reverse=True)
     height = TOP + ROW * max(len(sizes), 2)
@@ -42,13 +42,13 @@ def draw(plans: list[dict[str, Any]], label: str) -> Markup:
     return svg.picture(width, height + (BARS + LABEL if name else LABEL / 2), *parts, label=label)
 
 
-def column(plan: dict[str, Any], sizes: list[int], x: float) -> list[str]:
+def column(plan: PlanEntry, sizes: list[int], x: float) -> list[str]:
     """The splits of one GPU count."""
-    chosen = plan["chosen"] or {}
+    chosen = plan["chosen"]["micro_batch"] if plan["chosen"] else None
     parts: list[str] = []
     for option in plan["options"]:
         y = TOP + ROW * (sizes.index(option["micro_batch"]) + 0.5)
-        taken = option["micro_batch"] == chosen.get("micro_batch")
+        taken = option["micro_batch"] == chosen
         words = f"\u00d7{option['accumulation']:,}"
         wide = max(SIDE, 8 * len(words) + 10)
         corner = {"x": x - wide / 2, "y": y - SIDE / 2, "width": wide, "height": SIDE, "rx": 4}
@@ -57,7 +57,7 @@ def column(plan: dict[str, Any], sizes: list[int], x: float) -> list[str]:
     return parts
 
 
-def crossed(plan: dict[str, Any], x: float, y: float) -> list[str]:
+def crossed(plan: PlanEntry, x: float, y: float) -> list[str]:
     """A GPU count without a split, and the batches next to the target that it has splits for."""
     cross = f"M{svg.number(x - 9)} {svg.number(y - 9)}l18 18m0 -18l-18 18"
     near = [f"{plan['alternatives'][side]:,}" for side in ("below", "above") if plan["alternatives"][side]]
@@ -65,10 +65,11 @@ def crossed(plan: dict[str, Any], x: float, y: float) -> list[str]:
     return [svg.element("path", class_="cross", d=cross), words]
 
 
-def lengths(plans: list[dict[str, Any]]) -> tuple[str, list[float | None]]:
+def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
     """What the bars show: hours where a pace is known, else steps; an empty name where neither is."""
-    for name, key in (("hours", "hours"), ("steps", "total_steps")):
-        values = [plan[key] if plan["feasible"] else None for plan in plans]
+    hours = [plan["hours"] if plan["feasible"] else None for plan in plans]
+    steps: list[float | None] = [plan["total_steps"] if plan["feasible"] else None for plan in plans]
+    for name, values in (("hours", hours), ("steps", steps)):
         if any(value is not None for value in values):
             return name, values
     return "", []

@@ -6,9 +6,9 @@ from cfglint.report.html import svg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from markupsafe import Markup
+
+    from cfglint.findings.entries import MemoryDrawing
 
 LEFT = 170
 WIDTH = 520
@@ -18,12 +18,12 @@ BAR = 16
 HEAD = 26
 
 
-def draw(memory: dict[str, Any] | None) -> Markup | None:
+def draw(memory: MemoryDrawing | None) -> Markup | None:
     """The picture; None where nothing is known of the memory."""
     if memory is None or not memory["moments"]:
         return None
     moments, card = memory["moments"], memory["available_gib"]
-    largest = max([memory["high_gib"], *([card] if card is not None else [])])
+    largest = max(size for size in (memory["high_gib"], card) if size is not None)
     scale = WIDTH / largest
     parts: list[str] = legend(list(memory["terms"]))
     for place, (name, terms) in enumerate(moments):

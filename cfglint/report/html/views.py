@@ -12,11 +12,10 @@ from cfglint.report.html.numbers import Numbers, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from markupsafe import Markup
 
     from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.entries import SettingEntry
     from cfglint.report.html.excerpt import Listed, Marked
     from cfglint.report.html.pictures import Pictures
 
@@ -253,7 +252,7 @@ def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
     return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
 
 
-def setting(entry: dict[str, Any], anchors: dict[str, str]) -> Setting:
+def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
     """One line; what is not known says what would tell it."""
     from cfglint.report.summary import spelled
 

@@ -207,11 +207,21 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
         return "", None
     candidate = found[0]
     if candidate.path[:-1] != section:
-        return elsewhere(setting, candidate), None
+        return elsewhere(setting, candidate), at_home(config, setting, candidate)
     hint = f"; did you mean `{candidate.path[-1]}`?"
     if config.has(*candidate.path):
         return hint, None
     return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
+
+
+def at_home(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
+    """The move of a key to the section that it belongs to; None where only a similar name is known there, or the section is not set."""
+    from cfglint.findings.fix_builders import move
+
+    if candidate.path[-1] != setting.path[-1] or candidate.path[-1] in COMMON_WORDS or not config.has(*candidate.path[:-1]):
+        return None
+    home = ".".join(candidate.path[:-1])
+    return move(config, setting, candidate.path, f"move it into `{home}`" if home else "move it to the top level", safe=True)
 
 
 def elsewhere(setting: Setting, candidate: Candidate) -> str:

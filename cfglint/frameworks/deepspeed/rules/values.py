@@ -31,7 +31,7 @@ DTYPES = {
     "torch.int8": "int8",
 }
 ALLREDUCE_OP_SINCE = (0, 19, 6)
-SEQUENCE_TYPE_SINCE = (0, 16, 0)  # before, the key is `seq_parallel_comm_data_type`
+SEQUENCE_TYPE_SINCE = (0, 16, 5)  # before, the key is `seq_parallel_comm_data_type`
 
 
 def dtype(value: Any) -> str | None:

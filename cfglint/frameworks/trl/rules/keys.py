@@ -74,7 +74,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
-        if not isinstance(key, str) or key in known or gone(key, config):
+        if not isinstance(key, str) or key in known or gone(key, config) or config.is_argument(key):
             continue
         near = nearest(key, config, 2 if config.facts.strict_keys else 1)
         meant = f"; did you mean `{near}`?" if near else ""
@@ -83,18 +83,24 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
         setting = config.setting(key)
         fix = renamed(setting, near, safe=False) if near else None
         if refuses(config):
-            yield Finding(setting, f"unknown key `{key}`{meant}", exception=refusal(key, value), on_key=True, fix=fix)
+            yield Finding(setting, f"unknown key `{key}`{meant}", exception=refusal(key, value, config), on_key=True, fix=fix)
         else:
             yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix)
 
 
 def refuses(config: TrlConfig) -> bool:
-    """Whether an unknown key is refused: by the parser's default form, and where the trainer is known."""
-    return config.facts.strict_keys and config.trl_version >= REFUSES_UNKNOWN
+    """Whether an unknown key is refused: by the parser's default form, and where the trainer is known; on a line, in every release."""
+    on_line = config.documents[0].syntax == "shell"
+    return config.facts.strict_keys and (on_line or config.trl_version >= REFUSES_UNKNOWN)
 
 
-def refusal(key: str, value: Any) -> str:
-    """The exception for one unknown key."""
+def refusal(key: str, value: Any, config: TrlConfig) -> str:
+    """The exception for one unknown key of a file, or argument of a line."""
+    document = config.setting(key).document
+    if document is not None and document.syntax == "shell":
+        from cfglint.frameworks.huggingface.rules.keys import not_used
+
+        return not_used(config, key)
     return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. Please remove them, add them to the dataclass"
 
 
@@ -157,7 +163,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
-        if not isinstance(key, str) or key in known or not gone(key, config):
+        if not isinstance(key, str) or key in known or not gone(key, config) or config.is_argument(key):
             continue
         if not config.facts.strict_keys and no_loss(key, value):
             continue
@@ -165,7 +171,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "from TRL"
         message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + lost(key, value, config)
         if refuses(config):
-            yield Finding(config.setting(key), message, exception=refusal(key, value), fix=fix, on_key=True)
+            yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True)
         else:
             yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True)
 

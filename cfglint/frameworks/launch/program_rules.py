@@ -1,0 +1,106 @@
+"""Arguments that the program of a launch line refuses, as its own source tells."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import rule
+from cfglint.frameworks.launch import KIND
+from cfglint.frameworks.launch.rules import problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.rule import Finding
+    from cfglint.frameworks.launch.config import LaunchConfig
+
+PROGRAM = """\
+from dataclasses import dataclass
+
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+
+@dataclass
+class DataArguments:
+    data_path: str
+    max_tokens: int = 2048
+
+
+parser = HfArgumentParser((DataArguments, TrainingArguments))
+data_args, training_args = parser.parse_args_into_dataclasses()
+trainer = Trainer(model=None, args=training_args)
+"""
+LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4"
+
+
+@rule(
+    "LCH003",
+    "refused-argument",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad={"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
+    good={"train.sh": f"{LINE} --data_path d --report_to wandb\n", "train.py": PROGRAM},
+    example={"named": 1, "at": "--report_to"},
+)
+def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
+    """The program of a launch line refuses words of the line.
+
+    `HfArgumentParser` ends the program where words are left over, unless it asks for them (`return_remaining_strings=True`), and
+    `argparse` does for arguments that it does not have, unless the program calls `parse_known_args`. It is reported only where the
+    source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments.
+
+    Run-time error: `ValueError: Some specified arguments are not used by the HfArgumentParser: ['tensorboard']`,
+    `error: unrecognized arguments: --lr 1e-4`.
+
+    Fix: correct the name, quote words that are one value, or remove them.
+
+    Source: transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py.
+    """
+    return problems(config, "LCH003")
+
+
+@rule(
+    "LCH016",
+    "missing-program-argument",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad={"train.sh": f"{LINE}\n", "train.py": PROGRAM},
+    good={"train.sh": f"{LINE} --data_path d\n", "train.py": PROGRAM},
+    example={"named": 1, "at": "--data_path"},
+)
+def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
+    """An argument that the program requires is not on the launch line.
+
+    A field of a dataclass without a default, or an argument with `required=True`, has to be given.
+
+    Run-time error: error: the following arguments are required: --data_path
+
+    Fix: pass the argument, or give it a default in the program.
+
+    Source: transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (parse_known_args).
+    """
+    return problems(config, "LCH016")
+
+
+@rule(
+    "LCH017",
+    "invalid-argument-value",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad={"train.sh": f"{LINE} --data_path d --max_tokens 2k\n", "train.py": PROGRAM},
+    good={"train.sh": f"{LINE} --data_path d --max_tokens 2048\n", "train.py": PROGRAM},
+    example={"named": 1, "at": "--max_tokens"},
+)
+def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
+    """A value of the launch line is not of the type of the program's own argument, or none of its choices.
+
+    Run-time error: error: argument --max_tokens: invalid int value: '2k'
+
+    Fix: write a value of that type.
+
+    Source: transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (_get_value, _check_value).
+    """
+    return problems(config, "LCH017")

@@ -1,0 +1,45 @@
+"""The arguments of a launch line for `TrlParser`: strings, which the parser casts by the types of their fields."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.words import Words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.document import Document
+
+
+class Arguments(Words):
+    """Each option with its words; one without any is true."""
+
+    name = "TrlParser.parse_args_and_config"
+
+    def construct(self, document: Document) -> Any:
+        """The values by option, not cast yet."""
+        assert isinstance(document, CommandDocument)
+        found: dict[str, Any] = {}
+        for key, words in document.words.items():
+            if words is None:
+                found[key] = Unknown(document.unknown.get(key, ()))
+            else:
+                found[key] = True if not words else words[0] if len(words) == 1 else list(words)
+        return found
+
+
+ARGUMENTS = Arguments()
+
+
+def complemented(values: dict[Any, Any], types: dict[str, str], defaults: dict[str, Any]) -> dict[Any, Any]:
+    """The values with `no_x` as false for a boolean field `x` that is true by default."""
+    found: dict[Any, Any] = {}
+    for name, value in values.items():
+        positive = name.removeprefix("no_") if isinstance(name, str) else name
+        if positive != name and value is True and name not in types and defaults.get(positive) is True:
+            found[positive] = False
+        else:
+            found[name] = value
+    return found

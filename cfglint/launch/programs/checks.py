@@ -1,0 +1,149 @@
+"""What the parser of a program would refuse of a line's arguments, as far as they are the program's own.
+
+Source: transformers 5.23.0 hf_argparser.py:143-260 (types, choices, required), 330-336 (what is left over), CPython argparse.py
+(_get_values, _check_value, parse_args).
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
+from cfglint.launch.findings import NEEDS_VALUE
+from cfglint.launch.line import Problem
+from cfglint.source.shell.command import is_placeholder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from cfglint.frameworks.program import Field, ProgramFacts
+    from cfglint.launch.arguments import Argument
+    from cfglint.launch.line import LaunchLine
+    from cfglint.source.shell.text import Text
+
+ONE = ("1", "?")
+MOST_NAMED = 8  # choices in a message
+
+
+class Known:
+    """The arguments that a program is known to have: its own, and the fields of the framework's classes, with the words that each takes."""
+
+    def __init__(self, program: ProgramFacts, fields: dict[str, str]) -> None:
+        self.program = program
+        self.takes = {**fields, **{name: field.takes for name, field in program.fields.items()}}
+
+    def expanded(self, name: str) -> str:
+        """The argument that a name is short for; the name itself where it is none, or several."""
+        if name in self.takes:
+            return name
+        found = [each for each in self.takes if each.startswith(name)]
+        told_apart = "_" in name or self.program.parser == ARGPARSE  # both spellings of a name begin with its first part
+        return found[0] if len(found) == 1 and (told_apart or "_" not in found[0]) else name
+
+
+def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[Problem]:
+    """What the parser refuses of the arguments of a line."""
+    program = known.program
+    for argument in arguments:
+        field = program.fields.get(argument.name)
+        takes = known.takes.get(argument.name)
+        if field is not None:
+            yield from wrong_value(argument, field)
+        elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
+            yield without_value(argument, takes)
+        rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
+        if program.is_strict and rest and all(word.known and not word.string.startswith("-") for word in rest):
+            yield left_over(rest, f"--{argument.name}", program)
+        if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):
+            yield unrecognized(argument, known)
+    if program.is_strict:
+        yield from local_rank(line, known)
+    if not before and all(word.known or word.string.strip("<?>") for word in line.arguments):
+        yield from missing(line, {each.name for each in arguments}, program)
+
+
+def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
+    """A value that an argument of the program's own does not take."""
+    option = f"--{argument.name}"
+    if not argument.texts:
+        if field.takes in ("1", "+"):
+            yield without_value(argument, field.takes)
+        return
+    for word in argument.texts[:1] if field.takes in ONE else argument.texts if field.takes == "+" else ():
+        text = word.value
+        if text is None or is_placeholder(text):
+            continue
+        kind = field.kind.removeprefix("list:")
+        if kind in ("int", "float", "bool") and converted(kind, text) is None:
+            message = f"`{option}` is {text!r}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
+            name = "string_to_bool" if kind == "bool" else kind
+            yield Problem("LCH017", "error", word, option, message, f"error: argument {option}: invalid {name} value: {text!r}")
+        elif field.choices and text not in map(str, field.choices):
+            listed = ", ".join(map(str, field.choices[:MOST_NAMED])) + (", ..." if len(field.choices) > MOST_NAMED else "")
+            raised = f"error: argument {option}: invalid choice: {text!r} (choose from {listed})"
+            yield Problem("LCH017", "error", word, option, f"`{option}` is {text!r}; {field.place} allows {listed}", raised)
+
+
+def without_value(argument: Argument, takes: str) -> Problem:
+    """An option that needs a value and has none."""
+    option = f"--{argument.name}"
+    raised = f"error: argument {option}: expected {'one argument' if takes == '1' else 'at least one argument'}"
+    return Problem("LCH013", "error", argument.word, option, f"`{option}` needs a value", raised)
+
+
+def unrecognized(argument: Argument, known: Known) -> Problem:
+    """An option that the program does not have."""
+    from difflib import get_close_matches
+
+    option = argument.word.string
+    near = get_close_matches(argument.name, known.takes, 1, 0.8)
+    meant = f"; did you mean `--{near[0]}`?" if near else ""
+    message = f"`{option}` is not an argument of {known.program.path}{meant}"
+    raised = refusal([option, *(word.string for word in argument.texts)], known.program)
+    return Problem("LCH003", "error", argument.word, f"--{argument.name}", message, raised)
+
+
+def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
+    """Words behind an option that takes one value."""
+    texts = [word.string for word in words]
+    is_flag = known_flag(program, option)
+    message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
+    remedy = "remove it" if is_flag else "quote the words, or remove them"
+    return Problem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy)
+
+
+def known_flag(program: ProgramFacts, option: str) -> bool:
+    """Whether an option is a flag of the program's own."""
+    field = program.fields.get(option.removeprefix("--"))
+    return field is not None and field.takes == "0"
+
+
+def refusal(words: list[str], program: ProgramFacts) -> str:
+    """The exception for words that no argument takes."""
+    if program.parser == ARGPARSE:
+        return f"error: unrecognized arguments: {' '.join(words)}"
+    return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
+
+
+def local_rank(line: LaunchLine, known: Known) -> Iterator[Problem]:
+    """The argument that the deepspeed launcher adds, where the program does not have it."""
+    options = line.options
+    if line.launcher != "deepspeed" or options is None or "no_local_rank" in options or line.program is None:
+        return
+    if "local_rank" not in known.takes and known.expanded("local_rank") == "local_rank":
+        raised = refusal(["--local_rank=0"], known.program)
+        message = f"the launcher passes `--local_rank` to {known.program.path}, which does not accept it"
+        yield Problem("LCH003", "error", line.program, "--local_rank", message, raised, remedy="pass `--no_local_rank` to the launcher")
+
+
+def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[Problem]:
+    """Arguments of the program's own that have to be given."""
+    if program.parser == TRL_PARSER and "config" in given:
+        return
+    names = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool" and name not in given]
+    if names and line.program is not None:
+        listed = ", ".join(f"--{name}" for name in names)
+        fields = [program.fields[name].place for name in names]
+        message = f"required by {fields[0]}: " + ", ".join(f"`--{name}`" for name in names)
+        raised = f"error: the following arguments are required: {listed}"
+        yield Problem("LCH016", "error", line.program, f"--{names[0]}", message, raised)
