@@ -183,7 +183,7 @@ def choice(text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
             raise ValueError(answer)
         return answer
 
-    one_of.__doc__ = f"One of {', '.join(allowed)}."
+    one_of.__doc__ = f"one of {', '.join(allowed)}."
     chosen: str = value(f"{text} ({', '.join(allowed)})", flag, one_of, default)
     return chosen
 
