@@ -229,6 +229,7 @@ class TestChart:
             "chosen": {"micro_batch": chosen} if chosen else None,
             "feasible": bool(options),
             "hours": hours,
+            "hours_from": "measured",
             "total_steps": None,
             "alternatives": {"below": near[0], "above": near[1]},
         }
