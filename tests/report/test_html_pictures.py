@@ -99,6 +99,8 @@ class TestStep:
         drawing = step.draw(2, 16)
         assert cells(drawing, "m1") == 8
         assert words(drawing) == ["1", "2", "3", "\u2026", "16", "update"]
+        assert words(step.draw(2, 5)) == ["1", "2", "3", "4", "5", "update"]
+        assert words(step.draw(2, 6)) == ["1", "2", "3", "\u2026", "6", "update"]
 
     def test_many_samples_are_a_number(self):
         assert words(step.draw(128, 1)) == ["128", "1", "update"]
