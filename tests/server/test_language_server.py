@@ -20,6 +20,7 @@ TRAINER = "output_dir: out\ndeepspeed: ds.json\nlearning_rate: 2e-5\nper_device_
 DEEPSPEED = (
     '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "gradient_accumulation_steps": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'
 )
+GRPO = "output_dir: out\nnum_generations: 8\nmax_completion_length: 256\nper_device_train_batch_size: 8\n"
 PATIENCE = 30  # seconds that an answer may take on a busy machine
 
 
@@ -227,7 +228,7 @@ def test_excluded_files_and_kinds(editor, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "typed", "key"),
     [
-        ("grpo.yaml", "output_dir: out\nnum_generations: 8\nmax_completion_length: 256\nbeta: 0.1\n", "num_it", "num_iterations"),
+        ("grpo.yaml", GRPO, "num_it", "num_iterations"),
         ("lora.yaml", "stage: sft\nfinetuning_type: lora\ntemplate: qwen\ndataset: a\nmodel_name_or_path: m\n", "cutoff", "cutoff_len"),
         ("axolotl.yml", "base_model: m\ndatasets:\n  - path: a\n    type: alpaca\nmicro_batch_size: 1\n", "sample_pa", "sample_packing"),
     ],
