@@ -145,7 +145,7 @@ class TestExplain:
     def test_what_is_not_known_says_what_would_tell_it(self, printed):
         text = printed("explain", "good/trainer.yaml")
         sound(text)
-        assert "tell with --gpus N and --num-examples N." in text
+        assert "pass --gpus N and --num-examples N." in text
         assert '<span class="term unknown">' in text
         assert 'class="ghost"' in text
 
@@ -219,7 +219,7 @@ class TestHostileValues:
         assert not set("<>&") & set(data)
         assert json.loads(data) == {"x": text}
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(text=st.text(st.characters(), max_size=40))
     def test_in_a_file(self, make, text):
         outcome = make.outcome([make.diagnostic(text, source=f"key: {text}", related=text, fix=text)])
