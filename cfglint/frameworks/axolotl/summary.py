@@ -40,7 +40,9 @@ def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
     summary.derive(LENGTH, "total steps", "total_steps", found["total_steps"], because, needs=needs(config, model))
     if model.max_steps and counted(config) is not None:
         summary.derive(LENGTH, "steps of the epochs", "counted_steps", counted(config), COUNT)
-    summary.derive(LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], warmup_because(config, model), needs=needs(config, model))
+    summary.derive(
+        LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], warmup_because(config, model), needs=needs(config, model)
+    )
 
 
 def needs(config: AxolotlConfig, model: Model) -> str:

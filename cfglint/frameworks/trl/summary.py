@@ -26,7 +26,9 @@ def account(config: TrlConfig) -> Summary:
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
         summary.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
         summary.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
-    summary.assumed.append(f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER)
+    summary.assumed.append(
+        f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER
+    )
     return summary
 
 
