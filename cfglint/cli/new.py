@@ -10,7 +10,7 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.generated import inside, schema_name
+from cfglint.new.generated import inside, schema_line, schema_name
 from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.new.models import SHAPES
 from cfglint.new.trl import TRAINERS as TRL_TRAINERS
@@ -243,6 +243,8 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     there = [path for path in paths if os.path.lexists(path)]
     if there and not arguments.force:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
+    for path, file in paths.items():
+        file.has_schema = os.path.isfile(os.path.join(os.path.dirname(path), schema_name(file.kind)))
     writes = [placed(path, file.text) for path, file in paths.items()]
     try:
         for path in paths:
@@ -287,11 +289,12 @@ def tell(made: Generated, doubts: list[str], output: str) -> None:
 
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get the schemas that the first lines of the files name, where they are not there yet."""
-    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = inside(folder, schema_name(kind))
-        if not os.path.lexists(path):
-            yield f"for completion in an editor: cfglint schema {kind} > {path}"
+    """How to get the schemas for editors, where they are not there yet; the files then name them in a first line."""
+    for file in made.files:
+        path = inside(folder, schema_name(file.kind))
+        if not file.is_json and not os.path.lexists(path):
+            line = schema_line(file.kind)
+            yield f"for completion in an editor: cfglint schema {file.kind} --draft 7 > {path}, and `# {line}` as the first line"
 
 
 def shown(value: Any) -> str:

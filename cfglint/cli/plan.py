@@ -26,7 +26,7 @@ MOST_COUNTS = 32  # of a range that is not one by doubling
 
 def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
     add_run_options(parser)
     parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8, 16, 32, 64, and 7-9 means 7, 8, 9")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")

@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 def account(config: LlamaFactoryConfig) -> Summary:
     """The trainer's lines, behind those that say what is trained."""
     summary = trainer_account(config)
-    summary.assumed = [each.replace(", an evaluation set is given", "") for each in summary.assumed]
     if not config.whole:
         return summary
     summary.items = [each for each in summary.items if each.label != TRAINERS_OWN]
     summary.items[:0] = [Item(LAUNCH, label, config.field(name), package=summary.package) for label, name in METHOD]
-    summary.add(LENGTH, "maximum tokens per sample", config.field("cutoff_len"))
+    summary.add(LENGTH, "sequence length", config.field("cutoff_len"))
     if config.packs:
         why = "neat_packing" if config.own("neat_packing") else "packing" if config.own("packing") else "the default of stage pt"
         summary.add(LENGTH, "packing", Setting(("packing",), True, DERIVED, because=f"{why}: the number of blocks follows from the data"))
@@ -27,7 +26,7 @@ def account(config: LlamaFactoryConfig) -> Summary:
     return summary
 
 
-TRAINERS_OWN = "recompute"
+TRAINERS_OWN = "gradient checkpointing"
 METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
 
 

@@ -90,6 +90,11 @@ class CommandDocument(Document):
         else:
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
 
+    def leave_out(self, key: str) -> None:
+        """Take an option away that is not for the consumer of the others."""
+        self.roots[0].children[:] = [pair for pair in self.roots[0].children if pair[0].raw != key]
+        self.words.pop(key, None)
+
     def rename(self, key: str, name: str) -> None:
         """Give an option that is written short its full name; it stays where it is written."""
         for each, _ in self.roots[0].children:
