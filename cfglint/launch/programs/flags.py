@@ -133,7 +133,7 @@ def flag(scope: Scope, call: ast.Call) -> Field:
     default: Any = MISSING if required else None
     if keyword(call, "default") is not None:
         default = default if required else value_of(keyword(call, "default"), scope)
-    choices = tuple(listed) if isinstance(listed, (list, tuple)) else ()
+    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may change the text first
     return Field(typed, default, scope.module.path, call.lineno, words(scope, call), choices)
 
 
