@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import PlanEntry, PlanTable, SettingEntry
     from cfglint.review.compare import Comparison
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document
@@ -159,36 +160,34 @@ class FixResult:
 class PlanResult:
     """A target on several GPU counts, an entry for each; true where one of them works."""
 
-    def __init__(self, summary: dict[str, Any]) -> None:
-        self._summary = summary
+    def __init__(self, table: PlanTable) -> None:
+        self._table = table
 
     @property
-    def plans(self) -> list[Row]:
+    def plans(self) -> list[PlanEntry]:
         """A plan for each GPU count, as `plan --format json` has them."""
-        plans: list[Row] = self._summary["plans"]
-        return plans
+        return self._table["plans"]
 
     def __bool__(self) -> bool:
         return any(plan["feasible"] for plan in self.plans)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[PlanEntry]:
         return iter(self.plans)
 
     def to_dicts(self) -> list[Row]:
         """The plans as flat rows: GPUs, split, steps, hours."""
         rows = []
         for each in self.plans:
-            chosen = each["chosen"] or {}
-            names = ("micro_batch", "accumulation", "data_parallel")
-            numbers = {name: each[name] for name in ("steps_per_epoch", "total_steps", "tokens_per_step", "hours")}
-            row = {"gpus": each["gpus"], "global_batch": each["global_batch"], "feasible": each["feasible"]}
-            rows.append({**row, **{name: chosen.get(name) for name in names}, **numbers})
+            plan, chosen = dict(each), dict(each["chosen"] or {})
+            split = {name: chosen.get(name) for name in ("micro_batch", "accumulation", "data_parallel")}
+            numbers = {name: plan[name] for name in ("steps_per_epoch", "total_steps", "tokens_per_step", "hours")}
+            rows.append({**{name: plan[name] for name in ("gpus", "global_batch", "feasible")}, **split, **numbers})
         return rows
 
     def __str__(self) -> str:
         from cfglint.report.plans import render
 
-        return render("text", self._summary)
+        return render("text", self._table)
 
     def __repr__(self) -> str:
         return f"<PlanResult: {', '.join(str(plan['gpus']) for plan in self.plans if plan['feasible']) or 'none'} GPUs work>"
@@ -196,7 +195,7 @@ class PlanResult:
     def _repr_html_(self) -> str:
         from cfglint.report import html
 
-        return html.notebook_plan(self._summary)
+        return html.notebook_plan(self._table)
 
 
 class Explanation:
@@ -206,17 +205,16 @@ class Explanation:
         self._summary = summary
 
     @property
-    def settings(self) -> list[Row]:
+    def settings(self) -> list[SettingEntry]:
         """The settings as rows: key, value, origin, file, line, because."""
-        settings: list[Row] = table(self._summary)["settings"]
-        return settings
+        return table(self._summary)["settings"]
 
     @property
     def resolved(self) -> dict[str, int | None]:
         """The numbers that the framework computes; None for one that cannot be known."""
         return self._summary.resolved
 
-    def to_dicts(self) -> list[Row]:
+    def to_dicts(self) -> list[SettingEntry]:
         """The settings as rows."""
         return self.settings
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,26 @@ def checkout(tmp_path, monkeypatch):
     for name in ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
         monkeypatch.delenv(name, raising=False)
     return Checkout(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def npm_package():
+    """Installs a package from the npm registry once, into `CFGLINT_NODE_CACHE` or the temporary directory; gives the folder with it."""
+
+    def installed(name, version):
+        if not shutil.which("node") or not shutil.which("npm"):
+            pytest.skip("no node or npm on this machine")
+        cache = os.environ.get("CFGLINT_NODE_CACHE") or Path(tempfile.gettempdir()) / "cfglint-node"
+        folder = Path(cache) / name.replace("/", "-") / version
+        if not (folder / "node_modules" / name).is_dir():
+            package = f"{name}@{version}"
+            command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel=error", package]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+            except subprocess.TimeoutExpired:
+                pytest.skip(f"npm did not install {package} within three minutes")
+            if done.returncode:
+                pytest.skip(f"npm cannot install {package}: {done.stderr.strip()[-300:]}")
+        return folder
+
+    return installed

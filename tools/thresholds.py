@@ -2,8 +2,9 @@
 
     thresholds.py incidents|review|launches LINE
 
-Exits 1, naming the figure, when one is missed. The figures are those that are promised, but for three that are not reached
-yet and may only rise: script facts of reviews (85 % promised), outcomes of launches (95 %) and invented launches (below 2 %).
+Exits 1, naming the figure, when one is missed. The figures are those that are promised or reached, but for one that is not
+reached yet and may only rise: script facts of reviews (85 % promised). Launches are counted without the disputed recordings
+(`launch_agreement.py`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ FRACTIONS = {
     "review": [(r"config (\d+)/(\d+)", 0.95), (r"broken (\d+)/(\d+)", 0.8), (r"script (\d+)/(\d+)", 0.7)],
 }
 # name -> {word: least percentage}
-PERCENTAGES = {"launches": {"found": 92, "sizes": 95, "files": 95, "values": 95, "outcome": 80}}
+PERCENTAGES = {"launches": {"found": 99, "sizes": 99, "files": 99, "values": 96, "outcome": 95}}
 # name -> (pattern of `part of all`, largest fraction)
-SMALL = {"launches": [(r"invented (\d+) of (\d+)", 0.07)]}
+SMALL = {"launches": [(r"invented (\d+) of (\d+)", 0.02)]}
 # name -> patterns of counts that have to be 0
 ZERO = {
     "incidents": [r"forbidden (\d+)", r"exit 0 though it must fail (\d+)/"],

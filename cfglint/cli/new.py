@@ -10,7 +10,7 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.generated import inside, schema_name
+from cfglint.new.generated import inside, schema_line, schema_name
 from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.new.models import SHAPES
 from cfglint.new.trl import TRAINERS as TRL_TRAINERS
@@ -19,10 +19,11 @@ from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory import Model
     from cfglint.new.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
@@ -109,7 +110,7 @@ def run(arguments: Namespace) -> int:
         if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
             from cfglint.cli.prompts import ask
 
-            asked = ask(arguments.kind, arguments.framework)
+            asked = answered(ask, arguments)
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
@@ -128,6 +129,16 @@ def run(arguments: Namespace) -> int:
         return 1
     tell(made, doubts, arguments.output or "")
     return 0
+
+
+def answered(ask: Callable[[str | None, str], Asked], arguments: Namespace) -> Asked:
+    """What the person answers; Ctrl-C ends the command, and says that nothing was written."""
+    try:
+        return ask(arguments.kind, arguments.framework)
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+        warn("nothing was written")
+        raise
 
 
 def sources(arguments: Namespace) -> list[str]:
@@ -243,6 +254,8 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     there = [path for path in paths if os.path.lexists(path)]
     if there and not arguments.force:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
+    for path, file in paths.items():
+        file.has_schema = os.path.isfile(os.path.join(os.path.dirname(path), schema_name(file.kind)))
     writes = [placed(path, file.text) for path, file in paths.items()]
     try:
         for path in paths:
@@ -287,11 +300,12 @@ def tell(made: Generated, doubts: list[str], output: str) -> None:
 
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get the schemas that the first lines of the files name, where they are not there yet."""
-    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = inside(folder, schema_name(kind))
-        if not os.path.lexists(path):
-            yield f"for completion in an editor: cfglint schema {kind} > {path}"
+    """How to get the schemas for editors, where they are not there yet; the files then name them in a first line."""
+    for file in made.files:
+        path = inside(folder, schema_name(file.kind))
+        if not file.is_json and not os.path.lexists(path):
+            line = schema_line(file.kind)
+            yield f"for completion in an editor: cfglint schema {file.kind} --draft 7 > {path}, and `# {line}` as the first line"
 
 
 def shown(value: Any) -> str:

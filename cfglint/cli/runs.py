@@ -87,8 +87,8 @@ def described(each: CheckedRun) -> str:
 
 def sizes(outcome: Outcome) -> str:
     """`16 (8 on each of 2 nodes)`."""
-    launch = outcome.launch or {}
-    each, nodes = launch.get("gpus_per_node"), launch.get("nodes")
+    launch = outcome.launch
+    each, nodes = (launch["gpus_per_node"], launch["nodes"]) if launch else (None, None)
     if outcome.gpus is None:
         return f"{each} on each node" if each is not None else "unknown"
     return f"{outcome.gpus} ({each} on each of {nodes} nodes)" if nodes and nodes > 1 and each else str(outcome.gpus)
@@ -96,9 +96,8 @@ def sizes(outcome: Outcome) -> str:
 
 def unknown(outcome: Outcome) -> list[str]:
     """What is not known, with the flag that would tell."""
-    launch = outcome.launch or {}
     found: list[str] = []
-    for each in launch.get("unknown", ()):
+    for each in outcome.launch["unknown"] if outcome.launch else ():
         field, reason = each["field"], each["reason"]
         if reason.startswith("see "):
             continue

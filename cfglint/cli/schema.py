@@ -16,12 +16,15 @@ def add_arguments(parser: Parser) -> None:
     """The options of `schema`."""
     parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())}; else the list")
     parser.add_argument("--draft", choices=("2020-12", "7"), default="2020-12", help="7: draft-07 without our own keywords, strict in ajv")
-    parser.add_example("cfglint schema huggingface > huggingface.schema.json", "a schema for an editor")
-    parser.add_example("cfglint schema deepspeed --draft 7", "draft-07, for tools that read no other")
+    parser.add_argument("--catalog", metavar="URL", help="print the catalogue entries of all kinds, for schemas that are served at URL")
+    parser.add_example("cfglint schema huggingface --draft 7 > huggingface.schema.json", "a schema for an editor")
+    parser.add_example("cfglint schema deepspeed", "JSON Schema 2020-12 with our own keywords")
 
 
 def run(arguments: Namespace) -> int:
     """Print the schema as it lies in its file or as draft-07, or the kinds that have one."""
+    if arguments.catalog:
+        return print_catalog(arguments.catalog)
     if arguments.kind is None:
         print("\n".join(kinds()))
         return 0
@@ -36,4 +39,14 @@ def run(arguments: Namespace) -> int:
 
         text = json.dumps(draft7(arguments.kind, json.loads(text)), indent=1, ensure_ascii=False) + "\n"
     sys.stdout.write(text)
+    return 0
+
+
+def print_catalog(address: str) -> int:
+    """Print the catalogue entries of all kinds."""
+    import json
+
+    from cfglint.frameworks.schema_catalog import catalog
+
+    print(json.dumps(catalog(address), indent=2))
     return 0

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import SettingEntry, SummaryEntry
     from cfglint.frameworks.base import Batch
     from cfglint.frameworks.memory import RunMemory
     from cfglint.run.checked import CheckedRun
@@ -98,6 +99,9 @@ class RunSummary:
         terms = (batch.micro_batch, batch.accumulation, batch.data_parallel)
         values = [integer(term.value) for term in terms]
         because = " x ".join(str(value) if value is not None else "?" for value in values)
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # made of another key, as axolotl's batch_size
+            because = batch.global_batch.because or because
         if batch.global_batch.written:
             self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
         else:
@@ -163,7 +167,7 @@ def origin(item: Item) -> str:
     return setting.place
 
 
-def table(account: RunSummary) -> dict[str, Any]:
+def table(account: RunSummary) -> SummaryEntry:
     """The summary as plain values: the entry of the run, and its settings."""
     return {
         **account.run.outcome().entry(),
@@ -199,7 +203,7 @@ def explained(run: CheckedRun) -> Outcome:
         return outcome
 
 
-def entry(item: Item) -> dict[str, Any]:
+def entry(item: Item) -> SettingEntry:
     """One setting; `file` and `line` are null for an unwritten value."""
     setting = item.setting
     written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from cfglint.findings.entries import LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
     from cfglint.findings.vocabulary import Severity, Stage, Verdict
     from cfglint.source.edit import Change
 
@@ -145,11 +144,11 @@ class Context:
     def __init__(
         self,
         texts: dict[str, str],
-        settings: list[dict[str, Any]],
+        settings: list[SettingEntry],
         marks: dict[str, list[int]],
         assumed: list[str],
         whole: bool,
-        memory: dict[str, Any] | None = None,
+        memory: MemoryDrawing | None = None,
     ) -> None:
         self.memory = memory
         self.texts = texts
@@ -188,11 +187,11 @@ class Outcome:
         self.diagnostics = diagnostics
         self.context: Context | None = None
         self.consumer = kinds[0]
-        self.launch: dict[str, Any] | None = None  # what is known of the launch line, for a run that a script starts
+        self.launch: LaunchEntry | None = None  # what is known of the launch line, for a run that a script starts
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> RunEntry:
         """The entry of `runs`, without the findings."""
-        return {
+        entry: RunEntry = {
             "files": self.files,
             "kinds": self.kinds,
             "target": self.target,
@@ -200,5 +199,7 @@ class Outcome:
             "verdict": self.verdict,
             "fails_at": self.fails_at,
             "resolved": self.resolved,
-            **({"launch": self.launch} if self.launch is not None else {}),
         }
+        if self.launch is not None:
+            entry["launch"] = self.launch
+        return entry

@@ -62,6 +62,7 @@ class LaunchFacts:
     """
 
     __slots__ = (
+        "arguments",
         "declared",
         "environment",
         "folder",
@@ -116,6 +117,7 @@ class LaunchFacts:
         tables: str | None = None,
         launcher_flags: tuple[Override, ...] = (),
         program: ProgramFacts | None = None,
+        arguments: str = "",
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -141,6 +143,7 @@ class LaunchFacts:
         self.trainer = trainer
         self.tables = tables
         self.launcher_flags = launcher_flags
+        self.arguments = arguments  # those of a launch line that are given by hand, as one string
         self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
@@ -269,6 +272,7 @@ class Config:
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     gpus_key = ""  # the key with which a file imposes the number of GPUs, where that is not one of `batch_keys`
+    obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> a key that a new batch does away with
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
@@ -369,6 +373,10 @@ class Config:
     def others(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
         return []
+
+    def has_field(self, key: str) -> bool:
+        """Whether the framework has a field of this name; True where it is not known."""
+        return True
 
     def get(self, *path: str | int, default: Any = None) -> Any:
         """The value at a path as the framework sees it; the default where there is nothing."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.memory import Estimate, Settings, Shape
     from cfglint.batch.memory.estimate import Fit
+    from cfglint.findings.entries import MemoryDrawing, MemoryEntry
     from cfglint.frameworks.base import Config
 
 CONFIG_FILE = "config.json"
@@ -92,12 +93,12 @@ class RunMemory:
         assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
         return "; ".join(told) + assumed
 
-    def drawn(self) -> dict[str, Any]:
+    def drawn(self) -> MemoryDrawing:
         """The entry with the line for people and every moment's terms, for diagrams."""
         moments = [(moment.name, {name: gib(size) for name, size in moment.terms().items()}) for moment in self.estimate.moments]
         return {**self.entry(), "line": self.line, "moments": moments if self.inputs.micro_known else []}
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> MemoryEntry:
         """Plain values, as `explain --format json` has them."""
         found, known = self.estimate, self.inputs.micro_known
         return {

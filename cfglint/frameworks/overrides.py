@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
+PLAIN_STRING = re.compile(r"(?:[A-Za-z/]|\.\.?/)[A-Za-z0-9_.,/-]*")  # a word or path that YAML can only parse as a string, except for WORDS
+WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
+BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+PLAIN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+PLAIN_FLOAT = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30}(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})")
 MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
 SECONDS = 2  # of processor time for that
 
@@ -47,8 +52,23 @@ def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
 def by_omegaconf(override: Override) -> Any:
     """The value of an override as OmegaConf parses it: numbers, booleans, null, lists and mappings in flow style.
 
-    The string itself where it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands.
+    The string itself where it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
+    hundreds of plain words and numbers, whose values are known without OmegaConf.
     """
+    text = " ".join(override.texts)
+    if text in BOOLEANS:
+        return BOOLEANS[text]
+    if PLAIN_STRING.fullmatch(text) and text.lower() not in WORDS:
+        return text
+    if PLAIN_INTEGER.fullmatch(text):
+        return int(text)
+    if PLAIN_FLOAT.fullmatch(text):
+        return float(text)
+    return loaded_by_omegaconf(override.origin, text)
+
+
+def loaded_by_omegaconf(origin: str, text: str) -> Any:
+    """The value of a string that OmegaConf loads."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
@@ -56,8 +76,7 @@ def by_omegaconf(override: Override) -> Any:
     from cfglint.source.document import ALIAS
     from cfglint.source.parse import parse
 
-    text = " ".join(override.texts)
-    document = parse(override.origin, text, "yaml")
+    document = parse(origin, text, "yaml")
     if document.problems or any(node.kind == ALIAS for _, _, node in document.walk()):
         return text
     try:

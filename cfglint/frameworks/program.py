@@ -56,6 +56,7 @@ class ProgramFacts:
     `refuses_in_file`: so does a key of a config file. `trainer` is the framework's class of the one trainer that it builds,
     `own_trainer` whether a subclass replaces parts that checks rest on. `changed` are fields that the code sets after parsing.
     `exact`: the defaults of `arguments` are known, as is every class between it and the parser.
+    `config_files` are DeepSpeed files that the code names where the line names none.
     """
 
     path: str
@@ -71,6 +72,7 @@ class ProgramFacts:
     own_trainer: bool = False
     changed: tuple[str, ...] = ()
     exact: bool = False
+    config_files: tuple[str, ...] = ()
 
     @property
     def is_strict(self) -> bool:

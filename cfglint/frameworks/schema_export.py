@@ -6,9 +6,11 @@ person wants to read it: the description says since when a key exists, that it w
 
 from __future__ import annotations
 
+from cfglint.frameworks.schema_strict import strict
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Raw = dict[str, Any]
@@ -53,10 +55,11 @@ NEEDED_TYPES = {  # ajv's strict mode wants the type named where one of these ke
     "pattern": "string",
     "properties": "object",
 }
+OF_PROPERTIES = "#/properties/"
 EVERY_TYPE = ["array", "boolean", "null", "number", "object", "string"]
 
 
-RESTRICTIONS = (*NEEDED_TYPES, *SOME, *NAMED, "additionalProperties", "const", "enum", "not", "required", "type")
+RESTRICTIONS = ("$ref", *NEEDED_TYPES, *SOME, *NAMED, "additionalProperties", "const", "enum", "not", "required", "type")
 PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are read
 NUMBER_AS_STRING = {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"}
 TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only asked whether it is true: these mean what they say
@@ -67,18 +70,18 @@ MORE_VALUES: dict[str, dict[str, Raw]] = {  # what the framework takes for a key
         "mixed_precision": {"const": False},
         "num_processes": {"const": "auto"},  # torchrun counts the GPUs
     },
+    "axolotl": {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}},  # a fraction: with the diffusion plugin
     "llamafactory": {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}},
     "trl": {"reward_funcs": {"type": "string"}},
 }
 MORE_BY_TYPE: dict[str, dict[str, tuple[Raw, ...]]] = {
     "axolotl": {  # pydantic 2 in lax mode
-        "boolean": (PLACEHOLDER,),
-        "integer": (PLACEHOLDER, {"type": "boolean"}, NUMBER_AS_STRING),
-        "number": (PLACEHOLDER, {"type": "boolean"}, NUMBER_AS_STRING),
+        "integer": ({"type": "boolean"}, NUMBER_AS_STRING),
+        "number": ({"type": "boolean"}, NUMBER_AS_STRING),
     },
     "huggingface": {"boolean": (TRUTH,)},
-    "llamafactory": {"boolean": (PLACEHOLDER,), "integer": (PLACEHOLDER,), "number": (PLACEHOLDER,)},
 }
+WITH_PLACEHOLDERS = frozenset(("axolotl", "llamafactory"))  # whose own loaders fill them
 PARTIAL = frozenset(("llamafactory",))  # with USE_MCA=1 the keys of Megatron-Core are read as well: an unknown key is for `check` to judge
 
 
@@ -86,18 +89,81 @@ def draft7(kind: str, schema: Raw) -> Raw:
     """The schema of a kind, as its file has it, as draft-07."""
     exported = {"$schema": DRAFT_7, **converted(schema)}
     for key, own in exported["properties"].items():
-        types = own.get("type", ())
-        named = {types} if isinstance(types, str) else set(types)
-        more = [each for name, values in MORE_BY_TYPE.get(kind, {}).items() if name in named for each in values]
-        if key in MORE_VALUES.get(kind, {}):
-            more.append(MORE_VALUES[kind][key])
-        if more:
-            exported["properties"][key] = extended(own, more)
+        exported["properties"][key] = widened(kind, own, MORE_VALUES.get(kind, {}).get(key))
     if kind in PARTIAL:
         exported.pop("additionalProperties", None)
     if "$defs" in schema:
-        exported["definitions"] = each_converted(schema["$defs"])
-    return exported
+        exported["definitions"] = {name: widened_section(kind, each) for name, each in each_converted(schema["$defs"]).items()}
+    for pointer in sorted(set(references(exported))):
+        exported.setdefault("definitions", {})[definition_name(pointer)] = found_at(exported, pointer)
+    found: Raw = strict(named_by_definition(exported))
+    return found
+
+
+def references(raw: Any) -> Iterator[str]:
+    """The references of a schema to properties: what these are in is taken apart by their types, so they need a name of their own."""
+    if isinstance(raw, dict):
+        if str(raw.get("$ref", "")).startswith(OF_PROPERTIES):
+            yield raw["$ref"]
+        for each in raw.values():
+            yield from references(each)
+    elif isinstance(raw, list):
+        for each in raw:
+            yield from references(each)
+
+
+def definition_name(pointer: str) -> str:
+    """The name of the definition that a reference to a property becomes."""
+    return "-".join(part for part in pointer.split("/")[2:] if part != "properties")
+
+
+def found_at(raw: Any, pointer: str) -> Any:
+    """What a reference in a schema refers to."""
+    for part in pointer.split("/")[1:]:
+        raw = raw[part]
+    return raw
+
+
+def named_by_definition(raw: Any) -> Any:
+    """A schema with its references to properties as references to definitions."""
+    if isinstance(raw, list):
+        return [named_by_definition(each) for each in raw]
+    if not isinstance(raw, dict):
+        return raw
+    if str(raw.get("$ref", "")).startswith(OF_PROPERTIES):
+        return {**raw, "$ref": f"#/definitions/{definition_name(raw['$ref'])}"}
+    return {keyword: named_by_definition(value) for keyword, value in raw.items()}
+
+
+def widened(kind: str, own: Raw, another: Raw | None = None) -> Raw:
+    """A property, and those in it, with the values that the framework takes beyond the schema; `another` are further ones of the key."""
+    own = {**own, "anyOf": [widened_section(kind, each) for each in own["anyOf"]]} if "anyOf" in own else own
+    own = widened_section(kind, own)
+    named = types_of(own).union(*(types_of(each) for each in own.get("anyOf", ())))
+    more = [each for name, values in MORE_BY_TYPE.get(kind, {}).items() if name in named for each in values]
+    if kind in WITH_PLACEHOLDERS and not any(map(takes_every_string, (own, *own.get("anyOf", ())))):
+        more.append(PLACEHOLDER)
+    more += [another] if another is not None else []
+    return extended(own, more) if more else own
+
+
+def widened_section(kind: str, own: Raw) -> Raw:
+    """A schema with the properties in it widened."""
+    if not isinstance(own.get("properties"), dict):
+        return own
+    return {**own, "properties": {key: widened(kind, each) if isinstance(each, dict) else each for key, each in own["properties"].items()}}
+
+
+def types_of(raw: Raw) -> set[str]:
+    """The types that a schema names, none where it names all."""
+    types = raw.get("type", ())
+    return {types} if isinstance(types, str) else set(types if types != EVERY_TYPE else ())
+
+
+def takes_every_string(raw: Raw) -> bool:
+    """Whether a schema, without its alternatives, takes strings whatever they hold."""
+    anything = not raw.keys() & {*RESTRICTIONS}
+    return anything or ("string" in types_of(raw) and not raw.keys() & {"const", "enum", "pattern", "allOf"})
 
 
 def extended(own: Raw, more: list[Raw]) -> Raw:

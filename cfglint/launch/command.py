@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.entries import LaunchEntry
     from cfglint.launch.line import LaunchLine
 
 TRAINER_NAMES = names(
@@ -61,7 +62,7 @@ def trainer_names(document: CommandDocument) -> set[str]:
     return set(document.words) & TRAINER_NAMES
 
 
-def summary(line: LaunchLine, arguments: dict[str, Any]) -> dict[str, Any]:
+def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
     """What is known of a launch, as the reports give it."""
     return {
         "file": line.call.path,

@@ -71,6 +71,7 @@ class LaunchLine:
         "processes",
         "program",
         "program_path",
+        "script_path",
         "srun",
         "threads",
         "unknown",
@@ -81,6 +82,7 @@ class LaunchLine:
         self.call = call
         self.launcher = launcher
         self.path = call.path
+        self.script_path = call.path
         self.program: Text | None = None
         self.program_path: str | None = None
         self.module = False
@@ -99,6 +101,11 @@ class LaunchLine:
         self.srun: list[Text] = []
         self.folder: str | None = None
         self.block = ""
+
+    @property
+    def is_sourced(self) -> bool:
+        """Whether it is written in another file, which the script sources."""
+        return self.call.path != self.script_path
 
     def unsure(self, field: str, reasons: tuple[str, ...] | str) -> None:
         """Say why a field is not known."""

@@ -30,6 +30,7 @@ SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
+SOURCING = ("source ", "\n. ")  # another file may have the launch
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
@@ -70,6 +71,13 @@ class Project:
 class Follower(Interpreter):
     """An interpreter that looks into `bash -c`, also behind srun and its like."""
 
+    project: Project
+
+    def readable(self, located: str) -> str:
+        """The path of a sourced file, as the program takes it."""
+        real = self.project.real(located)
+        return located if real is None else os.path.relpath(real) if os.path.isabs(real) else real
+
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
         wrappers, given, inner = unwrapped(words)
@@ -101,7 +109,7 @@ class Reader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is seen from where the program runs."""
-        if len(text) > LONGEST or not any(mark in text for mark in MARKS):
+        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING)):
             return []
         name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):
@@ -132,7 +140,7 @@ class Reader:
         best = folders[0]
         if len(folders) > 1:
             runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
-            scores = [self.score(runs[folder].calls, folder) for folder in folders]
+            scores = [self.score(runs[folder].calls, folder) + 2 * runs[folder].sources for folder in folders]
             best = folders[scores.index(max(scores))]
             known = max(scores) > 0
         else:
@@ -149,6 +157,7 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
+                line.script_path = path
                 findings.header_sizes(line, head)
                 firm = not path.lower().endswith(MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
@@ -157,6 +166,7 @@ class Reader:
     def follow(self, script: Script, folder: str, name: str, text: str) -> Interpreter:
         """Follow a script from a folder."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
+        interpreter.project = self.project
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         interpreter.consulted = bool(head) and SUBMITTED_FROM in text

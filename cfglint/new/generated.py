@@ -49,13 +49,17 @@ class Keys:
 
 
 class GeneratedFile:
-    """One file; `head` are the lines of comment above its keys, where its syntax has comments."""
+    """One file; `head` are the lines of comment above its keys, where its syntax has comments.
+
+    `has_schema`: the schema of its kind lies next to it, so that its first line may name it for editors.
+    """
 
     def __init__(self, name: str, kind: str, keys: Keys, head: tuple[str, ...] = ()) -> None:
         self.name = name
         self.kind = kind
         self.keys = keys
         self.head = head
+        self.has_schema = False
 
     @property
     def is_json(self) -> bool:
@@ -65,7 +69,12 @@ class GeneratedFile:
     @property
     def text(self) -> str:
         """The text of the file."""
-        return as_json(self.keys) if self.is_json else as_yaml(self.kind, self.keys, self.head)
+        return as_json(self.keys) if self.is_json else as_yaml(self.keys, self.first_lines)
+
+    @property
+    def first_lines(self) -> tuple[str, ...]:
+        """The lines of comment above the keys."""
+        return (schema_line(self.kind), *self.head) if self.has_schema else self.head
 
     @property
     def reasons(self) -> list[tuple[str, Any, str]]:
@@ -105,19 +114,24 @@ def as_json(keys: Keys) -> str:
     return json.dumps(keys.values, indent=2) + "\n"
 
 
-def as_yaml(kind: str, keys: Keys, head: tuple[str, ...]) -> str:
-    """YAML as PyYAML reads it, with the schema for editors, and a comment on each key that has a reason."""
+def as_yaml(keys: Keys, head: tuple[str, ...]) -> str:
+    """YAML as PyYAML reads it, with a comment on each key that has a reason."""
     from io import StringIO
 
     writer = yaml_writer()
     out = StringIO()
     writer.dump(commented(keys.values, keys), out)
-    lines = [f"yaml-language-server: $schema={schema_name(kind)}", *head]
-    return "".join(f"# {line}\n" for line in lines) + "\n" + out.getvalue().strip("\n") + "\n"
+    above = "".join(f"# {line}\n" for line in head)
+    return (f"{above}\n" if above else "") + out.getvalue().strip("\n") + "\n"
+
+
+def schema_line(kind: str) -> str:
+    """The comment that names the schema of a config for editors."""
+    return f"yaml-language-server: $schema={schema_name(kind)}"
 
 
 def schema_name(kind: str) -> str:
-    """The schema file next to a config, which the config's first line names for editors."""
+    """The schema file next to a config."""
     return f"{kind}.schema.json"
 
 

@@ -76,7 +76,7 @@ class Baseline:
 
 def refuse_overwriting(path: str) -> None:
     """Raise FileProblem for a path outside the project, and for a file that is not a baseline: it would be lost."""
-    from cfglint.project.root import is_inside, root_of
+    from cfglint.source.root import is_inside, root_of
 
     if not is_inside(path, root_of(path)):
         raise FileProblem(path, "lies outside the project, so no baseline is written there", "unwritable")

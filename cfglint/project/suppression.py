@@ -6,7 +6,6 @@ import re
 
 from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
 from cfglint.findings.rule import names_of
-from cfglint.run.loaded import Ignore
 from cfglint.source.document import SEQUENCE, child
 
 TYPE_CHECKING = False
@@ -19,6 +18,23 @@ COMMENT = "comment"
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
 CODE = re.compile(r"[^\s,]+")
+
+
+class Ignore:
+    """One code, or family of codes, that a comment silences on some lines. `start`/`end` are its span.
+
+    `code` is empty for a comment that speaks to cfglint and does not say what to ignore.
+    """
+
+    __slots__ = ("code", "document", "end", "lines", "start", "used")
+
+    def __init__(self, document: Document, code: str, start: int, end: int, lines: frozenset[int]) -> None:
+        self.document = document
+        self.code = code
+        self.start = start
+        self.end = end
+        self.lines = lines
+        self.used = False
 
 
 def silence(run: LoadedRun, found: list[Diagnostic]) -> list[Diagnostic]:

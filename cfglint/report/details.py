@@ -7,13 +7,13 @@ from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import LaunchEntry
 
     Line = tuple[str, str]  # (label, text)
 
 LAUNCH_CODES = "LCH"
+PROGRAM_CODES = ("LCH003", "LCH016", "LCH017")  # what the program itself refuses
 NOTE = "note"
 HELP = "help"
 MOMENTS = {
@@ -62,16 +62,16 @@ def remedies(diagnostic: Diagnostic) -> list[Line]:
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
     if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
-        return started_by(diagnostic.key, outcome.launch)
+        return started_by(diagnostic, outcome.launch)
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
     kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line is none
     return " with ".join(titled(each, outcome) for each in kinds)
 
 
-def started_by(key: str, launch: dict[str, Any]) -> str:
+def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
     """What gets an option of a launch line: the program, or its launcher."""
-    is_argument = key.lstrip("-").replace("-", "_") in launch["arguments"]
+    is_argument = diagnostic.code in PROGRAM_CODES or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 
 

@@ -9,6 +9,7 @@ from cfglint import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
@@ -23,7 +24,7 @@ def render(outcomes: list[Outcome]) -> str:
     return dumps(report)
 
 
-def dumps(report: dict[str, Any]) -> str:
+def dumps(report: Mapping[str, Any]) -> str:
     """A report with the version of cfglint, as strict JSON on one ASCII line; what JSON cannot hold, such as NaN, becomes a string."""
     versioned = {"cfglint": __version__, **report}
     try:

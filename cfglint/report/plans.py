@@ -10,7 +10,8 @@ from cfglint.report.text import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+
+    from cfglint.findings.entries import MemoryEntry, PlanEntry, PlanTable
 
 COLUMNS = (
     "GPUs",
@@ -43,7 +44,7 @@ MOST_SPLITS = 8  # other splits that are listed for a GPU count
 NARROWEST = 20  # columns that a note gets at least
 
 
-def render(form: str, told: dict[str, Any], terminal: bool = False, width: int | None = None) -> str:
+def render(form: str, told: PlanTable, terminal: bool = False, width: int | None = None) -> str:
     """The plans in a format; `told` is `cfglint.rewrite.plan.table`; `width`, in columns, is for text."""
     if form == "json":
         from cfglint.report.json import dumps
@@ -59,25 +60,30 @@ def render(form: str, told: dict[str, Any], terminal: bool = False, width: int |
     return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each, width or WIDTH) or [""])
 
 
-def row(plan: dict[str, Any]) -> list[str]:
+def row(plan: PlanEntry) -> list[str]:
     """The cells of a plan; an empty one is a number that is not known."""
-    chosen = plan["chosen"] or {}
-    hours = plan["hours"]
+    chosen = plan["chosen"]
+    split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
     cells = [
         plan["gpus"],
-        chosen.get("micro_batch"),
-        chosen.get("accumulation"),
-        chosen.get("data_parallel"),
+        *split,
         plan["global_batch"],
         plan["steps_per_epoch"],
         plan["total_steps"],
         plan["tokens_per_step"],
         memory(plan.get("memory")),
     ]
-    return [*("" if cell is None else str(cell) for cell in cells), "" if hours is None else f"{hours:.1f}", remark(plan)]
+    return [*("" if cell is None else str(cell) for cell in cells), duration(plan), remark(plan)]
 
 
-def memory(found: dict[str, Any] | None) -> str | None:
+def duration(plan: PlanEntry) -> str:
+    """The hours, with a mark where they were not measured."""
+    if plan["hours"] is None:
+        return ""
+    return f"{'~' if plan['hours_from'] == 'scaled' else ''}{plan['hours']:.1f}"
+
+
+def memory(found: MemoryEntry | None) -> str | None:
     """The peak on a GPU and whether it fits."""
     if found is None or found["peak_gib"] is None:
         return None
@@ -85,7 +91,7 @@ def memory(found: dict[str, Any] | None) -> str | None:
     return f"{peak} {found['verdict'].replace('-', ' ')}" if found["verdict"] else peak
 
 
-def remark(plan: dict[str, Any]) -> str:
+def remark(plan: PlanEntry) -> str:
     """Why this split, or what can be had instead."""
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
@@ -100,7 +106,7 @@ def remark(plan: dict[str, Any]) -> str:
     return text
 
 
-def notes(told: dict[str, Any], quoted: Callable[[str], str]) -> list[str]:
+def notes(told: PlanTable, quoted: Callable[[str], str]) -> list[str]:
     """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it.
 
     `quoted` makes a place, which holds the name of a file, harmless.
@@ -119,12 +125,12 @@ def notes(told: dict[str, Any], quoted: Callable[[str], str]) -> list[str]:
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in told["advice"]) if "," in rule)]
 
 
-def other_splits(plans: list[dict[str, Any]]) -> list[str]:
+def other_splits(plans: list[PlanEntry]) -> list[str]:
     """The splits that work beside the chosen ones."""
     lines: list[str] = []
     for plan in plans:
-        chosen = plan["chosen"] or {}
-        others = [split for split in plan["options"] if split["micro_batch"] != chosen.get("micro_batch")]
+        taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
+        others = [split for split in plan["options"] if split["micro_batch"] != taken]
         if others:
             listed = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
             more = ", ..." if len(others) > MOST_SPLITS else ""
@@ -193,7 +199,7 @@ def as_csv(rows: list[list[str]]) -> str:
     return buffer.getvalue()
 
 
-def as_markdown(rows: list[list[str]], told: dict[str, Any]) -> str:
+def as_markdown(rows: list[list[str]], told: PlanTable) -> str:
     """A Markdown table and the notes as a list."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "--:|" * (len(COLUMNS) - 1) + "---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows]

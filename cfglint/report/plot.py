@@ -5,11 +5,13 @@ Everything is told by shape, fill, hatching and text, so that it reads in black 
 
 from __future__ import annotations
 
+from cfglint.report.plans import duration
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from matplotlib.axes import Axes
+
+    from cfglint.findings.entries import PlanEntry, PlanTable
 
 WIDTH_OF_COUNT = 1.1  # inches for each GPU count
 MARGIN = 2.4
@@ -22,7 +24,7 @@ class NoPlotting(Exception):
     """matplotlib is not installed; the text tells how to get it."""
 
 
-def draw(told: dict[str, Any], form: str) -> bytes:
+def draw(told: PlanTable, form: str) -> bytes:
     """The picture in a form, `svg` or another; NoPlotting, or ValueError for a form that matplotlib does not know.
 
     `told` is `cfglint.rewrite.plan.table`.
@@ -49,12 +51,12 @@ def draw(told: dict[str, Any], form: str) -> bytes:
     return picture.getvalue()
 
 
-def splits(axes: Axes, plans: list[dict[str, Any]], sizes: list[int]) -> None:
+def splits(axes: Axes, plans: list[PlanEntry], sizes: list[int]) -> None:
     """A mark for each split that works, with its accumulation beside it; the chosen one is filled."""
     for place, plan in enumerate(plans):
-        chosen = plan["chosen"] or {}
+        taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
         for option in plan["options"]:
-            is_chosen = option["micro_batch"] == chosen.get("micro_batch")
+            is_chosen = option["micro_batch"] == taken
             height = sizes.index(option["micro_batch"])
             axes.plot(place, height, "s", markersize=11, markeredgecolor=BLACK, markerfacecolor=BLACK if is_chosen else "white")
             axes.annotate(f"x{option['accumulation']}", (place, height), (9, -3), textcoords="offset points", fontsize=8)
@@ -70,7 +72,7 @@ def splits(axes: Axes, plans: list[dict[str, Any]], sizes: list[int]) -> None:
     axes.set_axisbelow(True)
 
 
-def lengths(axes: Axes, plans: list[dict[str, Any]]) -> None:
+def lengths(axes: Axes, plans: list[PlanEntry]) -> None:
     """Hours of each run, or its steps where no pace is known."""
     timed = any(plan["hours"] is not None for plan in plans)
     for place, plan in enumerate(plans):
@@ -79,8 +81,7 @@ def lengths(axes: Axes, plans: list[dict[str, Any]]) -> None:
             axes.annotate("-", (place, 0), (0, 4), textcoords="offset points", ha="center")
             continue
         axes.bar(place, value, width=0.55, facecolor="white", edgecolor=BLACK, hatch="//")
-        axes.annotate(
-            f"{value:,.1f}" if timed else f"{value:,}", (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center"
-        )
+        told = duration(plan) if timed else f"{value:,}"
+        axes.annotate(told, (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center")
     axes.set_ylabel("hours" if timed else "steps")
     axes.margins(y=0.15)

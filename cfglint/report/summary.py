@@ -9,15 +9,18 @@ from cfglint.explain.log_analysis import ENDLESS
 from cfglint.explain.summary import origin
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
+from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks.summary import FILLED, GROUPS
 from cfglint.report.text import shown, unobeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from cfglint.explain.log_analysis import Explanation
     from cfglint.explain.summary import RunSummary
+    from cfglint.frameworks.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
 
@@ -27,6 +30,7 @@ WIDTH = 80  # columns where no terminal gives them
 LABEL = 20
 VALUE = 14
 MOST_ERRORS = 3
+UNSET = "unset environment: "
 BLANK = ("", "", "")
 
 LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
@@ -49,11 +53,11 @@ def as_text(account: RunSummary, width: int | None = None) -> str:
     return folded(lines(account), width)
 
 
-def as_json(told: dict[str, Any]) -> str:
+def as_json(table: Mapping[str, Any]) -> str:
     """Plain values under the version of cfglint; what JSON has no type for as text."""
     from cfglint.report.json import dumps
 
-    return dumps(told)
+    return dumps(table)
 
 
 def lines(account: RunSummary) -> list[Paragraph]:
@@ -126,10 +130,23 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     """Name, value and origin; a long origin goes on in its column."""
     if item.unknown:
         return columns(item.label, "?", f"with {item.needs}")
-    text = origin(item)
+    text = origin(item) + reason(item.setting)
     for path, short in names.items():
         text = text.replace(path, short)
-    return columns(item.label, spelled(item.setting.value), text)
+    return columns(item.label, "?" if is_unknown(item.setting) else spelled(item.setting.value), text)
+
+
+def is_unknown(setting: Setting) -> bool:
+    """Whether a null is a value that is not known, and not one that is written or a default."""
+    return setting.value is None and (setting.origin == DERIVED or setting.because == NOT_KNOWN)
+
+
+def reason(setting: Setting) -> str:
+    """Why a value of a launch line is not known, with the flag that tells it."""
+    reasons = getattr(setting.document, "unknown", {}).get(setting.path[0], ()) if is_unknown(setting) and setting.path else ()
+    names = [each.removeprefix(UNSET) for each in reasons if each.startswith(UNSET) and "," not in each]
+    flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
+    return f", {', '.join(reasons)}{flags}" if reasons else ""
 
 
 def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:

@@ -6,8 +6,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from cfglint.findings.entries import LaunchEntry
     from cfglint.run.checked import CheckedRun
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
@@ -41,22 +40,25 @@ def at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
     return runs[index] if index < len(runs) else None
 
 
-def described(run: CheckedRun) -> dict[str, Any]:
+def described(run: CheckedRun) -> LaunchEntry | None:
     """The launch of a run as plain values."""
     command = run.documents[0]
-    return command.launch if isinstance(command, CommandDocument) else {}
+    known: LaunchEntry | None = command.launch if isinstance(command, CommandDocument) else None
+    return known or None
 
 
-def likeness(old: dict[str, Any], new: dict[str, Any]) -> float:
+def likeness(old: LaunchEntry | None, new: LaunchEntry | None) -> float:
     """How much two launches have in common: their program first, then their launcher and arguments."""
-    one, other = old.get("arguments") or {}, new.get("arguments") or {}
+    if old is None or new is None:
+        return 3.0 if old is new else 0.5
+    one, other = old["arguments"], new["arguments"]
     common = sum(key in other and other[key] == value for key, value in one.items())
     every = len({*one, *other})
     score = common / every if every else 0.5
-    score += 2.0 * (name_of(old) == name_of(new)) + 0.5 * (old.get("launcher") == new.get("launcher"))
+    score += 2.0 * (name_of(old) == name_of(new)) + 0.5 * (old["launcher"] == new["launcher"])
     return score
 
 
-def name_of(launch: dict[str, Any]) -> str:
+def name_of(launch: LaunchEntry) -> str:
     """The last part of a program's name."""
-    return str(launch.get("program") or "").rpartition("/")[2]
+    return (launch["program"] or "").rpartition("/")[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, SEVERITIES, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
 from cfglint.run.loaded import LAUNCH, LoadedRun
 from cfglint.source.document import LIMIT
@@ -27,20 +27,20 @@ class CheckedRun(LoadedRun):
         """Everything that is to be said, in the order of files and places."""
         if self._diagnostics is None:
             found: list[Diagnostic] = []
-            for config in self.configs:
-                found.extend(inspect(config))
+            found.extend(self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], []))
             if self.other_end is not None:
                 found = in_common(found, self.other_end.diagnostics)
             order = {document.path: index for index, document in enumerate(self.documents)}
-            found.extend(self._of_the_project(found))
+            found.extend(self.attempt("the rules of the project", self._of_the_project, []))
+            found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
             bugs = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
             found = [*bugs, *found]
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
         return self._diagnostics
 
-    def _of_the_project(self, found: list[Diagnostic]) -> list[Diagnostic]:
-        """What the project's own word adds to the rules of the frameworks, and what its comments silence."""
+    def _of_the_project(self) -> list[Diagnostic]:
+        """What the project itself adds to the rules of the frameworks."""
         added: list[Diagnostic] = []
         if self.facts.promises or self.facts.policies:
             from cfglint.rules.project import inspect_run
@@ -50,18 +50,27 @@ class CheckedRun(LoadedRun):
             from cfglint.rules.memory import inspect_memory
 
             added = [*added, *inspect_memory(self)]
-        if any(COMMENT_MARK in document.text for document in self.documents):
-            from cfglint.project.suppression import silence
-
-            added += silence(self, [*found, *added])
         return added
+
+    def _of_comments(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """Mark what the comments of the files suppress; the diagnostics of those that suppress nothing."""
+        if not any(COMMENT_MARK in document.text for document in self.documents):
+            return []
+        from cfglint.project.suppression import silence
+
+        return silence(self, found)
 
     @property
     def verdict(self) -> Verdict | None:
         """`accept` or `reject`: whether the framework would start training; None where that is not known."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.outside or self.beyond_limits else "accept"
+        return None if self.has_bugs or self.outside or self.beyond_limits else "accept"
+
+    @property
+    def has_bugs(self) -> bool:
+        """Whether an internal error may hide what is wrong with the run."""
+        return any(each.code == INTERNAL for each in self.diagnostics)
 
     @property
     def beyond_limits(self) -> list[str]:
@@ -73,8 +82,8 @@ class CheckedRun(LoadedRun):
     def outside(self) -> dict[str, str]:
         """The packages of the run of which no modelled release is asked for, with what is; empty for the fork of a single file."""
         found = {config.package: config.facts.outside[config.package] for config in self.configs if config.package in config.facts.outside}
-        found.update({config.package: "" for config in self.configs if config.is_for_fork})
-        return found
+        forks: list[str] = self.attempt("looking for a fork", lambda: [each.package for each in self.configs if each.is_for_fork], [])
+        return {**found, **dict.fromkeys(forks, "")}
 
     @property
     def fails_at(self) -> Stage | None:
@@ -84,13 +93,15 @@ class CheckedRun(LoadedRun):
 
     def outcome(self) -> Outcome:
         """The run as plain values, without its documents."""
-        resolved = self.resolved  # first, for a bug found there belongs to the diagnostics
+        # First, for a bug that is found there belongs to the diagnostics.
+        resolved, _ = self.resolved, self.outside
+        target = self.attempt("the target", lambda: self.target, self.facts.target)
         command = self.documents[0] if self.kinds[0] == LAUNCH else None
         extra: list[str] = getattr(command, "extra_files", [])
         outcome = Outcome(
             [*(document.path for document in self.documents), *extra],
             [*self.kinds, *["other"] * len(extra)],
-            self.target,
+            target,
             self.facts.gpus,
             self.verdict,
             self.fails_at,
@@ -108,9 +119,9 @@ def in_common(found: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnos
     shared: list[Diagnostic] = []
     for each in found:
         other = known.get((each.code, each.place.file, each.key))
-        if other is None:
+        if other is None and each.code != INTERNAL:
             continue
-        if SEVERITIES.index(other.severity) < SEVERITIES.index(each.severity):
+        if other is not None and SEVERITIES.index(other.severity) < SEVERITIES.index(each.severity):
             each = other  # noqa: PLW2901
         shared.append(each)
     return shared

@@ -23,6 +23,7 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.frameworks.base import LaunchFacts
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.run.discovery import FileSource
     from cfglint.source.document import Document
 
+BY_HAND = "--args"  # the launcher of a line that is given by hand
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
 OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
 WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
@@ -93,6 +95,8 @@ class LaunchReader:
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another text of its script. EditRefused where that starts something else."""
+        if line.is_sourced:
+            raise EditRefused("the launch is in a sourced file, whose other users are not known", line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -100,9 +104,9 @@ class LaunchReader:
         assert isinstance(command, CommandDocument)
         return command
 
-    def run(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> LaunchRun:
+    def run(self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = ()) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
-        command = command_document(line, text)
+        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         others = [each for each in lines if each.call.start != line.call.start]
         command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
@@ -110,17 +114,36 @@ class LaunchReader:
         kinds = [LAUNCH]
         for file in line.files:
             self.add(file, command, documents, kinds)
+        for document, kind in given:
+            if all(each.path != document.path for each in documents):
+                documents.append(document)
+                kinds.append(kind)
         command.program = self.program(line)
         if command.program is not None:
             from cfglint.launch.programs.arguments import know
 
             know(line, command)
+            for path in self.named_by_program(line, command):
+                documents.append(self.source.document(path, "json"))
+                kinds.append("deepspeed")
         choose_consumer(command, kinds)
+        if line.launcher == BY_HAND and (self.facts.whole or self.facts.declared):
+            command.guessed = False
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line)
+
+    def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
+        """The DeepSpeed file that the code of the program names, where the line names none."""
+        if line.folder is None or "deepspeed_config" in command.words or any(file.kind == "deepspeed" for file in line.files):
+            return []
+        project = self.project(line.path)
+        found = [
+            project.real(os.path.normpath(f"{line.folder}/{name}")) for name in command.program.config_files if not os.path.isabs(name)
+        ]
+        return [os.path.relpath(path) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """What is known of the program of a line, where the project has it."""
@@ -134,6 +157,23 @@ class LaunchReader:
 
             self.programs[found.path] = read_program(found.path, found.package, found.folders, found.read)
         return self.programs[found.path]
+
+    def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
+        """The run of arguments that are given by hand, with further files; None where they are not one list of words."""
+        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.by_hand import line_by_hand
+
+        gpus = self.facts.gpus
+        for document, kind in given:
+            told = framework(kind).launched_gpus(document, self.facts.but(overrides=())) if gpus is None else None
+            gpus = told[0] if told is not None else gpus
+        reader = Reader(self.project(BY_HAND), Machine(gpus, self.facts.nodes), dict(self.facts.environment))
+        line = line_by_hand(reader, text)
+        if line is None:
+            return None
+        set_by_hand = tuple(each for each in self.facts.overrides if each.origin != ARGS)
+        self.facts = self.facts.but(overrides=set_by_hand, arguments="")
+        return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
         """Take a named file into the run, where it is there."""
@@ -260,6 +300,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
         own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
         likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+        if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
+            command.leave_out("deepspeed")
         command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
         return
     if line.launcher == "swift" and len(names) >= 2:
@@ -283,6 +325,9 @@ def program_kind(command: CommandDocument) -> str:
 
 def has_own_arguments(command: CommandDocument) -> bool:
     """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
+    program = command.program
+    if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
+        return True
     return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
 
 

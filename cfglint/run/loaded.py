@@ -6,10 +6,14 @@ from cfglint.frameworks import framework, nearest_modelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
     from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
+    from cfglint.project.suppression import Ignore
     from cfglint.source.document import Document
+
+    Result = TypeVar("Result")
 
 LAUNCH = "launch"
 NUMBERS = (
@@ -30,23 +34,6 @@ NUMBERS = (
     "generation_batch_size",
     "steps_per_generation",
 )
-
-
-class Ignore:
-    """One code, or family of codes, that a comment silences on some lines. `start`/`end` are its span.
-
-    `code` is empty for a comment that speaks to cfglint and does not say what to ignore.
-    """
-
-    __slots__ = ("code", "document", "end", "lines", "start", "used")
-
-    def __init__(self, document: Document, code: str, start: int, end: int, lines: frozenset[int]) -> None:
-        self.document = document
-        self.code = code
-        self.start = start
-        self.end = end
-        self.lines = lines
-        self.used = False
 
 
 class LoadedRun:
@@ -82,6 +69,14 @@ class LoadedRun:
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
 
+    def attempt(self, doing: str, step: Callable[[], Result], otherwise: Result) -> Result:
+        """What a step gives; where it raises, `otherwise`, and the exception is a bug of ours that the diagnostics report."""
+        try:
+            return step()
+        except Exception as error:
+            self.bugs.append((doing, error))
+            return otherwise
+
     @property
     def batch(self) -> Batch | None:
         """The consumer's batch."""
@@ -96,7 +91,7 @@ class LoadedRun:
     def target(self) -> dict[str, str]:
         """The package versions that the answer is for."""
         target: dict[str, str] = {}
-        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin what it stands on
+        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin what it builds on
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = chosen.get(package, newest)

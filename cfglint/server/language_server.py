@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from cfglint import __version__
 from cfglint.findings import diagnostic as findings
+from cfglint.report.links import MANUAL, REPOSITORY, anchor, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.discovery import JSON_EXTENSIONS, is_script
@@ -166,6 +167,7 @@ class ConfigServer(LanguageServer):
             message="\n".join(text for text in (each.message, raised, each.note, remedy) if text),
             severity=SEVERITIES[each.severity],
             code=each.code,
+            code_description=page_link(each.code),
             source="cfglint",
             related_information=[types.DiagnosticRelatedInformation(self.location(place), text) for place, text in each.related],
         )
@@ -291,6 +293,16 @@ class ConfigServer(LanguageServer):
                 place = self.range_of(document.path, lens[0], lens[0])
                 found.setdefault(f"{place.start.line} {lens[1]}", types.CodeLens(place, types.Command(lens[1], "")))
         return list(found.values())
+
+
+def page_link(code: str) -> types.CodeDescription | None:
+    """The page of a rule: in the repository that cfglint was installed from, else in the clone that it runs in, else nowhere."""
+    address = rule_uri(code)
+    if not address.startswith(REPOSITORY):
+        return types.CodeDescription(address)
+    clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    manual = os.path.join(clone, MANUAL)
+    return types.CodeDescription(f"{uris.from_fs_path(manual)}#{anchor(code)}") if os.path.isfile(manual) else None
 
 
 def wants(only: list[str] | None, kind: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint.project.root import is_inside, root_of
 from cfglint.run.discovery import EXTENSIONS, is_script
 from cfglint.source.files import FileProblem
+from cfglint.source.root import is_inside, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

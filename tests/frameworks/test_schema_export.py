@@ -11,7 +11,9 @@ from jsonschema import Draft7Validator
 
 from cfglint.cli import main
 from cfglint.frameworks.schema import file_of, kinds
+from cfglint.frameworks.schema_catalog import FILE_MATCH
 from cfglint.frameworks.schema_export import EVERY_TYPE, NAMED, NEEDED_TYPES, ONE, PLAIN, SOME, draft7
+from cfglint.frameworks.schema_strict import message
 
 GOOD = Path(__file__).resolve().parents[2] / "examples" / "good"
 KEYWORDS = PLAIN | ONE | SOME | NAMED | {"$ref", "$schema", "definitions"}
@@ -88,6 +90,8 @@ def test_a_good_example_is_valid(kind, file):
         ("huggingface", "gradient_checkpointing: 'true'"),
         ("axolotl", "gradient_accumulation_steps: '8'"),
         ("axolotl", "flash_attention: ${FLASH_ATTENTION}"),
+        ("axolotl", "peft: {loftq_config: {loftq_bits: '${BITS}'}}"),
+        ("axolotl", "warmup_steps: 0.1"),
     ],
 )
 def test_what_the_framework_takes_is_valid(kind, text):
@@ -107,6 +111,57 @@ def test_what_the_framework_takes_is_valid(kind, text):
 )
 def test_a_mistake_is_invalid(kind, text):
     assert not Draft7Validator(exported(kind)).is_valid(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_one_type_each_and_every_pattern_is_described(kind):
+    for part in schemas(exported(kind)):
+        assert not isinstance(part.get("type"), list)
+        assert "pattern" not in part or part["description"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("^(?:[oO][nN]|0)$", "on or 0, in upper or lower case"),
+        (r"^\s*[+-]?\d+(?:_\d+)*\s*$|^auto$", """an integer as a string, such as '8', or "auto\""""),
+    ],
+)
+def test_description_of_a_pattern(pattern, text):
+    assert message(pattern) == text
+
+
+def test_a_placeholder_may_be_anywhere_in_a_file_whose_loader_fills_it():
+    value = "${NAME}"
+    for kind in ("axolotl", "llamafactory"):
+        validator = Draft7Validator(exported(kind))
+        refused = [key for key in exported(kind)["properties"] if not validator.is_valid({key: value})]
+        assert refused == []
+
+
+def test_catalogue(capsys):
+    assert main(["schema", "--catalog", "https://example.org/schemas/"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert [each["url"] for each in entries] == [f"https://example.org/schemas/{kind}.json" for kind in kinds()]
+    assert all(set(each) == {"name", "description", "fileMatch", "url"} and each["fileMatch"] for each in entries)
+    patterns = [pattern for each in entries for pattern in each["fileMatch"]]
+    assert len(patterns) == len(set(patterns))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("conf/ds_config_zero3.json", "deepspeed"),
+        ("a/accelerate_configs/fsdp.yaml", "accelerate"),
+        ("gpt-neox/configs/125M.yml", "neox"),
+        ("config.json", None),
+        ("train.yaml", None),
+        ("tsconfig.json", None),
+    ],
+)
+def test_files_of_the_catalogue(name, kind):
+    found = [each for each, patterns in FILE_MATCH.items() if any(Path(f"/{name}").match(pattern) for pattern in patterns)]
+    assert found == ([kind] if kind else [])
 
 
 def test_a_person_reads_what_the_keywords_said():

@@ -88,6 +88,14 @@ def test_a_text_for_bash_keeps_its_lines():
     assert [line.call.line for line in lines(text)] == [4, 7]
 
 
+def test_sourced_files_tell_the_folder_and_get_arguments():
+    files = {"sub/env.sh": "N=$1\n", "sub/train.py": ""}
+    [line] = lines(
+        "source ./env.sh 4\ntorchrun --nproc_per_node $N -m tool.train --learning_rate 1 --max_steps 2\n", files, name="sub/run.sh"
+    )
+    assert (line.folder, line.processes) == ("%root%/sub", 4)
+
+
 def test_the_files_of_deepy_lie_in_the_folder_that_it_names():
     files = {"deepy.py": "", "conf/sub/a.yml": "", "conf/b.yml": ""}
     [line] = lines("python deepy.py train.py -d conf sub/a b.yml\n", files, name="conf/README.sh")

@@ -37,16 +37,18 @@ class TestYaml:
     def test_numbers_have_the_point_that_yaml_needs(self):
         assert "key: 1.0e-5\n" in GeneratedFile("train.yaml", "huggingface", keys(key=1e-5)).text
 
-    def test_begins_with_the_schema_for_editors(self):
-        text = GeneratedFile("model.yml", "neox", keys(seed=1), ("For 8 GPUs.",)).text
-        assert text == "# yaml-language-server: $schema=neox.schema.json\n# For 8 GPUs.\n\nseed: 1\n"
+    def test_names_its_schema_only_where_there_is_one(self):
+        file = GeneratedFile("model.yml", "neox", keys(seed=1), ("For 8 GPUs.",))
+        assert file.text == "# For 8 GPUs.\n\nseed: 1\n"
+        file.has_schema = True
+        assert file.text == "# yaml-language-server: $schema=neox.schema.json\n# For 8 GPUs.\n\nseed: 1\n"
 
     def test_reasons_stand_behind_their_keys_and_long_ones_above(self):
         made = Keys()
         made.add("short", 1, "why")
         made.add("section.long", 2, "why " * 30)
         made.add("list", [1.0e-8, [2]], "lists stay on a line")
-        body = GeneratedFile("train.yaml", "huggingface", made).text.partition("\n\n")[2]
+        body = GeneratedFile("train.yaml", "huggingface", made).text
         assert body == f"short: 1  # why\nsection:\n  # {'why ' * 30}\n  long: 2\nlist: [1.0e-8, [2]]  # lists stay on a line\n"
 
     def test_groups_have_a_line_of_their_own(self):
@@ -54,7 +56,7 @@ class TestYaml:
         made.add("first", 1)
         made.begin("Second part")
         made.add("section.second", 2, "why")
-        body = GeneratedFile("train.yaml", "huggingface", made).text.partition("\n\n")[2]
+        body = GeneratedFile("train.yaml", "huggingface", made).text
         assert body == "first: 1\n\n# Second part\nsection:\n  second: 2  # why\n"
 
 

@@ -229,6 +229,7 @@ class TestChart:
             "chosen": {"micro_batch": chosen} if chosen else None,
             "feasible": bool(options),
             "hours": hours,
+            "hours_from": "measured",
             "total_steps": None,
             "alternatives": {"below": near[0], "above": near[1]},
         }
@@ -237,8 +238,8 @@ class TestChart:
         drawing = chart.draw([self.plan(8, [(4, 8), (2, 16)], 4, hours=2.5), self.plan(12, [], near=(252, 264))], "plans")
         root = parsed(drawing)
         classes = [rect.get("class") for rect in root.findall("rect")]
-        assert classes == ["cell chosen", "cell", "bar"]
-        assert {"\u00d78", "\u00d716", "252 or 264", "2.5", "hours"} <= set(words(drawing))
+        assert classes == ["cell chosen", "cell", "bar", "ground"]
+        assert {"\u00d78", "\u00d716", "\u2715 252 or 264", "2.5", "hours"} <= set(words(drawing))
         assert root.get("aria-label") == "plans"
 
     def test_nothing_reachable_and_no_length(self):

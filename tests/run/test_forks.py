@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.project.own_classes import declares_field, fields_of_text
 from cfglint.run.discovery import Discovery
+from cfglint.source.dataclass_fields import declares_field, fields_of_text
 
 NEOX = (
     "pipe_parallel_size: 1\nmodel_parallel_size: 1\nnum_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\npos_emb: rotary\n"

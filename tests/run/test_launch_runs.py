@@ -131,3 +131,61 @@ def test_one_of_several_launches_has_to_be_named(project, capsys):
     assert main(["explain", "train.sh"]) == 2
     assert "train.sh:3, train.sh:9" in capsys.readouterr().err
     assert main(["explain", "train.sh:9"]) == 0
+
+
+STRICT = """\
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+Trainer(model=None, args=args).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("--report_to wandb tensorboard", "LCH003"),
+        ("--fsdp full_shard auto_wrap", "LCH003"),
+        ("--warmup_ratio 0.03", "KEY202"),
+        ("--label_names a b", None),
+        ("--lr_scheduler_typ cosine", None),
+    ],
+)
+def test_a_strict_program_takes_what_its_parser_takes(project, capsys, arguments, code):
+    """Each as `parse_args_into_dataclasses` of transformers 5.23.0 takes or refuses it; an unknown program is only warned of."""
+    (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} {arguments}\n")
+    assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"]} <= {"warning"}
+    (project / "train.py").write_text(STRICT)
+    found = [each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"] if each["severity"] == "error"]
+    assert found == ([] if code is None else [code])
+
+
+def test_a_short_argument_is_the_field_that_it_stands_for(project, capsys):
+    (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} --gradient_accum 4\n")
+    assert report(capsys, "check", "train.sh")["runs"][0]["resolved"]["global_batch"] == 32
+    (project / "train.py").write_text(STRICT)
+    assert report(capsys, "check", "train.sh")["runs"][0]["resolved"]["global_batch"] == 128
+
+
+def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(project, capsys):
+    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n"
+    (project / "accelerate.yaml").write_text(accelerate)
+    line = "accelerate launch --config_file accelerate.yaml --num_processes 2 train.py --output_dir out\n"
+    (project / "train.sh").write_text(line)
+    found = report(capsys, "check", "train.sh")
+    assert found["runs"][0]["gpus"] == 2
+    assert "ACC015" not in {each["code"] for each in found["diagnostics"]}
+    assert "ACC015" in {each["code"] for each in report(capsys, "check", "accelerate.yaml", "--gpus", "2")["diagnostics"]}
+
+
+def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
+    (project / "lib.sh").write_text("# what every script does\nstart() { torchrun --nproc_per_node $1 train.py $COMMON; }\nN=$1\n")
+    line = "COMMON='--output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 2'\n"
+    (project / "train.sh").write_text(f"source lib.sh 4\n{line}start $N\n")
+    [run] = report(capsys, "check", "train.sh")["runs"]
+    launch = run["launch"]
+    assert (run["files"], launch["file"], launch["line"], launch["processes"]) == (["lib.sh"], "lib.sh", 2, 4)
+    assert run["resolved"]["global_batch"] == 32
+    before = (project / "train.sh").read_text()
+    assert main(["fix", "train.sh", "--gpus", "8", "--global-batch", "64"]) == 2
+    assert ((project / "train.sh").read_text(), (project / "lib.sh").read_text().count("$1")) == (before, 2)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 from queue import Empty, Queue
@@ -18,29 +16,12 @@ from queue import Empty, Queue
 import pytest
 
 from cfglint.frameworks.schema import file_of
-from cfglint.new.generated import Keys, as_yaml
+from cfglint.frameworks.schema_export import draft7
+from cfglint.new.generated import GeneratedFile, Keys
 
 VERSION = "1.25.0"
 PATIENCE = 20  # seconds that an answer may take
 SETTINGS = {"yaml": {"validate": True, "hover": True, "completion": True, "schemaStore": {"enable": False}}, "http": {}}
-
-
-def installed() -> Path:
-    """The server's script, installed when it is not there yet; skips when it cannot be had."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("no node or npm on this machine")
-    folder = Path(os.environ.get("CFGLINT_NODE_CACHE") or Path(tempfile.gettempdir()) / "cfglint-node") / VERSION
-    script = folder / "node_modules" / "yaml-language-server" / "bin" / "yaml-language-server"
-    if not script.exists():
-        package = f"yaml-language-server@{VERSION}"
-        command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel=error", package]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm did not install {package} within three minutes")
-        if done.returncode:
-            pytest.skip(f"npm cannot install {package}: {done.stderr.strip()[-300:]}")
-    return script
 
 
 class Server:
@@ -106,8 +87,9 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server():
-    running = Server(installed())
+def server(npm_package):
+    package = npm_package("yaml-language-server", VERSION) / "node_modules" / "yaml-language-server"
+    running = Server(package / "bin" / "yaml-language-server")
     yield running
     running.close()
 
@@ -118,11 +100,18 @@ def opened(server: Server, folder: Path, kind: str, body: str) -> str:
 
 
 def test_the_first_line_of_a_new_config_is_understood(server, tmp_path):
-    (tmp_path / "huggingface.schema.json").write_bytes(Path(file_of("huggingface")).read_bytes())
+    (tmp_path / "huggingface.schema.json").write_text(json.dumps(exported("huggingface")))
     keys = Keys()
     keys.add("learning_rate", "fast")
-    [found] = server.diagnostics(server.open(tmp_path / "train.yaml", as_yaml("huggingface", keys, ())))
+    file = GeneratedFile("train.yaml", "huggingface", keys)
+    file.has_schema = True
+    [found] = server.diagnostics(server.open(tmp_path / "train.yaml", file.text))
     assert found["range"]["start"]["line"] == 2
+
+
+def exported(kind: str) -> dict:
+    """The draft-07 schema of a kind."""
+    return draft7(kind, json.loads(Path(file_of(kind)).read_text(encoding="utf-8")))
 
 
 def at(uri: str, line: int, character: int) -> dict:
@@ -173,3 +162,43 @@ def test_hover_tells_what_a_key_does(server, tmp_path):
     uri = opened(server, tmp_path, "deepspeed", "zero_optimization:\n  stage: 3\n")
     shown = server.ask("textDocument/hover", at(uri, 2, 4))
     assert "1 optimizer states" in json.dumps(shown["contents"])
+
+
+@pytest.fixture
+def opened_exported(server, tmp_path):
+    """Opens a text with the draft-07 schema of its kind."""
+
+    def open_with(kind: str, body: str) -> str:
+        (tmp_path / f"{kind}.schema.json").write_text(json.dumps(exported(kind)))
+        return server.open(tmp_path / f"{kind}.yaml", f"# yaml-language-server: $schema={kind}.schema.json\n{body}")
+
+    return open_with
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "error"),
+    [
+        ("trl", "model_name_or_path: m\nbeta: strong\n", "number"),
+        ("llamafactory", "stage: sft\nfinetuning_type: lorra\n", '"lora"'),
+        ("axolotl", "base_model: m\nmicro_batch_size: many\n", "integer"),
+        ("deepspeed", "train_batch_size: half\n", "integer"),
+    ],
+)
+def test_exported_schemas_show_a_wrong_value(server, opened_exported, kind, body, error):
+    found = server.diagnostics(opened_exported(kind, body))
+    assert [each["range"]["start"]["line"] for each in found] == [body.count("\n")]
+    assert error in found[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "key"),
+    [
+        ("trl", "model_name_or_path: m\nmax_compl\n", "max_completion_length"),
+        ("llamafactory", "stage: sft\ncutoff\n", "cutoff_len"),
+        ("axolotl", "base_model: m\nsample_pack\n", "sample_packing"),
+    ],
+)
+def test_exported_schemas_complete_keys(server, opened_exported, kind, body, key):
+    uri = opened_exported(kind, body)
+    line = body.splitlines()[1]
+    assert key in {item["label"] for item in server.ask("textDocument/completion", at(uri, 2, len(line)))["items"]}

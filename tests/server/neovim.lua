@@ -174,18 +174,18 @@ for _, lens in ipairs(ask(train, "textDocument/codeLens", { textDocument = vim.l
   say("  line %d: %s", lens.range.start.line + 1, lens.command.title)
 end
 
-say("> delete gradient_accumulation_steps from ds.json, unsaved: the diagnostic appears in train.yaml")
+say("> add a scheduler to ds.json, unsaved: the diagnostic appears in train.yaml")
 vim.cmd("buffer " .. ds)
-search("gradient_accumulation_steps")
-type_keys("dd")
-wait_until_shown(train, "gradient_accumulation_steps")
+search("zero_optimization")
+type_keys('O"scheduler": {"type": "WarmupLR", "params": {}},<Esc>')
+wait_until_shown(train, "lr_scheduler_type")
 say_shown(train)
 type_keys("u")
-wait_until_gone(train, "gradient_accumulation_steps")
+wait_until_gone(train, "lr_scheduler_type")
 say("  after undo:")
 say_shown(train)
 
-say("> complete `gradient_ch`, then a value of lr_scheduler_type")
+say("> complete `gradient_ch`, then a value of optim")
 vim.cmd("buffer " .. train)
 vim.bo.omnifunc = "v:lua.vim.lsp.omnifunc"
 type_keys("Gogradient_ch")
@@ -204,8 +204,8 @@ end
 for _, each in ipairs(completed("gradient_ch")) do
   say("  %s", each)
 end
-type_keys("cclr_scheduler_type: cos<Esc>")
-say("  %s", table.concat(completed("cos"), ", "))
+type_keys("ccoptim: adamw_t<Esc>")
+say("  %s", table.concat(completed("adamw_t"), ", "))
 type_keys("dd")
 
 say("> open launch.sh")

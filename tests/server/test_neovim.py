@@ -20,7 +20,12 @@ pytestmark = [
 SESSION = Path(__file__).with_name("neovim.lua")
 FILES = {
     "cfglint.toml": "gpus = 8\n",
-    "train.yaml": "output_dir: out\ndeepspeed: ds.json\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n",
+    "train.yaml": """output_dir: out
+deepspeed: ds.json
+per_device_train_batch_size: 4
+gradient_accumulation_steps: 8
+lr_scheduler_type: cosine
+""",
     "ds.json": """{
   "train_micro_batch_size_per_gpu": "auto",
   "gradient_accumulation_steps": "auto",
@@ -60,19 +65,19 @@ def session(tmp_path_factory):
 
 def test_a_rate_that_is_a_string_is_shown_and_fixed(session):
     shown = session["open ds.json and train.yaml, and type `learning_rate"]
-    assert shown[0].startswith("train.yaml:5: warning TYP200 [2e-5] `learning_rate` is the string")
+    assert shown[0].startswith("train.yaml:6: warning TYP200 [2e-5] `learning_rate` is the string")
     assert shown[1] == "ds.json: no diagnostics"
-    assert session["quick fix"][1:] == ["line 5: learning_rate: 2.0e-5", "train.yaml: no diagnostics"]
+    assert session["quick fix"][1:] == ["line 6: learning_rate: 2.0e-5", "train.yaml: no diagnostics"]
 
 
 def test_a_misspelt_key_is_shown_and_renamed(session):
     shown, _, line = session["type a misspelt key"]
-    assert shown.startswith("train.yaml:6: warning KEY200 [warmpu_steps] ")
-    assert line == "line 6: warmup_steps: 10"
+    assert shown.startswith("train.yaml:7: warning KEY200 [warmpu_steps] ")
+    assert line == "line 7: warmup_steps: 10"
 
 
 def test_fix_all(session):
-    assert session["two more rates, then fix all"][1:] == ["line 7: weight_decay: 0.01", "line 8: adam_epsilon: 1.0e-8"]
+    assert session["two more rates, then fix all"][1:] == ["line 8: weight_decay: 0.01", "line 9: adam_epsilon: 1.0e-8"]
 
 
 def test_hover_definition_and_lens(session):
@@ -84,15 +89,15 @@ def test_hover_definition_and_lens(session):
 
 
 def test_the_other_file_breaks_the_run(session):
-    broken, _, restored = session["delete gradient_accumulation_steps from ds.json, unsaved"]
-    assert broken.startswith("train.yaml:4: warning RUN008 [8] `gradient_accumulation_steps` (8) is ignored")
+    broken, _, restored = session["add a scheduler to ds.json, unsaved"]
+    assert broken.startswith("train.yaml:5: warning RUN005 [cosine] `lr_scheduler_type` is overridden")
     assert restored == "train.yaml: no diagnostics"
 
 
 def test_completion(session):
-    first, *_, last = session["complete `gradient_ch`, then a value of lr_scheduler_type"]
+    first, *_, last = session["complete `gradient_ch`, then a value of optim"]
     assert first.startswith("gradient_checkpointing (boolean")
-    assert last.startswith("cosine (lr_scheduler_type), ")
+    assert last.startswith("adamw_torch (optim), ")
 
 
 def test_launch_script(session):

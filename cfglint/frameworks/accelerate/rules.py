@@ -719,7 +719,7 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     """The GPU count of the launch differs from the number of processes that the file starts.
 
-    `accelerate launch` uses the file unless `--num_processes` is passed.
+    `accelerate launch` uses the file unless `--num_processes` is passed. A launch line that passes it is not reported.
 
     Fix: change `num_processes`, or pass the flag to the launcher.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 TRUE = ("yes", "true", "t", "y", "1")
+LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 FALSE = ("no", "false", "f", "n", "0")
 
 
@@ -93,8 +94,12 @@ def own_value(field: Field, words: list[str]) -> Any:
 
 def first_words(key: str, words: list[str]) -> list[str]:
     """The words that an option takes: all of them for a list, else one; what is left over is not its own."""
-    kind = FIELDS[key][0] if key in FIELDS else "list"
-    return words if "list" in kind.split("|") else words[:1]
+    return words[:1] if takes_one(key) else words
+
+
+def takes_one(key: str) -> bool:
+    """Whether an option takes one word, as `report_to` and `fsdp` do although they may be lists in a file."""
+    return key in FIELDS and key not in LISTS
 
 
 ARGUMENTS = Arguments()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.frameworks.setting import DEFAULT, WRITTEN, Setting
+from cfglint.frameworks.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class TrainerConfig(TrainerFiles):
     """What a `Trainer` makes of its files."""
 
+    evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
     _deepspeed: HfDeepSpeedConfig | None = None
 
@@ -67,7 +68,7 @@ class TrainerConfig(TrainerFiles):
     def unknown(self, name: str) -> Setting:
         """A field whose value is not known, with the place of its key where the file has it."""
         key, node = self.documents[0].find((name,))
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, "not known")
+        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
 
     def others(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""

@@ -49,7 +49,7 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
     if run.batches is not None and run.batches != run.updates:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs=needs(config))
-    because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {run.updates}"
+    because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {'steps per epoch' if run.updates is None else run.updates}"
     summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
     summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))
 
@@ -169,10 +169,26 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
             setting = of(config, chosen)
             summary.derive(PRECISION, "precision", "precision", chosen, setting.place)
         else:
-            summary.derive(PRECISION, "precision", "precision", "fp32", "neither bf16 nor fp16 is set")
+            summary.derive(PRECISION, "precision", "precision", *without_switch(config))
     if config.uses_fsdp:
         summary.add(PRECISION, "FSDP", of(config, "fsdp"))
     summary.add(PRECISION, "gradient checkpointing", config.setting(config.arguments.checkpointing_key, value=bool(args.checkpointing)))
+
+
+def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
+    """(precision, its source) where neither bf16 nor fp16 is known to be on: the launcher's, else fp32; null where it is not known.
+
+    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher stays where neither is set.
+    """
+    undecided = [name for name in ("bf16", "fp16") if not config.arguments.known(name)]
+    if undecided:
+        return None, f"{undecided[0]} is not known"
+    line = getattr(config.documents[0], "launch_line", None)
+    values = (line.values if line is not None else None) or (config.launcher.values if config.launcher is not None else {})
+    launched = values.get("mixed_precision")
+    if launched in ("bf16", "fp16"):
+        return launched, "mixed_precision of the launcher"
+    return ("fp32", "neither bf16 nor fp16 is set") if launched in (None, False, "no") else (None, "mixed_precision of the launcher")
 
 
 def filled(config: TrainerConfig, summary: Summary) -> None:
@@ -198,7 +214,7 @@ def assumed(config: TrainerConfig, summary: Summary) -> None:
         summary.assumed.append("1 GPU means a plain start, without a launcher")
     else:
         summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by a launcher")
-    summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages are installed, an evaluation set is passed")
+    summary.assumed.append(f"8xH100 nodes (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
     if config.facts.model is None and any(
         "hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())
     ):

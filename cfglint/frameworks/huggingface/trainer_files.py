@@ -129,7 +129,7 @@ class TrainerFiles(Config):
         program = self.facts.program
         if program is not None and (program.accepts(key) or program.complete):
             return program.accepts(key)
-        from cfglint.project.own_classes import declares_field
+        from cfglint.source.dataclass_fields import declares_field
 
         return declares_field(self.documents[0].path, key)
 

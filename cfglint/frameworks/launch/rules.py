@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch import KIND
+from cfglint.frameworks.program import HF_PARSERS
 from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.source.document import SCALAR, Node
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import ExampleFacts
     from cfglint.frameworks.launch.config import LaunchConfig
 
+TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
 NAMED: ExampleFacts = {"named": 1}  # the other files of an example are found by the script
 
@@ -285,6 +288,44 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
     return problems(config, "LCH011")
+
+
+@rule(
+    "LCH012",
+    "unquoted-list",
+    WARNING,
+    kinds=(KIND,),
+    bad=(
+        f"torchrun --nproc_per_node 8 train.py {TRAINER} --report_to wandb tensorboard\n",
+        f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp $F\n',
+    ),
+    good=f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp "$F" --label_names a b\n',
+)
+def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
+    """Several words follow an option of TrainingArguments that takes one: the option gets the first word alone.
+
+    `--report_to wandb tensorboard` reports to wandb only, and `--fsdp full_shard auto_wrap` does not wrap. A variable without quotes
+    is split in the same way. The words that are left over go to the program: `parse_args_into_dataclasses` refuses them (LCH003,
+    where the program is known to do so), and a program that asks for the remaining strings drops them.
+
+    Fix: quote the words (`--fsdp "full_shard auto_wrap"`); several trackers can only be given in a file, or as `all`.
+
+    Source: transformers 5.23.0 hf_argparser.py:158-260 (`label_names`, `include_for_metrics` and `debug` take several words).
+    """
+    command = config.command
+    program = command.program
+    if not command.is_main or command.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
+        return  # LCH003 knows what a strict program refuses
+    own = {*program.fields, *program.defaults} if program is not None else ()
+    for key, words in command.words.items():
+        if words and len(words) > 1 and takes_one(key) and key not in own:
+            left = " ".join(words[1:])
+            yield Finding(
+                config.setting(key),
+                f"`--{key}` takes one value, `{words[0]}`: `{left}` is left over",
+                on_key=True,
+                help=f'quote the words: `--{key} "{" ".join(words)}"`' if key != "report_to" else None,
+            )
 
 
 @rule(

@@ -100,12 +100,12 @@ class MergedFiles(Config):
 
 def own_fields(path: str) -> dict[str, str]:
     """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty where it has none."""
-    from cfglint.project.root import folders_upwards
+    from cfglint.source.root import folders_upwards
 
     for folder in folders_upwards(path):
         classes = os.path.join(folder, *ARGUMENT_CLASSES)
         if os.path.isdir(classes):
-            from cfglint.project.own_classes import fields_of_folder
+            from cfglint.source.dataclass_fields import fields_of_folder
 
             return fields_of_folder(classes)
     return {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.cli_arguments import converted
 from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
+from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.line import Problem
 from cfglint.source.shell.command import is_placeholder
 
@@ -45,10 +46,16 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
     program = known.program
     for argument in arguments:
         field = program.fields.get(argument.name)
+        takes = known.takes.get(argument.name)
         if field is not None:
             yield from wrong_value(argument, field)
-        if program.is_strict and known.takes.get(argument.name) in ONE and len(argument.texts) > 1:
-            yield left_over(argument.texts[1:], f"--{argument.name}", program)
+        elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
+            yield without_value(argument, takes)
+        rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
+        if program.is_strict and rest and all(word.known and not word.string.startswith("-") for word in rest):
+            yield left_over(rest, f"--{argument.name}", program)
+        if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):
+            yield unrecognized(argument, known)
     if program.is_strict:
         yield from local_rank(line, known)
     if not before and all(word.known or word.string.strip("<?>") for word in line.arguments):
@@ -60,9 +67,7 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
     option = f"--{argument.name}"
     if not argument.texts:
         if field.takes in ("1", "+"):
-            wanted = "one argument" if field.takes == "1" else "at least one argument"
-            message = f"`{option}` needs a value"
-            yield Problem("LCH013", "error", argument.word, option, message, f"error: argument {option}: expected {wanted}")
+            yield without_value(argument, field.takes)
         return
     for word in argument.texts[:1] if field.takes in ONE else argument.texts if field.takes == "+" else ():
         text = word.value
@@ -79,11 +84,38 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
             yield Problem("LCH017", "error", word, option, f"`{option}` is {text!r}; {field.place} allows {listed}", raised)
 
 
+def without_value(argument: Argument, takes: str) -> Problem:
+    """An option that needs a value and has none."""
+    option = f"--{argument.name}"
+    raised = f"error: argument {option}: expected {'one argument' if takes == '1' else 'at least one argument'}"
+    return Problem("LCH013", "error", argument.word, option, f"`{option}` needs a value", raised)
+
+
+def unrecognized(argument: Argument, known: Known) -> Problem:
+    """An option that the program does not have."""
+    from difflib import get_close_matches
+
+    option = argument.word.string
+    near = get_close_matches(argument.name, known.takes, 1, 0.8)
+    meant = f"; did you mean `--{near[0]}`?" if near else ""
+    message = f"`{option}` is not an argument of {known.program.path}{meant}"
+    raised = refusal([option, *(word.string for word in argument.texts)], known.program)
+    return Problem("LCH003", "error", argument.word, f"--{argument.name}", message, raised)
+
+
 def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
     """Words behind an option that takes one value."""
     texts = [word.string for word in words]
-    message = f"`{texts[0]}` is left over: `{option}` takes one value"
-    return Problem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy="quote the words, or remove them")
+    is_flag = known_flag(program, option)
+    message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
+    remedy = "remove it" if is_flag else "quote the words, or remove them"
+    return Problem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy)
+
+
+def known_flag(program: ProgramFacts, option: str) -> bool:
+    """Whether an option is a flag of the program's own."""
+    field = program.fields.get(option.removeprefix("--"))
+    return field is not None and field.takes == "0"
 
 
 def refusal(words: list[str], program: ProgramFacts) -> str:

@@ -12,7 +12,7 @@ from cfglint.frameworks.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.scopes import Scope, dotted
-from cfglint.project.own_classes import annotated
+from cfglint.source.dataclass_fields import annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

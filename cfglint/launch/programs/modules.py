@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.project.own_classes import LARGEST, parsed
+from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.frameworks.trl.classes import CLASSES as TRL_CLASSES
 from cfglint.frameworks.trl.classes import OTHER_CLASSES, fields_of_class
 from cfglint.launch.programs.classes import read_class
+from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
@@ -45,7 +46,19 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
+    elif len(made) == 1 and made[0].kind == ARGPARSE and not made[0].is_own:
+        flags = Flags(made[0])
+        facts.parser, facts.fields = ARGPARSE, flags.fields
+        facts.complete, facts.refuses = flags.complete, flags.refuses
+    facts.config_files = engine_files(scopes) or default_file(facts)
     return facts
+
+
+def default_file(facts: ProgramFacts) -> tuple[str, ...]:
+    """The DeepSpeed file that an argument of the program names by default."""
+    field = facts.fields.get("deepspeed_config")
+    name = field.default if field is not None else None
+    return (name,) if facts.parser == ARGPARSE and isinstance(name, str) and name.endswith(".json") else ()
 
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Context, Outcome
+    from cfglint.findings.entries import SettingEntry
 
 AXES = (
     ("tensor parallel", "tensor_parallel"),
@@ -51,7 +52,7 @@ class Numbers:
 
     resolved: dict[str, int | None]
     gpus: int | None
-    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    settings: dict[str, SettingEntry] = field(default_factory=dict)
     marks: dict[str, list[int]] = field(default_factory=dict)
     before: dict[str, int | None] = field(default_factory=dict)
 
@@ -67,11 +68,11 @@ class Numbers:
 
     def needs(self, label: str) -> str:
         """The flags that would tell a line."""
-        return str(self.settings.get(label, {}).get("needs") or "")
+        return self.settings[label]["needs"] or "" if label in self.settings else ""
 
     def told(self, label: str) -> Any:
         """The value of a line; None where there is no such line."""
-        return self.settings.get(label, {}).get("value")
+        return self.settings[label]["value"] if label in self.settings else None
 
     @property
     def model_axes(self) -> list[tuple[str, int]]:
@@ -135,8 +136,8 @@ def numbers(outcome: Outcome) -> Numbers:
     context: Context | None = outcome.context
     if context is None:
         return Numbers(outcome.resolved, outcome.gpus)
-    settings: dict[str, dict[str, Any]] = {}
+    settings: dict[str, SettingEntry] = {}
     for each in context.settings:
         settings.setdefault(each["name"], each)
-    launched = settings.get("GPUs", {}).get("value")
+    launched = settings["GPUs"]["value"] if "GPUs" in settings else None
     return Numbers(outcome.resolved, launched if isinstance(launched, int) else outcome.gpus, settings, context.marks)

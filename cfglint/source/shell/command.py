@@ -53,7 +53,7 @@ class CommandDocument(Document):
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.flags: dict[str, str] = {}
-        self.launch: dict[str, Any] = {}
+        self.launch: Any = {}  # a LaunchEntry, once it is known
         self.consumer = ""  # the kind whose parser the arguments, or the file that they name, are for
         self.is_main = False  # whether the arguments themselves are what the consumer reads
         self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
@@ -89,6 +89,11 @@ class CommandDocument(Document):
             self.unknown.pop(key, None)
         else:
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+
+    def leave_out(self, key: str) -> None:
+        """Take an option away that is not for the consumer of the others."""
+        self.roots[0].children[:] = [pair for pair in self.roots[0].children if pair[0].raw != key]
+        self.words.pop(key, None)
 
     def rename(self, key: str, name: str) -> None:
         """Give an option that is written short its full name; it stays where it is written."""

@@ -300,6 +300,7 @@ class Expander:
         if not absent and value is not None:
             return [Piece(value, not quoted)]
         if operator == "?":
+            self.state.needs_caller = self.state.needs_caller or not self.state.is_unset(name)
             return [Piece(self.absent(name), not quoted)]
         if operator == "=":
             self.state.variables[name] = self.string(start, end, quoted)

@@ -129,7 +129,7 @@ class Interpreter:
         self._captured: list[Text] | None = None
         self._stdin: Text | None = None
         self._placeholder = False  # whether a command reads a file, as `<path>` in a template does
-        self._needs_caller = False  # whether a plain call would have ended by now
+        self.sources = 0  # sourced files that are there
         self._open_quote: int | None = None  # where the last line begins whose quote is never closed
         self._refused = False  # whether bash would have stopped at a syntax error by now
         self._locals: list[list[tuple[str, Any]]] = []
@@ -251,7 +251,7 @@ class Interpreter:
         except Stop:
             if not self.from_outside():
                 raise
-            self._needs_caller = True
+            self.state.needs_caller = True
             return None
 
     def perhaps(self, action: Callable[[], bool | None]) -> bool | None:
@@ -303,6 +303,10 @@ class Interpreter:
         located = self.located(path)
         return None if located is None else self.exists(located)
 
+    def readable(self, located: str) -> str:
+        """The path under which a file of the project is reported."""
+        return located
+
     def located(self, path: str) -> str | None:
         """A path from the working folder; None where that is not known."""
         if path.startswith(("/", "%", "~")):
@@ -346,8 +350,8 @@ class Interpreter:
         except Stop:
             if not self.from_outside():
                 raise
-            self._needs_caller = True
             self.state.take(before)
+            self.state.needs_caller = True
             self.branches(rest)
 
     def kept_rest(self, rest: list[tuple[list[Any], list[Any]]], body: list[Any]) -> None:
@@ -358,8 +362,8 @@ class Interpreter:
         except Stop:
             if self.state.positional is not None:
                 raise
-            self._needs_caller = True
             self.state.take(before)
+            self.state.needs_caller = True
             self.statements(body)
 
     def from_outside(self) -> bool:
@@ -431,8 +435,8 @@ class Interpreter:
         except Stop:
             if not expander.assumed or self._calls_deep:
                 raise
-            self._needs_caller = True
             self.state.take(before)
+            self.state.needs_caller = True
             return None
 
     def pattern_fits(self, node: Any, value: str, glob: Callable[[str], str]) -> bool:
@@ -803,7 +807,7 @@ class Interpreter:
         unclear = self._placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self._refused or (self._open_quote is not None and end >= self._open_quote)
         call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self._conditional > 0, broken)
-        call.needs_caller = self._needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
+        call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 
     @staticmethod
@@ -889,13 +893,18 @@ class Interpreter:
         self.consulted = True
         if text is None or located is None or self._calls_deep > DEEPEST_CALL:
             return None
+        self.sources += 1
         self._calls_deep += 1
+        positional = self.state.positional
+        if len(words) > 1:
+            self.state.positional = words[1:]
         try:
-            self._run(Script(located, text))
+            self._run(Script(self.readable(located), text))
         except Return:
             pass
         finally:
             self._calls_deep -= 1
+            self.state.positional = positional
         return None
 
     def leave(self, words: list[Text]) -> bool | None:

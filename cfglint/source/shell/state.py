@@ -22,10 +22,10 @@ class State:
 
     `positional` is None where the caller gives the parameters. `folder` is the working folder as a path, None where it is not
     known. `unset` are the names that the script itself has unset. `nounset`: to read a variable that is not set ends the script
-    (`set -u`).
+    (`set -u`). `needs_caller`: a plain call would have ended by now, for want of parameters, variables or files.
     """
 
-    __slots__ = ("exported", "folder", "functions", "nounset", "positional", "script_name", "unset", "variables")
+    __slots__ = ("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unset", "variables")
 
     def __init__(self, folder: str | None, script_name: str) -> None:
         self.variables: dict[str, Value] = {}
@@ -35,6 +35,7 @@ class State:
         self.functions: dict[str, tuple[Script, Any]] = {}
         self.folder = folder
         self.nounset = False
+        self.needs_caller = False
         self.script_name = script_name
 
     def copy(self) -> State:
@@ -45,14 +46,14 @@ class State:
         other.unset = set(self.unset)
         other.positional = None if self.positional is None else list(self.positional)
         other.functions = dict(self.functions)
-        other.nounset = self.nounset
+        other.nounset, other.needs_caller = self.nounset, self.needs_caller
         return other
 
     def take(self, other: State) -> None:
         """Go on from another state."""
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
-        self.folder, self.nounset = other.folder, other.nounset
+        self.folder, self.nounset, self.needs_caller = other.folder, other.nounset, other.needs_caller
 
     def is_unset(self, name: str) -> bool:
         """Whether the script has unset a variable."""
@@ -85,6 +86,7 @@ class State:
                 self.variables[name] = Text((*_unknown(here, there, reason),))
         self.exported |= other.exported
         self.unset &= other.unset
+        self.needs_caller = self.needs_caller or other.needs_caller
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.deepspeed_integration import PRECISION
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
@@ -26,6 +26,10 @@ SCHEDULES = {
 }
 OPTIMIZERS = {"adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf"), "adam": ("adamw_torch", "adamw_torch_fused", "adamw_hf")}
 TWO_FILES = "output_dir: out\ndeepspeed: ds.json\n"
+ACCELERATE_BLOCK = (
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\n"
+    "deepspeed_config:\n  zero_stage: 3\n"
+)
 
 
 def refusal(config: TrainerConfig) -> Refusal | None:
@@ -39,10 +43,17 @@ def refusal(config: TrainerConfig) -> Refusal | None:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad={
-        "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
-        "ds.json": '{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}\n',
-    },
+    bad=(
+        {
+            "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
+            "ds.json": '{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}\n',
+        },
+        Example(
+            {"train.yaml": "output_dir: out\nbf16: false\n", "accelerate.yaml": ACCELERATE_BLOCK},
+            at="/mixed_precision",
+            message="`mixed_precision` is bf16",
+        ),
+    ),
     good={
         "train.yaml": TWO_FILES + "per_device_train_batch_size: 4\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
@@ -74,10 +85,11 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if launch.disagrees_on_precision and each.path in PRECISION:
             continue  # RUN004 says so, and the trainer stops there
         setting = launch.setting(each.path)
+        theirs = f"`{each.path}` is {shown(each.theirs)}" if launch.is_own_file else f"`{setting.name}` is {setting.spelled}"
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
             setting,
-            f"`{each.path}` is {shown(each.theirs)}, but the Trainer's {each.label} is {shown(each.ours)}",
+            f"{theirs}, but the Trainer's {each.label} is {shown(each.ours)}",
             related=tuple(of(config, name) for name in each.fields),
             exception=text,
             fix=replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None,

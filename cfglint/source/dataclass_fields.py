@@ -6,8 +6,8 @@ import ast
 import os
 import warnings
 
-from cfglint.project.root import root_of
 from cfglint.source import files
+from cfglint.source.root import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,115 @@
+"""Draft-07 schemas as ajv's strict mode takes them: one type in each `type`, and patterns that say what they ask for."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Raw = dict[str, Any]
+
+OF_TYPE = {  # the keywords that are about one type alone
+    "additionalProperties": "object",
+    "exclusiveMaximum": "number",
+    "exclusiveMinimum": "number",
+    "items": "array",
+    "maxItems": "array",
+    "maxLength": "string",
+    "maximum": "number",
+    "minItems": "array",
+    "minLength": "string",
+    "minimum": "number",
+    "multipleOf": "number",
+    "pattern": "string",
+    "patternProperties": "object",
+    "properties": "object",
+    "required": "object",
+    "uniqueItems": "array",
+}
+AUTO = "^auto$"
+OR_AUTO = "|^auto$"
+NUMBER = "a number as a string, such as '1e-5'"
+INTEGER = "an integer as a string, such as '8'"
+MESSAGES = {  # what a string that fits a pattern is
+    r"\$\{": "a placeholder that is filled before the values are read, such as ${NAME}",
+    r"^tokenizer_default_fallback_": "tokenizer_default_fallback_ and the name of a chat template",
+    r"^\s*\+?[0123]\s*$": "an integer from 0 to 3 as a string",
+    r"^\s*[+-]?\d+(?:_\d+)*(?:\.0+)?\s*$": INTEGER,
+    r"^\s*[+-]?\d+(?:_\d+)*\s*$": INTEGER,
+    r"^\s*[+-]?[0-9]+\s*$": INTEGER,
+    r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$": NUMBER,
+    r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$": NUMBER,
+    r"^\s*[+-]?(?:\d[\d_]*(?:\.[\d_]*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)\s*$": NUMBER,
+    r"^\s*[+-]?(?:\d[\d_]*(?:\.[\d_]*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?"
+    r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])\s*$": NUMBER,
+    r"^([Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]|[TtYy1]|[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]|[FfNn0])$": "a boolean as a string, such as 'true' or 'no'",
+    r".": "a string that is not empty",
+}
+LETTERS = "^(?:["  # begins the pattern of words in which case does not count
+
+
+def strict(raw: Any) -> Any:
+    """A schema and those in it with one type each and with descriptions of the patterns."""
+    if isinstance(raw, list):
+        return [strict(each) for each in raw]
+    if not isinstance(raw, dict):
+        return raw
+    found = {keyword: value if keyword in ("default", "examples", "enum", "const") else strict(value) for keyword, value in raw.items()}
+    if isinstance(found.get("type"), list):
+        found = separated(found)
+    if isinstance(found.get("anyOf"), list):
+        found["anyOf"] = flat(found["anyOf"])
+    return with_message(found) if isinstance(found.get("pattern"), str) else found
+
+
+def separated(found: Raw) -> Raw:
+    """A schema of several types with an alternative for each; where the values are listed they tell the types."""
+    rest = {keyword: value for keyword, value in found.items() if keyword != "type" and keyword not in OF_TYPE}
+    if "enum" in found:
+        return rest
+    types = [each for each in found["type"] if each != "integer" or "number" not in found["type"]]
+    alternatives = [of_type(found, each) for each in types]
+    if "anyOf" in rest:
+        rest["allOf"] = [*rest.get("allOf", ()), {"anyOf": alternatives}]
+    else:
+        rest["anyOf"] = alternatives
+    return rest
+
+
+def of_type(found: Raw, name: str) -> Raw:
+    """The restrictions of a schema on the values of one type."""
+    family = "number" if name == "integer" else name
+    own = {"type": name, **{keyword: value for keyword, value in found.items() if OF_TYPE.get(keyword) == family}}
+    return with_message(own) if "pattern" in own else own
+
+
+def flat(alternatives: list[Raw]) -> list[Raw]:
+    """Alternatives without nesting and without repetitions."""
+    found: list[Raw] = []
+    for each in alternatives:
+        for part in each["anyOf"] if isinstance(each, dict) and each.keys() == {"anyOf"} else [each]:
+            if part not in found:
+                found.append(part)
+    return found
+
+
+def with_message(found: Raw) -> Raw:
+    """A schema with a pattern, described by what a string has to be; a pattern of one word is that constant."""
+    pattern = found["pattern"]
+    if pattern == AUTO:
+        return {**{keyword: value for keyword, value in found.items() if keyword != "pattern"}, "const": "auto"}
+    return found if "description" in found else {**found, "description": message(pattern)}
+
+
+def message(pattern: str) -> str:
+    """What a string has to be to fit a pattern."""
+    if pattern.endswith(OR_AUTO):
+        return f'{message(pattern.removesuffix(OR_AUTO))}, or "auto"'
+    return f"{words(pattern)}, in upper or lower case" if pattern.startswith(LETTERS) else MESSAGES[pattern]
+
+
+def words(pattern: str) -> str:
+    """The words of a pattern that has each letter in both cases: `^(?:[oO][nN]|0)$`."""
+    plain = pattern.removeprefix("^(?:").removesuffix(")$")
+    first, *parts = plain.split("[")
+    return (first + "".join(part[0] + part.partition("]")[2] for part in parts)).replace("|", " or ")

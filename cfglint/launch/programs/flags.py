@@ -1,0 +1,165 @@
+"""Programs with an `argparse` parser of their own: the arguments that their code adds.
+
+Source: CPython argparse.py (add_argument, parse_args), deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.program import MISSING, Field
+from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
+from cfglint.launch.programs.modules import Definition, External
+from cfglint.launch.programs.parsers import called, changes_words, in_try
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.launch.programs.parsers import Construction
+
+DEEPEST = 5  # functions that hand the parser on
+DEEPSPEED = "deepspeed/__init__.py"
+ADDED = {  # by deepspeed.add_config_arguments
+    "deepspeed": Field("bool", False, DEEPSPEED, 1, "0"),
+    "deepspeed_config": Field("str", None, DEEPSPEED, 1),
+    "deepscale": Field("bool", False, DEEPSPEED, 1, "0"),
+    "deepscale_config": Field("str", None, DEEPSPEED, 1),
+}
+WITHOUT_VALUE = ("store_true", "store_false", "store_const", "append_const", "count", "help", "version")
+GROUPS = ("add_argument_group", "add_mutually_exclusive_group")
+HARMLESS = ("set_defaults", "print_help", "format_help", "print_usage", "error", "exit")
+PLAIN_KEYWORDS = frozenset(("description", "prog", "usage", "epilog", "formatter_class", "add_help", "conflict_handler"))
+
+
+class Flags:
+    """The arguments of a parser: `fields` by name; `complete`: no others are added; `refuses`: any other one ends the program."""
+
+    def __init__(self, construction: Construction) -> None:
+        self.fields: dict[str, Field] = {}
+        self.complete = {each.arg for each in construction.call.keywords} <= PLAIN_KEYWORDS
+        self.parses: list[bool] = []
+        self._calls: set[ast.Call] = set()
+        scope = construction.scope
+        names = assigned_names(scope.module.parent(construction.call))
+        if names:
+            self._follow(scope, names, 0)
+        else:
+            self.complete = False
+        self.refuses = bool(self.parses) and all(self.parses) and not changes_words(scope)
+
+    def _follow(self, scope: Scope, names: set[str], depth: int) -> None:
+        """Take what is done with the parser under some names in a scope."""
+        for node in ast.walk(scope.node):
+            if not isinstance(node, ast.Name) or node.id not in names or not isinstance(node.ctx, ast.Load):
+                continue
+            above = scope.module.parent(node)
+            call = called(scope.module.parent(above)) if isinstance(above, ast.Attribute) else None
+            if isinstance(above, ast.Attribute) and call is not None and call.func is above:
+                self._method(scope, above.attr, call, depth)
+            elif isinstance(above, ast.Call) and node in above.args:
+                self._handed_on(scope, above, above.args.index(node), names, depth)
+            elif not (isinstance(above, ast.Return) and depth):
+                self.complete = False
+
+    def _method(self, scope: Scope, name: str, call: ast.Call, depth: int) -> None:
+        """A method of the parser that is called."""
+        if call in self._calls:
+            return
+        self._calls.add(call)
+        if name == "add_argument":
+            self._add(scope, call)
+        elif name in GROUPS:
+            groups = assigned_names(scope.module.parent(call))
+            self.complete = self.complete and bool(groups)
+            self._follow(scope, groups, depth)
+        elif name == "parse_args":
+            self.parses.append(not call.args and not call.keywords and not in_try(scope, call))
+        elif name.startswith("parse"):
+            self.parses.append(False)
+        elif name not in HARMLESS:
+            self.complete = False
+
+    def _handed_on(self, scope: Scope, call: ast.Call, position: int, names: set[str], depth: int) -> None:
+        """A function that gets the parser: one of the project, or DeepSpeed's."""
+        found = scope.resolve(call.func)
+        if isinstance(found, External) and found.name == "deepspeed.add_config_arguments":
+            self.fields.update(ADDED)
+            return
+        if not isinstance(found, Definition) or not isinstance(found.node, FUNCTIONS) or depth >= DEEPEST:
+            self.complete = False
+            return
+        parameters = [*found.node.args.posonlyargs, *found.node.args.args]
+        returned = assigned_names(scope.module.parent(call))
+        if position >= len(parameters) or not returned <= names:
+            self.complete = False
+            return
+        self._follow(Scope(scope.modules, found.module, found.node), {parameters[position].arg}, depth + 1)
+
+    def _add(self, scope: Scope, call: ast.Call) -> None:
+        """Take an argument that is added."""
+        options = [value_of(each, scope) for each in call.args]
+        if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
+            self.complete = False  # one without a dash takes words that are left over
+            return
+        field = flag(scope, call)
+        for option in options:
+            if option.startswith("--"):
+                self.fields[option[2:].replace("-", "_")] = field
+            else:
+                self.complete = False  # short options are not told apart from values
+        if dotted(action(call) or call)[-1:] == ["BooleanOptionalAction"]:
+            self.fields.update({f"no_{option[2:].replace('-', '_')}": field for option in options})
+
+
+def assigned_names(node: ast.AST | None) -> set[str]:
+    """The names that an assignment gives a value."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {each.id for each in targets if isinstance(each, ast.Name)}
+
+
+def action(call: ast.Call) -> ast.expr | None:
+    """What an argument does when it is given."""
+    return keyword(call, "action")
+
+
+def flag(scope: Scope, call: ast.Call) -> Field:
+    """An argument by the call that adds it."""
+    kind = dotted(keyword(call, "type") or call)[-1:]
+    listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
+    typed = kind[0] if kind and kind[0] in ("int", "float", "str") else "" if kind else "str"
+    required = value_of(keyword(call, "required"), scope) is True if keyword(call, "required") is not None else False
+    default: Any = MISSING if required else None
+    if keyword(call, "default") is not None:
+        default = default if required else value_of(keyword(call, "default"), scope)
+    choices = tuple(listed) if isinstance(listed, (list, tuple)) else ()
+    return Field(typed, default, scope.module.path, call.lineno, words(scope, call), choices)
+
+
+def words(scope: Scope, call: ast.Call) -> str:
+    """The words that follow an argument."""
+    if action(call) is not None:
+        name = value_of(action(call), scope)
+        if name in WITHOUT_VALUE:
+            return "0"
+        if name not in ("store", "append", "extend"):
+            return ""
+    if keyword(call, "nargs") is None:
+        return "1"
+    number = value_of(keyword(call, "nargs"), scope)
+    return number if number is not COMPUTED and number in ("?", "+", "*") else ""
+
+
+def engine_files(scopes: list[Scope]) -> tuple[str, ...]:
+    """The DeepSpeed files that the code names: `deepspeed.initialize(..., config="ds.json")`."""
+    found: list[str] = []
+    for scope in scopes:
+        for call in scope.calls():
+            named = scope.resolve(call.func)
+            if isinstance(named, External) and named.name == "deepspeed.initialize":
+                given = keyword(call, "config") or keyword(call, "config_params")
+                name = value_of(given, scope) if given is not None else None
+                if isinstance(name, str) and name.endswith((".json", ".hjson")):
+                    found.append(name)
+    return tuple(dict.fromkeys(found))

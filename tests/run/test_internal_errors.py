@@ -1,0 +1,127 @@
+"""A bug of ours, at whatever stage of a run, is a diagnostic of that run; the other runs are checked as ever."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.frameworks.base import Config, Framework, LaunchFacts
+from cfglint.frameworks.deepspeed import DeepSpeed
+from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
+from cfglint.project import suppression
+from cfglint.rules import engine
+from cfglint.run import checked, discovery, loaded
+from cfglint.run.checked import CheckedRun
+from cfglint.run.discovery import FileSource
+from cfglint.run.loaded import LoadedRun
+
+BAD = '{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2}\n'
+COMMENTED = '{"train_batch_size": 7, // cfglint: ignore[BAT999]\n "train_micro_batch_size_per_gpu": 2}\n'
+GOOD = "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 1\n"
+
+STAGES = {
+    "load": (FileSource, "document"),
+    "detect": (discovery, "detect"),
+    "references": (discovery.Discovery, "_with_references"),
+    "facts": (discovery.Discovery, "_facts"),
+    "launcher": (loaded, "launched"),
+    "config": (DeepSpeed, "config"),
+    "values": (DeepSpeedSections, "read"),
+    "batch": (DeepSpeed, "batch"),
+    "numbers": (Framework, "numbers"),
+    "fork": (Config, "is_for_fork"),
+    "target": (LoadedRun, "target"),
+    "judging": (engine, "judge"),
+    "place": (engine, "place_of"),
+    "comments": (suppression, "silence"),
+    "order": (checked, "inspect"),
+}
+
+
+class Bug(Exception):
+    """What cfglint raises nowhere."""
+
+
+def break_down(monkeypatch, owner, name):
+    """Make a function raise for `bad.json`, and for every other file do what it does."""
+    original = owner.__dict__[name]
+    fine = original.fget if isinstance(original, property) else original
+
+    def broken(*arguments, **keywords):
+        if any("bad.json" in described(each) for each in arguments):
+            raise Bug("injected")
+        return fine(*arguments, **keywords)
+
+    monkeypatch.setattr(owner, name, property(broken) if isinstance(original, property) else broken)
+
+
+def described(argument):
+    """The files that an argument is about."""
+    documents = argument if isinstance(argument, list) else getattr(argument, "documents", [argument])
+    paths = [getattr(getattr(each, "place", each), "path", getattr(getattr(each, "place", each), "file", each)) for each in documents]
+    return " ".join(str(each) for each in paths)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "bad.json").write_text(BAD, encoding="utf-8")
+    (tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def checked_as_json(capsys, *arguments):
+    status = main(["check", "--format", "json", *arguments])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_bug_is_reported_and_the_other_file_checked(stage, folder, monkeypatch, capsys):
+    if stage == "comments":
+        (folder / "bad.json").write_text(COMMENTED, encoding="utf-8")
+    break_down(monkeypatch, *STAGES[stage])
+    status, report = checked_as_json(capsys, "--gpus", "2", "bad.json", "good.yaml")
+    runs = {run["files"][0]: run for run in report["runs"]}
+    bugs = [each for each in report["diagnostics"] if each["code"] == "INT000"]
+    assert status == 2
+    assert runs["good.yaml"]["resolved"]["global_batch"] == 8
+    assert runs["good.yaml"]["verdict"] == "accept"
+    assert {each["file"] for each in bugs} == {"bad.json"}
+    assert all("Bug: injected" in each["message"] for each in bugs)
+    assert runs["bad.json"]["verdict"] in (None, "reject")
+
+
+def test_a_bug_while_the_rules_are_loaded_is_reported(folder, monkeypatch, capsys):
+    monkeypatch.setattr(engine, "rules_for", lambda kind: 1 // 0)
+    status, report = checked_as_json(capsys, "bad.json")
+    assert status == 2
+    assert [each["message"] for each in report["diagnostics"]] == [
+        "internal error in the rules: ZeroDivisionError: integer division or modulo by zero"
+    ]
+
+
+def test_a_bug_on_one_side_of_a_release_is_kept():
+    bug = engine.internal("rule X", Bug("injected"), FileSource({"a.json": "{}"}).document("a.json", "json"))
+    assert checked.in_common([bug], []) == [bug]
+
+
+@pytest.mark.parametrize("command", ["explain", "fix", "plan"])
+def test_a_command_on_a_run_with_a_bug_fails_in_one_line(command, folder, monkeypatch, capsys):
+    break_down(monkeypatch, DeepSpeed, "config")
+    flags = {"plan": ["--gpus", "2", "--global-batch", "8", "--max-micro-batch", "2"]}.get(command, ["--gpus", "2"])
+    status = main([command, *flags, "bad.json"])
+    printed = capsys.readouterr()
+    assert status == 2
+    assert "Traceback" not in printed.out + printed.err
+    assert (folder / "bad.json").read_text(encoding="utf-8") == BAD
+
+
+def test_the_outcome_of_a_run_never_raises(monkeypatch, folder):
+    for owner, name in STAGES.values():
+        with monkeypatch.context() as patch:
+            run = CheckedRun([FileSource().document("bad.json", "json")], ["deepspeed"], LaunchFacts(gpus=2))
+            if owner not in (discovery, FileSource, discovery.Discovery):
+                break_down(patch, owner, name)
+            assert run.outcome().kinds == ["deepspeed"]

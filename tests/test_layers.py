@@ -1,0 +1,102 @@
+"""The layers of the package: imports point downwards, without a circle, and the top level stays small."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import cfglint
+
+PACKAGE = Path(cfglint.__file__).parent
+# From the top downwards; a module may import those after its own.
+LAYERS = (
+    *("__main__", "cli", "server", "api", "report", "review", "new", "explain", "rewrite", "run", "launch", "project", "rules"),
+    *("frameworks", "findings", "batch", "source", "record", "__init__"),
+)
+MOST_FILES = 5  # beside the folders: __init__, __main__, api, record and py.typed
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def type_checking_only(tree):
+    """The nodes of the blocks that only a type checker sees."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for statement in node.body:
+                yield from ast.walk(statement)
+
+
+def imported(path):
+    """(module, line) of everything of ours that a module imports, at its top or late."""
+    tree = tree_of(path)
+    typing_only = set(type_checking_only(tree))
+    for node in ast.walk(tree):
+        if node in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == "cfglint":
+            yield from ((f"cfglint.{each.name}", node.lineno) for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cfglint."):
+            yield node.module, node.lineno
+        elif isinstance(node, ast.Import):
+            yield from ((each.name, node.lineno) for each in node.names if each.name.startswith("cfglint"))
+
+
+def layer(module):
+    """The part of the top level that a module belongs to; names such as `__version__` are those of `__init__`."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "__init__"
+
+
+def edges():
+    """(importing file and line, its layer, imported layer) across layers."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        for module, line in imported(path):
+            if layer(module) != own:
+                yield f"{path.relative_to(PACKAGE)}:{line}", own, layer(module)
+
+
+def test_no_import_points_upwards():
+    # `__init__` gives the library's names on demand: `cfglint.check` is that of `api`.
+    upwards = [(place, own, other) for place, own, other in edges() if own != "__init__" and LAYERS.index(other) < LAYERS.index(own)]
+    assert upwards == []
+
+
+def test_every_part_of_the_top_level_has_a_layer():
+    names = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert names == set(LAYERS)
+    assert len(names) <= 20
+    assert sum(path.is_file() for path in PACKAGE.iterdir()) <= MOST_FILES
+
+
+def test_no_circle_between_modules_at_their_tops():
+    graph = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = ".".join(("cfglint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        body = [node for node in tree_of(path).body if isinstance(node, ast.ImportFrom) and node.module]
+        graph[name] = {target for node in body for target in targets(node)}
+    circles = [name for name in graph if name in reachable(graph, name)]
+    assert circles == []
+
+
+def targets(node):
+    """The modules that a `from` import needs: those that it names, else the one that holds the names."""
+    for each in node.names:
+        name = f"{node.module}.{each.name}"
+        path = PACKAGE.parent / name.replace(".", "/")
+        yield name if path.with_suffix(".py").exists() or (path / "__init__.py").exists() else node.module
+
+
+def reachable(graph, start):
+    """The modules that are imported when one is, itself only through a circle."""
+    seen, waiting = set(), list(graph[start])
+    while waiting:
+        name = waiting.pop()
+        if name in graph and name not in seen:
+            seen.add(name)
+            waiting.extend(graph[name])
+    return seen
