@@ -101,8 +101,8 @@ class Follower(Interpreter):
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
         if self._captured is not None:  # its output may hang on the folder
-            given = (*words, self._stdin or EMPTY)
-            self.consulted = self.consulted or base(words[0]) in RESOLVING or any(HERE in each.string for each in given)
+            asked = (*words, self._stdin or EMPTY)
+            self.consulted = self.consulted or base(words[0]) in RESOLVING or any(HERE in each.string for each in asked)
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
         if text is None or self._captured is not None:
