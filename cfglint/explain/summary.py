@@ -99,6 +99,9 @@ class RunSummary:
         terms = (batch.micro_batch, batch.accumulation, batch.data_parallel)
         values = [integer(term.value) for term in terms]
         because = " x ".join(str(value) if value is not None else "?" for value in values)
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # made of another key, as axolotl's batch_size
+            because = batch.global_batch.because or because
         if batch.global_batch.written:
             self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
         else:

@@ -31,12 +31,7 @@ def remove(setting: Setting, title: str, safe: bool) -> Fix | None:
 
 def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
     """Rename a key in its place."""
-    if setting.document is None or setting.key_node is None or stands_twice(setting):
-        return None
-    from cfglint.source import edit, sections
-
-    change = edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
-    return several([(sections.whole(setting.document), change)], title, safe)
+    return several([renamed(setting, key)], title, safe)
 
 
 def move(config: Config, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
@@ -114,6 +109,15 @@ def removed(setting: Setting) -> Part:
     from cfglint.source import edit, sections
 
     return sections.whole(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
+
+
+def renamed(setting: Setting, key: str) -> Part:
+    """The change of `rename`, for a fix of several changes."""
+    if setting.document is None or setting.key_node is None or stands_twice(setting):
+        return None
+    from cfglint.source import edit, sections
+
+    return sections.whole(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
 
 
 def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:

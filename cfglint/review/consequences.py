@@ -36,6 +36,7 @@ OWN_SENTENCE = frozenset(
         "samples per step",
         "tokens per sample",
         "tokens per step",
+        "sequence length",
         "training samples",
         "epochs",
         "max steps",
@@ -512,7 +513,7 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
     for change in settings:
         key = change.key.rpartition(".")[2].replace("-", "_")
         what = EFFECTS.get(key)
-        if what is None and length_key(key):
+        if what is None and length_key(key) and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             what = LENGTHS
         if what is None or what in covered or what in found:
             continue

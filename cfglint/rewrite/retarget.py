@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Path
 
 AUTO = "auto"
 SUGGESTED_MICRO = 4  # of a trainer that is not among the files; only an example, since its memory use is unknown
@@ -276,15 +276,19 @@ def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opene
 
 
 class Term:
-    """A batch key of a file: its role in the equation, and what it has to become."""
+    """A batch key of a file: its role in the equation, and what it has to become; it takes the place of an `obsolete` key."""
 
-    __slots__ = ("config", "role", "setting", "value")
+    __slots__ = ("config", "obsolete", "role", "setting", "value")
 
     def __init__(self, config: Config, role: str, setting: Setting, value: int | str) -> None:
         self.config = config
         self.role = role
         self.setting = setting
         self.value = value
+        self.obsolete: Setting | None = None
+        if role in config.obsolete_batch_keys:
+            obsolete = config.setting(config.obsolete_batch_keys[role])
+            self.obsolete = obsolete if obsolete.key_node is not None else None
 
     @property
     def in_file(self) -> bool:
@@ -292,13 +296,30 @@ class Term:
         override = self.setting.origin == OVERRIDE and self.setting.document is not None  # an argument of a launch line
         return (self.setting.written or override) and self.setting.node is not None
 
-    def change(self) -> tuple[Document, Change]:
-        """The change of a file that gives the key its value, in its place or as a new key."""
+    def changes(self) -> tuple[Document, list[Change]]:
+        """The changes of a file that give the key its value: in its place, as a new key, or in the place of an obsolete one."""
         document = self.setting.document or self.config.documents[0]
         path = in_file(document, self.setting.path)
+        if self.obsolete is not None:
+            return whole(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
         if self.in_file:
-            return whole(document), Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))
-        return whole(document), Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))
+            return whole(document), [Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))]
+        return whole(document), [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))]
+
+    def without_obsolete(self, document: Document, path: Path, obsolete: Path) -> list[Change]:
+        """The changes that give the key its value and do away with the obsolete one."""
+        text = edit.spell(self.value, document)
+        if self.in_file:
+            return [Change(edit.REPLACE, path, text=text), Change(edit.DELETE, obsolete)]
+        return [Change(edit.REPLACE, obsolete, text=text), Change(edit.RENAME, obsolete, str(path[-1]))]
+
+    def value_changes(self) -> list[ValueChange]:
+        """The values before and after."""
+        path = (self.setting.document or self.config.documents[0]).path
+        found = [ValueChange(path, self.setting.pointer, self.setting.value if self.in_file else None, self.value)]
+        if self.obsolete is not None:
+            found.append(ValueChange(path, self.obsolete.pointer, self.obsolete.value, None))
+        return found
 
 
 def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
@@ -331,15 +352,7 @@ def _take(found: Retarget, chosen: list[Term]) -> None:
     if texts is None:
         raise edit.EditRefused("the batch keys cannot be edited in place", 0)
     found.texts = {path: text for path, text in texts.items() if chosen}
-    found.changed = [
-        ValueChange(
-            (term.setting.document or term.config.documents[0]).path,
-            term.setting.pointer,
-            term.setting.value if term.in_file else None,
-            term.value,
-        )
-        for term in chosen
-    ]
+    found.changed = [change for term in chosen for change in term.value_changes()]
 
 
 def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
@@ -378,8 +391,8 @@ def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, st
     """The files' new texts; None when an edit is refused, for a reason that is added to `reasons`."""
     changes: dict[str, tuple[Document, list[Change]]] = {}
     for term in chosen:
-        document, change = term.change()
-        changes.setdefault(document.path, (document, []))[1].append(change)
+        document, made = term.changes()
+        changes.setdefault(document.path, (document, []))[1].extend(made)
     try:
         return {path: edit.apply(document, each) for path, (document, each) in changes.items()}
     except edit.EditRefused as error:

@@ -35,12 +35,13 @@ def resolve(config: AxolotlConfig) -> Batch:
         size = size * (world // context // tensor)
     layout = Layout(world, tensor, context_parallel=context)
     consumed = None if parallel is None else product(micro.value, accumulation.value, parallel)
+    share = "batch_size" if config.get("batch_size") else "micro_batch_size x gradient_accumulation_steps"
     return Batch(
         layout,
         micro,
         accumulation,
         Setting(("data_parallel",), parallel, DERIVED, because="processes / context_parallel_size / tensor_parallel_size"),
-        Setting(("batch_size",), size, DERIVED, because="micro_batch_size x gradient_accumulation_steps x data-parallel size"),
+        Setting(("batch_size",), size, DERIVED, because=f"{share} x data-parallel size"),
         consumed,
         problem(config, micro, accumulation),
     )

@@ -44,6 +44,7 @@ class AxolotlConfig(TrainerConfig):
 
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
+    obsolete_batch_keys = {"accumulation": "batch_size"}  # which counts the steps, and not what is trained on
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that axolotl hands to the Trainer; the release's defaults where the run does not get there."""

@@ -82,7 +82,7 @@ def rate(config: AxolotlConfig, told: Summary) -> None:
 
 
 def precision(config: AxolotlConfig, model: Model, told: Summary) -> None:
-    """Data type, sharding, adapter, recomputation."""
+    """Data type, sharding, adapter, gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
@@ -92,7 +92,7 @@ def precision(config: AxolotlConfig, model: Model, told: Summary) -> None:
         told.add(PRECISION, "adapter", config.setting("adapter"))
     if model.fsdp_config:
         told.derive(PRECISION, "FSDP", "fsdp_version", 2, "fsdp_config")
-    told.add(PRECISION, "recompute", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
+    told.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
 
 
 def assumed(config: AxolotlConfig, told: Summary) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class TrainerConfig(TrainerFiles):
     """What a `Trainer` makes of its files."""
 
+    evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
     _deepspeed: HfDeepSpeedConfig | None = None
 

@@ -49,7 +49,7 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
     if run.batches is not None and run.batches != run.updates:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, updates_because(config, run), needs=needs(config))
-    because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {run.updates}"
+    because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {'steps per epoch' if run.updates is None else run.updates}"
     summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
     summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))
 
@@ -214,7 +214,7 @@ def assumed(config: TrainerConfig, summary: Summary) -> None:
         summary.assumed.append("1 GPU means a plain start, without a launcher")
     else:
         summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by a launcher")
-    summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages are installed, an evaluation set is passed")
+    summary.assumed.append(f"8xH100 nodes (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
     if config.facts.model is None and any(
         "hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())
     ):

@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 def account(config: LlamaFactoryConfig) -> Summary:
     """The trainer's lines, behind those that say what is trained."""
     told = trainer_account(config)
-    told.assumed = [each.replace(", an evaluation set is given", "") for each in told.assumed]
     if not config.whole:
         return told
     told.items = [each for each in told.items if each.label != TRAINERS_OWN]
     told.items[:0] = [Item(LAUNCH, label, config.field(name), package=told.package) for label, name in METHOD]
-    told.add(LENGTH, "tokens a sample at most", config.field("cutoff_len"))
+    told.add(LENGTH, "sequence length", config.field("cutoff_len"))
     if config.packs:
         why = "neat_packing" if config.own("neat_packing") else "packing" if config.own("packing") else "the default of stage pt"
         told.add(LENGTH, "packing", Setting(("packing",), True, DERIVED, because=f"{why}: the number of blocks follows from the data"))
@@ -27,7 +26,7 @@ def account(config: LlamaFactoryConfig) -> Summary:
     return told
 
 
-TRAINERS_OWN = "recompute"
+TRAINERS_OWN = "gradient checkpointing"
 METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
 
 

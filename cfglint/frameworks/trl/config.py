@@ -71,6 +71,10 @@ class TrlConfig(TrainerConfig):
             return super().override_value(override)
         return override.texts[0] if len(override.texts) == 1 else list(override.texts) or True
 
+    def has_field(self, key: str) -> bool:
+        """Whether a class of the release has the field: a removed one bears on nothing."""
+        return key in self.arguments.fields.types
+
     def only(self, *trainers: str) -> bool:
         """Whether the file is for one of these trainers, whichever it is for."""
         return set(self.trainers) <= set(trainers)

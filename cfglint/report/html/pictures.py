@@ -7,6 +7,7 @@ from math import inf
 
 from cfglint.frameworks.summary import GPUS
 from cfglint.report.html import layout, step, timeline
+from cfglint.report.summary import spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +135,11 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
     name = str(schedule) if schedule is not None else None
     course = name if warmup is not None else None
     drawing = timeline.rate(total, warmup or 0, course, usable(decay), share(numbers.told("lowest rate"), peak))
-    words = warming(warmup) + (f", then {name}" if name else "") + (f"; highest {peak}" if peak is not None else "")
+    words = (
+        warming(warmup)
+        + (f", then {name}" if name else "")
+        + (f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else "")
+    )
     return Lane("learning rate", drawing, words)
 
 

@@ -11,8 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.diagnostic import Fix
     from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
@@ -36,6 +38,7 @@ RENAMED = {
     kinds=KINDS,
     bad=BASE + "micro_batch_size: 2\nbatch_size: 10\n",
     good=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
+    fixed=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
     example={"kind": KIND, "at": "/batch_size", "gpus": 1},
 )
 def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
@@ -60,7 +63,21 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
             f"`batch_size` is {model.batch_size}, but a GPU takes {micro} x {accumulation} = {real} samples per step: the steps are "
             "computed for another batch",
             help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 else None,
+            fix=divided(config.place(("batch_size",)), micro, model.batch_size)
+            if "gradient_accumulation_steps" not in config.values
+            else None,
         )
+
+
+def divided(setting: Setting, micro: int, size: int) -> Fix | None:
+    """The accumulation that `batch_size` stands for, in its place."""
+    from cfglint.findings.fix_builders import renamed, replaced, several
+
+    if micro < 1 or size % micro:
+        return None
+    accumulation = size // micro
+    parts = [replaced(setting, accumulation), renamed(setting, "gradient_accumulation_steps")]
+    return several(parts, f"write gradient_accumulation_steps: {accumulation}", safe=False)
 
 
 @rule(
