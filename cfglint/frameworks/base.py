@@ -39,6 +39,7 @@ else:
 
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
+VERSION_PARTS = 3
 
 FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
 
@@ -167,9 +168,10 @@ def is_version(text: str) -> bool:
 
 
 def parse_version(text: str) -> Version:
-    """`4.42.4` or `2026-05` as a tuple of numbers that compares as versions do; suffixes are cut."""
+    """`4.42.4` or `2026-05` as at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
     if text not in _versions:
-        _versions[text] = tuple(leading_numbers(text))
+        numbers = leading_numbers(text)
+        _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()
     return _versions[text]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "llamafactory"
-NEWEST = "0.9.5"
+NEWEST = RELEASES["llamafactory"]
 TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
 
 # Keys that are LLaMA-Factory's alone.
