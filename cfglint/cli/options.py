@@ -127,7 +127,7 @@ def above_zero(text: str) -> float:
 
 
 def codes(text: str) -> list[str]:
-    """Rule codes, families or names such as BAT001,KEY,unknown-key."""
+    """A list of rule codes, families or names such as BAT001,KEY,unknown-key."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
         raise ValueError(text)

@@ -32,8 +32,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds for one optimizer step")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, all GPUs together")
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds of a step, on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, of all current GPUs")
     parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text", help="default: text")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "which splits reach 256 on each number of GPUs")
@@ -44,7 +44,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def counts(text: str) -> list[int]:
-    """GPU counts such as 8,16,32, 8-64 (8, 16, 32, 64) or 7-9 (7, 8, 9)."""
+    """A list of GPU counts such as 8,16,32, 8-64 (8, 16, 32, 64) or 7-9 (7, 8, 9)."""
     found: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")

@@ -196,6 +196,16 @@ class TestJson:
         assert entry["plan"] == {"feasible": True, "micro_batch": 4, "accumulation": 8, "data_parallel": 16, "global_batch": 512}
         assert set(entry["alternatives"]) == {"below", "above", "gpus"}
 
+    def test_safe_fixes_name_the_file_that_they_change(self, folder, report):
+        write(folder, "train.yaml", "output_dir: out\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n")
+        write(folder, "ds.json", '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}, "gradient_cliping": 1.0}\n')
+        before = {name: text_of(folder, name) for name in ("train.yaml", "ds.json")}
+        _, entry = report("train.yaml", "ds.json", "--run", "--unsafe-fixes")
+        differing = {name for name, text in before.items() if text_of(folder, name) != text}
+        assert differing
+        assert {each["file"] for each in entry["changed"]} == differing
+        assert {"file": "train.yaml", "key": "/learning_rate", "before": "2e-5", "after": 2e-5} in entry["changed"]
+
     def test_an_added_key_was_nothing_before(self, folder, report):
         write(folder, "train.yaml", "output_dir: out\nper_device_train_batch_size: 4\n")
         status, entry = report("train.yaml", "--gpus", "8", "--global-batch", "256")
