@@ -244,3 +244,9 @@ class TestChart:
 
     def test_nothing_reachable_and_no_length(self):
         assert "hours" not in words(chart.draw([self.plan(12, [])], "plans"))
+
+
+def test_gpus_that_no_replicas_fit_are_drawn_one_by_one():
+    drawing = pictures.gpu_picture(numbers(gpus=3, tensor_parallel=2)).drawing
+    assert cells(drawing, "m1") + cells(drawing, "m") == 3
+    assert frames(drawing, "replica") == 0

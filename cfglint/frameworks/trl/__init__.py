@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 KIND: Final = "trl"
 PACKAGE = "trl"
 OLDEST = "0.17.0"
-NEWEST = "1.16.0"
+NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
 TRANSFORMERS_NEEDED = (4, 56, 2)  # by the newest TRL; with an older one it is taken for the oldest modelled release
