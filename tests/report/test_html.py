@@ -271,3 +271,11 @@ class TestHostileValues:
 )
 def test_sentences_have_typographic_signs_and_code(text, shown):
     assert words(text) == shown
+
+
+def test_a_finding_has_its_note_and_help(make):
+    found = make.diagnostic("1 is not 2")
+    found.note, found.help = "the loss is <noisy>", "write `2`"
+    page = render("html", [make.outcome([found])])
+    assert "<b>note:</b> the loss is &lt;noisy&gt;" in page
+    assert "<b>help:</b> write `2`" in page
