@@ -85,6 +85,19 @@ def test_bad_arguments_end_in_status_2(arguments, capsys):
     [
         ("ds_config.json", '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4}\n'),
         ("train.yaml", "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\n"),
+        ("accelerate.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n"),
+        ("125M.yml", "pipe_parallel_size: 1\nmodel_parallel_size: 1\ntrain_iters: 100\nlr_decay_iters: 100\n"),
+        ("sft.yaml", "output_dir: out\nper_device_train_batch_size: 4\npacking: true\nassistant_only_loss: true\n"),
+        (
+            "factory.yaml",
+            "stage: sft\ndo_train: true\nfinetuning_type: lora\nlora_target: all\ntemplate: llama3\ndataset: identity\n"
+            "model_name_or_path: m\noutput_dir: out\ncutoff_len: 2048\n",
+        ),
+        (
+            "axolotl.yaml",
+            "base_model: m\ndatasets:\n  - path: d\n    type: alpaca\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\n"
+            "learning_rate: 2.0e-5\nnum_epochs: 1\nsequence_len: 2048\n",
+        ),
     ],
 )
 def test_a_check_of_one_file_imports_nothing_heavy(tmp_path, name, text):
@@ -100,7 +113,7 @@ def test_a_check_of_one_file_imports_nothing_heavy(tmp_path, name, text):
     imported = set(done.stdout.split())
     assert imported & HEAVY == set()
     assert "cfglint.cli.check" in imported
-    assert ("yaml" in imported) == name.endswith(".yaml")
+    assert ("yaml" in imported) == (not name.endswith(".json"))
 
 
 def test_a_closed_pipe_is_no_traceback(tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cfglint.cli import main
 from cfglint.report import html, render
-from cfglint.report.html.page import embedded
+from cfglint.report.html.page import embedded, words
 
 VOID = {"meta", "input", "br", "wbr"}
 CLOSED_BY_THE_NEXT = {"li", "th", "td", "tr", "tbody"}  # whose end tags HTML lets one leave out
@@ -89,7 +89,7 @@ class TestCheck:
     def test_a_refused_run(self, printed):
         text = printed("check", "bad/batch-mismatch.json", "--gpus", "8")
         page = sound(text)
-        assert "Would not start: it fails while parsing the config" in text
+        assert "<title>Would not start: train_batch_size is" in text
         assert "<mark>1024</mark>" in text
         assert '<span class="line out">-' in text
         assert '<span class="line in">+' in text
@@ -114,9 +114,41 @@ class TestCheck:
             "kind",
         }
 
+    def test_errors_come_first_and_a_fix_is_shown_once(self, printed, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "t.yaml").write_text(
+            "output_dir: out\nlearning_rate: 2e-5\nsave_steps: 500\neval_steps: 200\neval_strategy: steps\n"
+            "load_best_model_at_end: true\nper_device_train_batch_size: 4\n"
+        )
+        text = printed("check", "t.yaml")
+        page = sound(text)
+        found = [given["class"] for tag, given in page.elements if tag == "li" and "finding" in given.get("class", "")]
+        assert found == ["finding error", "finding warning"]
+        assert "requires <code>save_<wbr>steps</code> (500) to be a multiple of" in text
+        warning = text[text.index('class="finding warning"') :]
+        assert warning.index('<pre class="diff">') < warning.index("Numbers as a table")
+        assert '<ol class="source">' not in warning[: warning.index("Numbers as a table")]
+        assert "GPUs and one step as a picture</summary>" in text
+
+    def test_equal_findings_stand_together_and_clean_runs_are_folded(self, printed, root, tmp_path, monkeypatch):
+        bad = (root / "examples" / "bad" / "learning-rate-string.yaml").read_text(encoding="utf-8")
+        good = (root / "examples" / "good" / "neox-125M.yml").read_text(encoding="utf-8")
+        for number in range(5):
+            (tmp_path / f"bad_{number}.yaml").write_text(bad, encoding="utf-8")
+            (tmp_path / f"neox_{number}.yml").write_text(good, encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        text = printed("check", ".", "--gpus", "8")
+        page = sound(text)
+        groups = text[text.index('<ol class="groups">') : text.index('<h2 id="overview">')]
+        assert groups.count("TYP200") == 1
+        assert "5 places" in groups
+        assert [groups.count(f"bad_{number}.yaml") for number in range(5)] == [1] * 5
+        assert "5 runs without findings" in page.says
+        assert "text" in [given.get("name") for tag, given in page.elements if tag == "input"]
+
     def test_nothing_to_check(self, printed, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        assert "Nothing to check" in sound(printed("check", ".")).says
+        assert "No training configs found" in sound(printed("check", ".")).says
 
     def test_fifty_runs_are_small(self, printed, root, tmp_path, monkeypatch):
         bad = (root / "examples" / "bad" / "batch-mismatch.json").read_text(encoding="utf-8")
@@ -139,13 +171,13 @@ class TestCheck:
 class TestExplain:
     def test_origins_lead_to_their_lines(self, printed):
         page = sound(printed("explain", "good/trainer-zero3/train.yaml", "--gpus", "16", "--num-examples", "128770"))
-        assert "Every number is known." in page.says
+        assert "not known" not in page.says
         assert {"#run-1-f1-3", "#run-1-f1-4", "#run-1-f2-4"} <= set(page.links)
 
     def test_what_is_not_known_says_what_would_tell_it(self, printed):
         text = printed("explain", "good/trainer.yaml")
         sound(text)
-        assert "tell with --gpus N and --num-examples N." in text
+        assert "pass --gpus N and --num-examples N." in text
         assert '<span class="term unknown">' in text
         assert 'class="ghost"' in text
 
@@ -182,7 +214,7 @@ class TestChanges:
         new.write_text(old.replace('"gradient_accumulation_steps": 8', '"gradient_accumulation_steps": 4'), encoding="utf-8")
         text = printed("diff", "good/deepspeed.json", str(new), "--gpus", "8")
         page = sound(text)
-        assert "The run would not start after this change" in page.says
+        assert "Would not start after this change: train_batch_size is 256" in page.says
         assert [heading for heading in ("Before", "After", "Settings", "New findings") if heading not in page.words] == []
         assert "was 8" in page.says
 
@@ -219,9 +251,31 @@ class TestHostileValues:
         assert not set("<>&") & set(data)
         assert json.loads(data) == {"x": text}
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(text=st.text(st.characters(), max_size=40))
     def test_in_a_file(self, make, text):
         outcome = make.outcome([make.diagnostic(text, source=f"key: {text}", related=text, fix=text)])
         page = sound(html.render([outcome]))
         assert len(page.named("script")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("global batch 256 -> 128", "global batch 256 \u2192 128"),
+        ("4 x 8 x 8 = 256", "4 \u00d7 8 \u00d7 8 = 256"),
+        ("`a_b` is x -> y", "<code>a_<wbr>b</code> is x \u2192 y"),
+        ("one ` alone <b>", "one ` alone &lt;b&gt;"),
+        ("a x b", "a x b"),
+    ],
+)
+def test_sentences_have_typographic_signs_and_code(text, shown):
+    assert words(text) == shown
+
+
+def test_a_finding_has_its_note_and_help(make):
+    found = make.diagnostic("1 is not 2")
+    found.note, found.help = "the loss is <noisy>", "write `2`"
+    page = render("html", [make.outcome([found])])
+    assert "<b>note:</b> the loss is &lt;noisy&gt;" in page
+    assert "<b>help:</b> write `2`" in page

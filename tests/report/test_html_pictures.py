@@ -161,7 +161,7 @@ class TestCaptions:
         assert (
             pictures.gpu_caption(numbers(12, tensor_parallel=8)) == "12 GPUs cannot be split into replicas of 8 GPUs (tensor parallel 8)."
         )
-        assert pictures.gpu_caption(numbers()) == "How many replicas there are is not known: tell with --gpus N."
+        assert pictures.gpu_caption(numbers()) == "The number of replicas is unknown: pass --gpus N."
 
     def test_step(self):
         several = pictures.step_picture(numbers(8, data_parallel=8, micro_batch=4, accumulation=16)).caption
@@ -229,6 +229,7 @@ class TestChart:
             "chosen": {"micro_batch": chosen} if chosen else None,
             "feasible": bool(options),
             "hours": hours,
+            "hours_from": "measured",
             "total_steps": None,
             "alternatives": {"below": near[0], "above": near[1]},
         }
@@ -237,9 +238,15 @@ class TestChart:
         drawing = chart.draw([self.plan(8, [(4, 8), (2, 16)], 4, hours=2.5), self.plan(12, [], near=(252, 264))], "plans")
         root = parsed(drawing)
         classes = [rect.get("class") for rect in root.findall("rect")]
-        assert classes == ["cell chosen", "cell", "bar"]
-        assert {"\u00d78", "\u00d716", "252 or 264", "2.5", "hours"} <= set(words(drawing))
+        assert classes == ["cell chosen", "cell", "bar", "ground"]
+        assert {"\u00d78", "\u00d716", "\u2715 252 or 264", "2.5", "hours"} <= set(words(drawing))
         assert root.get("aria-label") == "plans"
 
     def test_nothing_reachable_and_no_length(self):
         assert "hours" not in words(chart.draw([self.plan(12, [])], "plans"))
+
+
+def test_gpus_that_no_replicas_fit_are_drawn_one_by_one():
+    drawing = pictures.gpu_picture(numbers(gpus=3, tensor_parallel=2)).drawing
+    assert cells(drawing, "m1") + cells(drawing, "m") == 3
+    assert frames(drawing, "replica") == 0

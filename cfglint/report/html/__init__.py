@@ -10,7 +10,7 @@ from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
-from cfglint.report.html.page import page, when_partial
+from cfglint.report.html.page import page, signs, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
 from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cfglint.review.compare import Comparison
 
 MOST_PLANS = 8  # that are shown as pictures
+FEW = 5  # runs that are all shown; of more, those without findings are folded
 
 
 # ---- check
@@ -41,20 +42,27 @@ def render(outcomes: list[Outcome]) -> str:
         headline=verdict(shown),
         status=status(shown),
         lead=summary(shown, findings),
-        runs=shown,
+        runs=[each for each in shown if each.findings or len(shown) <= FEW],
+        clean=[each for each in shown if not each.findings] if len(shown) > FEW else [],
+        groups=views.groups(outcomes, shown) if len(shown) > 1 else [],
     )
 
 
 def verdict(runs: list[views.Run]) -> str:
     """The most important thing to know of all runs."""
     if not runs:
-        return "Nothing to check"
+        return "No training configs found"
     failing = sum(not each.starts for each in runs)
     if len(runs) == 1:
-        return runs[0].verdict
+        return with_cause(runs[0])
     if failing:
         return f"{failing} of {len(runs)} runs would not start"
-    return f"Nothing keeps the {len(runs)} runs from starting"
+    return f"All {len(runs)} runs should start"
+
+
+def with_cause(run: views.Run) -> str:
+    """The verdict on a run, with the message of the first error where it would not start."""
+    return run.verdict if run.starts or not run.cause else f"Would not start: {run.cause}"
 
 
 def status(runs: list[views.Run]) -> str:
@@ -83,7 +91,7 @@ def explain(outcome: Outcome) -> str:
         run.findings,
         [run.anchor],
         command="explain",
-        headline=run.verdict,
+        headline=with_cause(run),
         status=status([run]),
         lead=missing(told),
         run=run,
@@ -93,12 +101,12 @@ def explain(outcome: Outcome) -> str:
 
 
 def missing(settings: list[views.Setting]) -> str:
-    """What would tell the numbers that are not known."""
+    """The options that provide the unknown numbers; empty where all are."""
     unknown = [each for each in settings if each.needs]
     flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
     if not unknown:
-        return "Every number is known."
-    return f"{pictures.many(len(unknown), 'number')} not known: tell with {' and '.join(flags)}."
+        return ""
+    return f"{pictures.many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
 
 
 def log(path: str, found: list[Explanation]) -> str:
@@ -149,11 +157,11 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
 
 
 def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
-    """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the run today."""
+    """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the current run."""
     plans = told["plans"]
     cells = [row(each) for each in plans]
     columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
-    today = views.run(outcome, "run-today", [], listed=False) if outcome else None
+    current = views.run(outcome, "current-run", [], listed=False) if outcome else None
     return page(
         "plan.html",
         [],
@@ -161,7 +169,7 @@ def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
         command="plan",
         headline=plan_headline(plans),
         status="yes" if any(each["feasible"] for each in plans) else "error",
-        lead=today.title if today else "",
+        lead=current.title if current else "",
         chart=chart.draw(plans, "The splits that work for each number of GPUs, as in the table below"),
         lengths=chart.lengths(plans)[0],
         columns=[COLUMNS[place] for place in columns],
@@ -169,7 +177,7 @@ def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
         pace=told["pace"],
         before=told["before"],
         advice=[{**each, "advised": amount(each["advised"])} for each in told["advice"]],
-        today=today,
+        current=current,
         planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
 
@@ -220,9 +228,11 @@ def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]
     if not altered:
         return sentence(NOTHING).rstrip(".")
     stopped = broken(altered)
+    only = altered[0]["after"] if len(comparisons) == 1 else None
+    if only and not only.starts:
+        return with_cause(only).replace("Would not start", "Would not start after this change" if stopped else "Would still not start", 1)
     if stopped:
-        who = "The run" if len(comparisons) == 1 else pictures.many(stopped, "run")
-        return f"{who} would not start after this change"
+        return f"{pictures.many(stopped, 'run')} would not start after this change"
     if len(comparisons) > 1:
         return f"{len(altered)} of {len(comparisons)} runs changed in effect"
     told = altered[0]["sentences"]
@@ -245,12 +255,18 @@ def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
         after.numbers.before = before.numbers.resolved
     return {
         "anchor": anchor,
-        "title": title(comparison),
+        "title": signs(title(comparison)),
         "sentences": [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.sentences],
         "before": before,
         "after": after,
         "settings": [
-            {"key": each.key, "before": each.before.text, "after": each.after.text, "place": place(each, comparison), "notes": each.notes}
+            {
+                "key": each.key,
+                "before": each.before.text,
+                "after": each.after.text,
+                "place": signs(place(each, comparison)),
+                "notes": each.notes,
+            }
             for each in comparison.settings
         ],
         "new": after.findings if after else [],

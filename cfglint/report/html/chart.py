@@ -1,4 +1,4 @@
-"""Plans as a chart: a column for each GPU count, a row for each micro batch, a square for each split that works."""
+"""Plans as a chart: a row for each GPU count, a column for each micro batch, a square for each split that works, a bar for its length."""
 
 from __future__ import annotations
 
@@ -10,44 +10,41 @@ if TYPE_CHECKING:
 
     from cfglint.findings.entries import PlanEntry
 
-LEFT = 100  # for the micro batches
-COLUMN = 84
+LEFT = 46  # for the GPU counts
+COLUMN = 46
 ROW = 40
 SIDE = 30
-TOP = 40
-BARS = 96  # of the bars below
-LABEL = 34
+TOP = 46
+BARS = 84  # for the bars behind the columns, with their numbers
+BAR = 14
 
 
 def draw(plans: list[PlanEntry], label: str) -> Markup:
     """The chart of `cfglint.rewrite.plan.table`'s plans."""
-    sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]}, reverse=True)
-    height = TOP + ROW * max(len(sizes), 2)
-    width = LEFT + COLUMN * len(plans)
-    parts: list[str] = [
-        svg.text(LEFT - 16, TOP - 16, "GPUs", class_="end"),
-        svg.text(LEFT - 16, TOP + 4, "micro batch", class_="end"),
-    ]
-    for place, size in enumerate(sizes):
-        y = TOP + ROW * (place + 0.5)
-        parts.append(svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(y)}H{width}"))
-        parts.append(svg.text(LEFT - 16, y + 5, f"{size:,}", class_="end"))
-    for place, plan in enumerate(plans):
-        x = LEFT + COLUMN * (place + 0.5)
-        parts.append(svg.text(x, TOP - 16, f"{plan['gpus']:,}", class_="strong"))
-        parts += column(plan, sizes, x) if plan["options"] else crossed(plan, x, (TOP + height) / 2)
+    sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
+    right = LEFT + COLUMN * max(len(sizes), 2)
     name, values = lengths(plans)
+    width = right + (BARS if name else 0)
+    parts: list[str] = [svg.text(LEFT - 12, 30, "GPUs", class_="end"), svg.text((LEFT + right) / 2, 13, "micro batch")]
+    parts += [svg.text(LEFT + COLUMN * (place + 0.5), 30, f"{size:,}", class_="strong") for place, size in enumerate(sizes)]
     if name:
-        parts += bars(name, values, height)
-    return svg.picture(width, height + (BARS + LABEL if name else LABEL / 2), *parts, label=label)
+        parts.append(svg.text(right + 8, 30, name, class_="left"))
+    for place, plan in enumerate(plans):
+        y = TOP + ROW * (place + 0.5)
+        parts.append(svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(y)}H{right}"))
+        parts.append(svg.text(LEFT - 12, y + 5, f"{plan['gpus']:,}", class_="end strong"))
+        parts += row(plan, sizes, y) if plan["options"] else crossed(plan, (LEFT + right) / 2, y)
+        if name:
+            parts += bar(name, values, place, right + 8, y)
+    return svg.picture(width, TOP + ROW * len(plans), *parts, label=label)
 
 
-def column(plan: PlanEntry, sizes: list[int], x: float) -> list[str]:
+def row(plan: PlanEntry, sizes: list[int], y: float) -> list[str]:
     """The splits of one GPU count."""
     chosen = plan["chosen"]["micro_batch"] if plan["chosen"] else None
     parts: list[str] = []
     for option in plan["options"]:
-        y = TOP + ROW * (sizes.index(option["micro_batch"]) + 0.5)
+        x = LEFT + COLUMN * (sizes.index(option["micro_batch"]) + 0.5)
         taken = option["micro_batch"] == chosen
         words = f"\u00d7{option['accumulation']:,}"
         wide = max(SIDE, 8 * len(words) + 10)
@@ -59,10 +56,11 @@ def column(plan: PlanEntry, sizes: list[int], x: float) -> list[str]:
 
 def crossed(plan: PlanEntry, x: float, y: float) -> list[str]:
     """A GPU count without a split, and the batches next to the target that it has splits for."""
-    cross = f"M{svg.number(x - 9)} {svg.number(y - 9)}l18 18m0 -18l-18 18"
     near = [f"{plan['alternatives'][side]:,}" for side in ("below", "above") if plan["alternatives"][side]]
-    words = svg.text(x, y + 28, " or ".join(near)) if near else ""
-    return [svg.element("path", class_="cross", d=cross), words]
+    words = f"\u2715 {' or '.join(near)}".rstrip()
+    wide = 8 * len(words) + 8
+    ground = svg.element("rect", class_="ground", x=x - wide / 2, y=y - SIDE / 2, width=wide, height=SIDE)
+    return [ground, svg.text(x, y + 5, words)]
 
 
 def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
@@ -75,20 +73,14 @@ def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
     return "", []
 
 
-def bars(name: str, values: list[float | None], top: float) -> list[str]:
-    """A bar for each length, its number above it."""
-    most = max(value for value in values if value is not None) or 1
-    floor = top + BARS + LABEL / 2
-    parts: list[str] = [
-        svg.text(LEFT - 16, floor, name, class_="end"),
-        svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(floor)}h{COLUMN * len(values)}"),
+def bar(name: str, values: list[float | None], place: int, x: float, y: float) -> list[str]:
+    """The bar for the length of one plan, its number above it."""
+    value = values[place]
+    if value is None:
+        return [svg.text(x, y + 5, "-", class_="left")]
+    most = max(each for each in values if each is not None) or 1
+    words = f"{value:,.1f}" if name == "hours" else f"{value:,}"
+    return [
+        svg.text(x, y - 4, words, class_="left"),
+        svg.element("rect", class_="bar", x=x, y=y + 1, width=(BARS - 12) * value / most, height=BAR),
     ]
-    for place, value in enumerate(values):
-        x = LEFT + COLUMN * (place + 0.5)
-        if value is None:
-            parts.append(svg.text(x, floor - 6, "-"))
-            continue
-        tall = (BARS - 30) * value / most
-        parts.append(svg.element("rect", class_="bar", x=x - 20, y=floor - tall, width=40, height=tall))
-        parts.append(svg.text(x, floor - tall - 6, f"{value:,.1f}" if name == "hours" else f"{value:,}"))
-    return parts

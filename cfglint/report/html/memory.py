@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cfglint.report.html import svg
 
 TYPE_CHECKING = False
@@ -10,48 +12,54 @@ if TYPE_CHECKING:
 
     from cfglint.findings.entries import MemoryDrawing
 
-LEFT = 170
-WIDTH = 520
-RIGHT = 70
-ROW = 24
-BAR = 16
-HEAD = 26
+WIDTH = 1000  # of a bar, which is as wide as its room
+HEIGHT = 16
 
 
-def draw(memory: MemoryDrawing | None) -> Markup | None:
-    """The picture; None where nothing is known of the memory."""
+@dataclass
+class Bar:
+    """A moment of a step, what it takes in GiB, and its drawing."""
+
+    name: str
+    gib: str
+    drawing: Markup
+
+
+@dataclass
+class Bars:
+    """The terms in the order of their colours, a bar for each moment, what the card offers, and a sentence."""
+
+    terms: list[str]
+    bars: list[Bar]
+    card: str
+    line: str
+
+
+def bars(memory: MemoryDrawing | None) -> Bars | None:
+    """What is shown of the memory; None where nothing is known of it."""
     if memory is None or not memory["moments"]:
         return None
-    moments, card = memory["moments"], memory["available_gib"]
-    largest = max(size for size in (memory["high_gib"], card) if size is not None)
-    scale = WIDTH / largest
-    parts: list[str] = legend(list(memory["terms"]))
-    for place, (name, terms) in enumerate(moments):
-        parts += row(name, terms, HEAD + ROW * place, scale)
-    bottom = HEAD + ROW * len(moments)
-    if card is not None:
-        x = LEFT + card * scale
-        parts.append(svg.element("path", class_="card", d=f"M{svg.number(x)} {HEAD - 4}V{bottom}"))
-        parts.append(svg.text(x, bottom + 14, f"{card:g} GiB"))
-    return svg.picture(LEFT + WIDTH + RIGHT, bottom + 22, *parts, label=f"GPU memory: {memory['line']}")
+    card = memory["available_gib"]
+    totals = [sum(terms.values()) for _, terms in memory["moments"]]
+    scale = WIDTH / max(size for size in (memory["high_gib"], card, *totals) if size is not None)
+    limit = None if card is None else card * scale
+    shown = [Bar(name, f"{total:.1f}", bar(terms, scale, limit)) for (name, terms), total in zip(memory["moments"], totals, strict=True)]
+    return Bars(list(memory["terms"]), shown, "" if card is None else f"{card:g} GiB", memory["line"])
 
 
-def legend(terms: list[str]) -> list[str]:
-    """The colours of the terms."""
+def bar(terms: dict[str, float], scale: float, limit: float | None) -> Markup:
+    """The terms of a moment side by side, and a line where the card ends."""
     parts: list[str] = []
-    for place, name in enumerate(terms):
-        x = LEFT + place * (WIDTH + RIGHT) / len(terms)
-        parts.append(svg.element("rect", class_=f"term{place}", x=x, y=2, width=10, height=10))
-        parts.append(svg.text(x + 14, 11, name, class_="left"))
-    return parts
-
-
-def row(name: str, terms: dict[str, float], y: float, scale: float) -> list[str]:
-    """One moment: its name, its terms, its sum."""
-    parts: list[str] = [svg.text(LEFT - 8, y + BAR - 4, name, class_="end")]
-    x = float(LEFT)
+    x = 0.0
     for place, size in enumerate(terms.values()):
-        if size * scale >= 0.5:
-            parts.append(svg.element("rect", class_=f"term{place}", x=x, y=y, width=size * scale, height=BAR))
+        parts.append(svg.element("rect", class_=f"term{place}", x=x, y=0, width=size * scale, height=HEIGHT))
         x += size * scale
-    return [*parts, svg.text(x + 6, y + BAR - 4, f"{sum(terms.values()):.1f}", class_="left")]
+    if limit is not None:
+        parts.append(svg.element("path", class_="card", d=f"M{svg.number(limit)} 0v{HEIGHT}"))
+    box: dict[str, float | int | str] = {
+        "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+        "preserveAspectRatio": "none",
+        "height": HEIGHT,
+        "aria_hidden": "true",
+    }
+    return svg.element("svg", *parts, class_="bar", **box)

@@ -57,7 +57,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(count=count, key=key, lines=lines, path=path)
+    made.filters.update(count=count, key=key, lines=lines, path=path, signs=signs, words=words, plain=plain)
     return made
 
 
@@ -69,6 +69,31 @@ def clean(value: Any) -> Any:
 def count(value: int | None) -> str:
     """A number with separators; `?` for one that is not known."""
     return "?" if value is None else f"{value:,}"
+
+
+def signs(text: str) -> str:
+    """A sentence of cfglint's own with typographic signs: an arrow between two values, a cross between two factors."""
+    parts = text.split(" ")
+    for place in range(1, len(parts) - 1):
+        if parts[place] == "->":
+            parts[place] = "\u2192"
+        elif parts[place] == "x" and parts[place - 1][-1:].isdigit() and parts[place + 1][:1].isdigit():
+            parts[place] = "\u00d7"
+    return " ".join(parts)
+
+
+def words(text: str) -> Markup:
+    """A sentence of cfglint's own: what stands in backticks as code that breaks behind its underscores, the rest with typographic signs."""
+    pieces = shown(text).split("`")
+    if len(pieces) % 2 == 0:
+        return Markup("{}").format(signs("`".join(pieces)))
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(key(piece)) if place % 2 else signs(piece) for place, piece in enumerate(pieces))
+
+
+def plain(text: str) -> str:
+    """A sentence without its backticks, for titles."""
+    return signs(text.replace("`", ""))
 
 
 def path(text: str) -> Markup:

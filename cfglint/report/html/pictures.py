@@ -7,6 +7,7 @@ from math import inf
 
 from cfglint.frameworks.summary import GPUS
 from cfglint.report.html import layout, step, timeline
+from cfglint.report.summary import spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def gpu_caption(numbers: Numbers) -> str:
     replica = f"{many(numbers.replica, 'GPU')} ({split})" if split else "1 GPU"
     if numbers.gpus is None:
         known = f"One replica of the model takes {replica}. " if split else ""
-        return f"{known}How many replicas there are is not known: tell with {GPUS}."
+        return f"{known}The number of replicas is unknown: pass {GPUS}."
     if numbers.replicas is None:
         return f"{many(numbers.gpus, 'GPU')} cannot be split into replicas of {replica}."
     if numbers.replicas == 1:
@@ -120,7 +121,7 @@ def lanes(numbers: Numbers) -> list[Lane]:
     total = usable(numbers.resolved.get("total_steps"))
     if total is None:
         needs = numbers.needs("total steps")
-        return [Lane("length", timeline.unknown(), f"not known: tell with {needs}")] if needs else []
+        return [Lane("length", timeline.unknown(), f"unknown: pass {needs}")] if needs else []
     recurring = [label for label in ("evaluations", "checkpoints") if numbers.told(label) is not None]
     marks = [marks_lane(label, numbers.told(label), numbers.marks.get(label), total) for label in recurring]
     return [rate_lane(numbers, total), *epoch_lane(numbers, total), *marks]
@@ -134,7 +135,11 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
     name = str(schedule) if schedule is not None else None
     course = name if warmup is not None else None
     drawing = timeline.rate(total, warmup or 0, course, usable(decay), share(numbers.told("lowest rate"), peak))
-    words = warming(warmup) + (f", then {name}" if name else "") + (f"; highest {peak}" if peak is not None else "")
+    words = (
+        warming(warmup)
+        + (f", then {name}" if name else "")
+        + (f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else "")
+    )
     return Lane("learning rate", drawing, words)
 
 
@@ -153,7 +158,7 @@ def share(lowest: Any, peak: Any) -> float:
 def warming(steps: int | None) -> str:
     """The warm-up in words."""
     if steps is None:
-        return "warm-up not known"
+        return "warm-up unknown"
     return f"{many(steps, 'step')} of warm-up" if steps > 0 else "no warm-up"
 
 

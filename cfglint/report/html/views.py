@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
-from cfglint.report.details import MOMENTS, raises
+from cfglint.report.details import HELP, MOMENTS, NOTE, raises
+from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.numbers import Numbers, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import SettingEntry
     from cfglint.report.html.excerpt import Listed, Marked
+    from cfglint.report.html.memory import Bars
     from cfglint.report.html.pictures import Pictures
 
 SEVERITIES = (ERROR, WARNING, INFO)
@@ -61,7 +61,9 @@ class Finding:
     related: list[Related]
     stops: str
     exception: str
+    lines: list[tuple[str, str]]
     fix: Mend | None
+    diagnostic: Diagnostic
     has_page: bool = False  # whether the page of its rule is shown, too
 
 
@@ -89,13 +91,17 @@ class Run:
     pictures: Pictures
     findings: list[Finding]
     sources: list[Source] = field(default_factory=list)
-    memory: Markup | None = None
-    memory_line: str = ""
+    memory: Bars | None = None
 
     @property
     def title(self) -> str:
         """The files."""
         return ", ".join(self.files)
+
+    @property
+    def cause(self) -> str:
+        """The message of the first error; empty where there is none."""
+        return next((each.message for each in self.findings if each.severity == ERROR), "")
 
     @property
     def counts(self) -> list[tuple[str, str]]:
@@ -125,11 +131,19 @@ def runs(outcomes: list[Outcome]) -> list[Run]:
     return sorted((run(each, f"run-{place}", whole=whole) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
 
 
+def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
+    """Equal findings of several runs together, errors first; none where no two are equal."""
+    by_diagnostic = {id(each.diagnostic): each for run in shown for each in run.findings}
+    found = [[by_diagnostic[id(each)] for each in group.found] for group in grouped(outcomes)]
+    return found if any(len(each) > 1 for each in found) else []
+
+
 def run(
     outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", whole: bool = True, listed: bool = True
 ) -> Run:
     """One outcome; `only` are the findings that are shown where that is not all of them, `home` the anchor of what they stand in."""
     shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
+    shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
     source = sources(outcome, anchor, shown, whole) if listed else []
     anchors = {each.file: each.anchor for each in source}
     told = numbers(outcome)
@@ -146,8 +160,7 @@ def run(
         pictures.draw(told),
         [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
         source,
-        memory.draw(used),
-        used["line"] if used is not None else "",
+        memory.bars(used),
     )
 
 
@@ -158,7 +171,7 @@ def verdict(outcome: Outcome) -> str:
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
         return f"Would not start: it fails {moment}" if moment else "Would not start"
-    return "Would start" if outcome.context is None or outcome.context.whole else "Nothing in these files keeps it from starting"
+    return "Should start"
 
 
 def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> Finding:
@@ -166,7 +179,9 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
-    seen = excerpt.around(place, [other for other, _ in diagnostic.related], lines)
+    fix = apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None
+    shown_by_fix = fix is not None and fix.diff and diagnostic.fix is not None and changes(diagnostic.fix, place)
+    seen = [] if shown_by_fix else excerpt.around(place, [other for other, _ in diagnostic.related], lines)
     return Finding(
         anchor,
         home,
@@ -182,8 +197,15 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
         raises(diagnostic, outcome),
         diagnostic.exception or "",
-        apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None,
+        [(label, text) for label, text in ((NOTE, diagnostic.note), (HELP, diagnostic.help)) if text],
+        fix,
+        diagnostic,
     )
+
+
+def changes(fix: Fix, place: Place) -> bool:
+    """Whether a fix changes the value that its finding is about, so that the diff shows the place."""
+    return any(each.file == place.file and each.start <= place.end and place.start <= each.end for each in fix.edits)
 
 
 def kind_of(place: Place, outcome: Outcome) -> str:

@@ -4,18 +4,41 @@
   const form = document.querySelector(".filters");
   const choices = () => [...form.querySelectorAll("select")].filter((each) => each.value);
 
+  function has(id, words) {
+    const text = words.length ? document.getElementById(id).textContent.toLowerCase() : "";
+    return words.every((word) => text.includes(word));
+  }
+
+  function titled(run, words) {
+    const text = document.querySelector(`#${run} > h2`)?.textContent.toLowerCase() ?? "";
+    return words.every((word) => text.includes(word));
+  }
+
   function filter() {
-    const severities = [...form.querySelectorAll("input:checked")].map((each) => each.value);
+    const boxes = [...form.querySelectorAll('input[type="checkbox"]')];
+    const severities = boxes.filter((each) => each.checked).map((each) => each.value);
+    const words = form.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = data.findings.filter(
-      (each) => severities.includes(each.severity) && choices().every((select) => select.value - 1 === each[select.name]),
+      (each) =>
+        (!boxes.length || severities.includes(each.severity)) &&
+        choices().every((select) => select.value - 1 === each[select.name]) &&
+        has(each.id, words),
     );
     const ids = new Set(shown.map((each) => each.id));
     const runs = new Set(shown.map((each) => each.run));
-    const all = shown.length === data.findings.length;
+    const all = shown.length === data.findings.length && !words.length;
+    const narrowed = shown.length < data.findings.length && !words.length;
     data.findings.forEach((each) => (document.getElementById(each.id).hidden = !ids.has(each.id)));
     data.runs.forEach((run, place) => {
-      const gone = !all && !runs.has(place);
+      const gone = !all && !runs.has(place) && (narrowed || !titled(run, words));
       document.querySelectorAll(`#${run}, [data-run="${run}"]`).forEach((each) => (each.hidden = gone));
+    });
+    document.querySelectorAll(".groups > li").forEach((group) => {
+      const links = [...group.querySelectorAll("a")];
+      group.hidden = !links.some((link) => ids.has(link.hash.slice(1)));
+    });
+    document.querySelectorAll("details.clean").forEach((each) => {
+      if (words.length) each.open = true;
     });
     form.querySelector("output").textContent = `${shown.length} of ${data.findings.length} findings`;
   }
