@@ -39,6 +39,7 @@ else:
 
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
+VERSION_PARTS = 3
 
 FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
 
@@ -167,9 +168,10 @@ def is_version(text: str) -> bool:
 
 
 def parse_version(text: str) -> Version:
-    """`4.42.4` or `2026-05` as a tuple of numbers that compares as versions do; suffixes are cut."""
+    """`4.42.4` or `2026-05` as at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
     if text not in _versions:
-        _versions[text] = tuple(leading_numbers(text))
+        numbers = leading_numbers(text)
+        _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()
     return _versions[text]
 
 
@@ -271,6 +273,7 @@ class Config:
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
+    gpus_key = ""  # the key with which a file imposes the number of GPUs, where that is not one of `batch_keys`
     obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> a key that a new batch does away with
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 

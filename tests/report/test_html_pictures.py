@@ -161,7 +161,7 @@ class TestCaptions:
         assert (
             pictures.gpu_caption(numbers(12, tensor_parallel=8)) == "12 GPUs cannot be split into replicas of 8 GPUs (tensor parallel 8)."
         )
-        assert pictures.gpu_caption(numbers()) == "How many replicas there are is not known: tell with --gpus N."
+        assert pictures.gpu_caption(numbers()) == "The number of replicas is unknown: pass --gpus N."
 
     def test_step(self):
         several = pictures.step_picture(numbers(8, data_parallel=8, micro_batch=4, accumulation=16)).caption
@@ -244,3 +244,9 @@ class TestChart:
 
     def test_nothing_reachable_and_no_length(self):
         assert "hours" not in words(chart.draw([self.plan(12, [])], "plans"))
+
+
+def test_gpus_that_no_replicas_fit_are_drawn_one_by_one():
+    drawing = pictures.gpu_picture(numbers(gpus=3, tensor_parallel=2)).drawing
+    assert cells(drawing, "m1") + cells(drawing, "m") == 3
+    assert frames(drawing, "replica") == 0
