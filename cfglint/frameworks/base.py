@@ -273,6 +273,7 @@ class Config:
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
+    gpus_key = ""  # the key with which a file imposes the number of GPUs, where that is not one of `batch_keys`
     obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> a key that a new batch does away with
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 

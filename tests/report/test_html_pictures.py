@@ -163,7 +163,7 @@ class TestCaptions:
         assert (
             pictures.gpu_caption(numbers(12, tensor_parallel=8)) == "12 GPUs cannot be split into replicas of 8 GPUs (tensor parallel 8)."
         )
-        assert pictures.gpu_caption(numbers()) == "How many replicas there are is not known: tell with --gpus N."
+        assert pictures.gpu_caption(numbers()) == "The number of replicas is unknown: pass --gpus N."
 
     def test_step(self):
         several = pictures.step_picture(numbers(8, data_parallel=8, micro_batch=4, accumulation=16)).caption

@@ -68,7 +68,9 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     replaced_rules = REPLACED
 
     def detect(self, document: Document) -> int:
-        """By the names at the top; a file for its other commands does not count."""
+        """By the names at the top of a YAML file; a file for its other commands does not count, and it cannot read JSON."""
+        if document.syntax == "json":
+            return NO_MATCH
         names = top_keys(document)
         own = len(names & OWN)
         if not own or names & FOREIGN or relative_of(names) == "ms-swift":
