@@ -26,6 +26,11 @@ def spelled(value: Any) -> str:
     return shortened(str(value))
 
 
+def described(value: Any) -> str:
+    """A value in a message about its type: `the string "1.0"`, else as the file spells it."""
+    return ("the string " if isinstance(value, str) else "") + spelled(value)
+
+
 def shortened(text: str) -> str:
     """A text without what is too long for a message."""
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."

@@ -186,5 +186,5 @@ def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) 
     if type_of == "use_deepspeed":
         line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
         return
-    message = "`--deepspeed_config_file` is never read: the launch is not a DeepSpeed one; pass `--use_deepspeed`"
+    message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled: add `--use_deepspeed`"
     line.problems.append(Problem("LCH009", "warning", option.word, "--deepspeed_config_file", message))

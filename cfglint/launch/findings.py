@@ -45,8 +45,8 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     for argument in arguments:
         given = line.options is not None and argument.name in line.options
         if argument.name in own and not given and not (argument.name == "config_file" and line.launcher == "accelerate"):
-            message = f"`--{argument.name}` behind the program goes to the program, not to {line.launcher}"
-            helps = f"put it in front of the program: {line.launcher} --{argument.name} ..."
+            message = f"`--{argument.name}` comes after the program and is passed to it, not to {line.launcher}"
+            helps = f"put it before the program: {line.launcher} --{argument.name} ..."
             if argument.name != "mixed_precision":
                 line.problems.append(Problem("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps))
 

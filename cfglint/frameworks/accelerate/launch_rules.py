@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.rules import FSDP, GPUS, KINDS, SAGEMAKER
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command).
     """
     if isinstance(config.get("use_cpu"), dict) and config.local:
-        yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping, must be true or false")
+        yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping; it must be true or false")
 
 
 @rule(
@@ -129,7 +129,7 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     value = section.get(key) if key else None
     if key and value is not None and str(value).upper() not in WRAP_POLICIES:
         text = f"ValueError: Invalid auto wrap policy: {value}. Must be one of {[*WRAP_POLICIES]}"
-        message = f"`{key}` is {spelled(value)}, must be one of {', '.join(WRAP_POLICIES)}"
+        message = f"`{key}` is {spelled(value)}; it must be one of {', '.join(WRAP_POLICIES)}"
         yield Finding(config.setting("fsdp_config", key), message, exception=text)
 
 
@@ -156,7 +156,7 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     if isinstance(value, (dict, list)) and config.spawns and config.local and config.machines == 1:
         shown = None if isinstance(value, dict) else value
         text = f"ValueError: Unsupported nproc_per_node value: {shown}"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {spelled(value)}, not a number", exception=text)
+        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(value)}, not a number", exception=text)
 
 
 @rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
-from cfglint.findings.wording import listed, spelled
+from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
 from cfglint.frameworks.setting import OVERRIDE
 
@@ -226,7 +226,7 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.local and config.get("compute_environment") != SAGEMAKER:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
-        message = f"`compute_environment` is {setting.spelled}, must be LOCAL_MACHINE or {SAGEMAKER}"
+        message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
         yield Finding(setting, message, exception=text)
 
 
@@ -295,7 +295,7 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     setting = config.setting("mixed_precision")
     if isinstance(value, str):
         text = f"ValueError: Unknown mixed_precision mode: {value.lower()}. Choose between ['no', 'fp8', 'fp16', 'bf16']."
-        yield Finding(setting, f"`mixed_precision` is {setting.spelled}, must be no, fp16, bf16 or fp8", exception=text)
+        yield Finding(setting, f"`mixed_precision` is {setting.spelled}; it must be no, fp16, bf16 or fp8", exception=text)
         return
     text = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
     bare = value is False
@@ -606,19 +606,19 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     kind = type(machines).__name__
     if not isinstance(machines, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
-        yield Finding(config.setting("num_machines"), f"`num_machines` is {spelled(machines)}, not a number", exception=text)
+        yield Finding(config.setting("num_machines"), f"`num_machines` is {described(machines)}, not a number", exception=text)
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {spelled(processes)}, not a number", exception=text)
+        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
     elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {spelled(processes)}, not a number", exception=text)
+        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
     for axis in ("cp", "sp") if config.spawns else ():
         path = ("parallelism_config", f"parallelism_config_{axis}_size")
         size = config.get(*path, default=1)
         if not isinstance(size, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-            yield Finding(config.setting(*path), f"`{path[-1]}` is {spelled(size)}, not a number", exception=text)
+            yield Finding(config.setting(*path), f"`{path[-1]}` is {described(size)}, not a number", exception=text)
     block = config.get("deepspeed_config")
     if config.uses_deepspeed and block is not None and not isinstance(block, dict):
         text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
@@ -766,7 +766,7 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     low = next((name for name, size in sizes.items() if size is not None and size < 1), None)
     if low:
         setting = config.setting("parallelism_config", f"parallelism_config_{low}_size")
-        message = f"`{setting.path[-1]}` is {sizes[low]}, must be at least 1"
+        message = f"`{setting.path[-1]}` is {sizes[low]}; it must be at least 1"
         yield Finding(setting, message, exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}")
         return
     if None in sizes.values():

@@ -124,7 +124,7 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
     return SizeProblem(
         keys,
-        f"{product} makes {total} of {world} processes: the written sizes have to multiply up to the processes",
+        f"the parallel sizes multiply to {total} ({product}), but there are {world} processes: the product must be {world}",
         f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}.",
     )
 

@@ -7,7 +7,7 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DERIVED, Setting
 
@@ -152,7 +152,7 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
         if config.version < STRICT_WORLD_SINCE:
             return 1, None
         return None, refusal(
-            config, "sequence_parallel_size", raised, f"`sequence_parallel_size` is {spelled(size)}, must be a positive number"
+            config, "sequence_parallel_size", raised, f"`sequence_parallel_size` is {spelled(size)}; it must be a positive number"
         )
     return (found if config.world_size is not None else None), None
 
@@ -164,7 +164,7 @@ def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     for key in ("data_parallel_size", "sequence_parallel_size"):
         if not isinstance(config.values[key], int):
             raised = TypeError(f"{key} is {type(config.values[key]).__name__}, not an integer")
-            return None, refusal(config, key, raised, f"`{key}` is {spelled(config.values[key])}, not an integer")
+            return None, refusal(config, key, raised, f"`{key}` is {described(config.values[key])}, not an integer")
     if world is None:
         return None, None
     if size * ranks > world:
@@ -330,7 +330,7 @@ def explain(triple: Triple, divisor: Any) -> str:
     total, micro, steps = (shown(values[key]) for key in KEYS)
     if triple.reason == "not-positive":
         key = next((key for key in KEYS if key not in triple.derived and not positive(values[key])), triple.at)
-        return f"`{key}` is {shown(values[key])}, must be positive"
+        return f"`{key}` is {shown(values[key])}; it must be positive"
     if not triple.derived:
         factors = f"micro batch {micro} x accumulation {steps} x data parallel {shown(divisor)}"
         return f"`{TRAIN}` is {total}, but {factors} = {shown(product(product(values[MICRO], values[ACCUMULATION]), divisor))}"
@@ -348,9 +348,9 @@ def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], rai
     """The problem for an operator that raised for its operands."""
     if isinstance(raised, ZeroDivisionError):
         key = next((key for key in written if triple.values[key] == 0), written[0])
-        return refusal(config, key, raised, f"`{key}` is 0, must be positive")
+        return refusal(config, key, raised, f"`{key}` is 0; it must be positive")
     key = next((key for key in written if not isinstance(triple.values[key], (int, float))), written[0])
-    return refusal(config, key, raised, f"`{key}` is {spelled(triple.values[key])}, not a number")
+    return refusal(config, key, raised, f"`{key}` is {described(triple.values[key])}, not a number")
 
 
 def undecided(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
@@ -360,10 +360,10 @@ def undecided(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
         value = triple.values[key]
         if not isinstance(value, (int, float)):
             raised = TypeError(f"'>' not supported between instances of '{type(value).__name__}' and 'int'")
-            return refusal(config, key, raised, f"`{key}` is {spelled(value)}, not a number")
+            return refusal(config, key, raised, f"`{key}` is {described(value)}, not a number")
         if not value > 0:
             text = f"AssertionError: {key} {value} has to be greater than 0"
-            return BatchProblem("not-positive", config.setting(key), f"`{key}` is {value}, must be positive", text)
+            return BatchProblem("not-positive", config.setting(key), f"`{key}` is {value}; it must be positive", text)
     total, micro, steps = (triple.values[key] for key in KEYS)
     unit = (1 if micro is None else micro) * (1 if steps is None else steps)
     if TRAIN in written and isinstance(total, int) and isinstance(unit, int) and total % unit and not has_sequence_key(config):

@@ -70,15 +70,15 @@ class Fault:
 
 
 def fault_text(setting: Setting, section: str, message: str) -> str:
-    """The message for a fault: `stage` is 4, must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
+    """The message for a fault: `stage` is 4; it must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
     name = f"`{setting.name or section}`"
     if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
         expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
-        return f"{name} is {setting.spelled}, must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
+        return f"{name} is {setting.spelled}; it must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
     if not isinstance(setting.value, dict):
         for start, required in EXPECTED_EARLIER.items():
             if message.startswith(start):
-                return f"{name} is {setting.spelled}, must be {required}{message.removeprefix(start)}".replace("'", '"')
+                return f"{name} is {setting.spelled}; it must be {required}{message.removeprefix(start)}".replace("'", '"')
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
     return f"{name}: {text[:1].lower()}{text[1:]}"
 

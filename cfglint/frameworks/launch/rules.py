@@ -246,19 +246,20 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule(
     "LCH010",
-    "option-behind-program",
+    "option-after-program",
     WARNING,
     kinds=(KIND,),
     bad="deepspeed train.py --num_gpus 4 --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --num_gpus 4 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "--num_gpus"},
+    old_names=("option-behind-program",),
 )
 def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
     """A launcher option is placed after the program and is passed to the program instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
 
-    Fix: move the option in front of the program.
+    Fix: put the option before the program.
 
     Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
 
@@ -117,7 +117,7 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):
         raised = not_integer(section[key]) if key in section else ""
         if raised:
-            yield Finding(config.setting(*path, key), f"`{key}` is {spelled(section[key])}, not an integer", exception=raised)
+            yield Finding(config.setting(*path, key), f"`{key}` is {described(section[key])}, not an integer", exception=raised)
     if enabled and "max_tokens" not in section:
         raised = "AssertionError: Dynamic batching is enabled, so max_tokens must be specified"
         yield Finding(config.setting(*path), "`dynamic_batching` is enabled without `max_tokens`", exception=raised)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
@@ -46,7 +46,7 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("gradient_clipping")
     raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
-    text = f"`gradient_clipping` is {spelled(value)}, not a number"
+    text = f"`gradient_clipping` is {described(value)}, not a number"
     yield Finding(setting, text, exception=raised, fix=unquoted(config, "gradient_clipping"))
 
 
@@ -95,10 +95,12 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("steps_per_print")
     if not isinstance(value, (int, float)):
         raised = f"TypeError: unsupported operand type(s) for %: 'int' and '{type(value).__name__}'"
-        yield Finding(setting, f"`steps_per_print` is {spelled(value)}, not a number", exception=raised)
+        yield Finding(setting, f"`steps_per_print` is {described(value)}, not a number", exception=raised)
     elif value == 0:
         raised = "ZeroDivisionError: integer modulo by zero"
-        yield Finding(setting, "`steps_per_print` is 0, must be positive or null", exception=raised, help="write null to turn printing off")
+        yield Finding(
+            setting, "`steps_per_print` is 0; it must be positive or null", exception=raised, help="write null to turn printing off"
+        )
 
 
 @rule(
@@ -162,7 +164,7 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
             call = "create_adam()" if "CPU" in optimizer.class_name else "multi_tensor_adam()"
             yield Finding(
                 config.setting("optimizer", "params", key),
-                f"`optimizer.params.{key}` is {spelled(value)}, not a number",
+                f"`optimizer.params.{key}` is {described(value)}, not a number",
                 exception=f"TypeError: {call}: incompatible function arguments.",
                 fix=unquoted(config, "optimizer", "params", key),
             )

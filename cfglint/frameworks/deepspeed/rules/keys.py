@@ -190,7 +190,13 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         from cfglint.findings.fix_builders import remove
 
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
-        return Finding(setting, f"`{setting.name}` is also set under its other name", exception=fault.exception, fix=fix, on_key=True)
+        return Finding(
+            setting,
+            f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too",
+            exception=fault.exception,
+            fix=fix,
+            on_key=True,
+        )
     hint, fix = nearest(config, setting)
     section = ".".join(str(step) for step in setting.path[:-1]) or name
     return Finding(setting, f"unknown key `{setting.path[-1]}` in `{section}`{hint}", exception=fault.exception, fix=fix, on_key=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
-from cfglint.findings.wording import listed, spelled
+from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("log_level"), f"`log_level` is {spelled(value)}, not a string", exception=raised)
     elif value.lower() not in LEVELS:
         raised = f"ValueError: {value.lower()} is not one of the valid logging levels."
-        text = f"`log_level` is {spelled(value)}, must be {listed(map(spelled, LEVELS))}"
+        text = f"`log_level` is {spelled(value)}; it must be {listed(map(spelled, LEVELS))}"
         yield Finding(config.setting("log_level"), text, exception=raised)
 
 
@@ -93,7 +93,7 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         if size == "auto" and config.open:
             return
         raised = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-        yield Finding(setting, f"`autotp_size` is {spelled(size)}, not a number", exception=raised)
+        yield Finding(setting, f"`autotp_size` is {described(size)}, not a number", exception=raised)
         return
     size, world = config.section("tensor_parallel")["autotp_size"], config.world_size
     if not isinstance(size, int) or size < 2:

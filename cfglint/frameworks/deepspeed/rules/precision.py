@@ -215,11 +215,11 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=f"ValueError: {value!r} is not a valid DtypeEnum", help=choices)
     elif config.stage == 0 and config.has_optimizer and found != config.precision:
         raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
-        text = f"`data_types.grad_accum_dtype` is {found}, must be {config.precision} (the model's type) without ZeRO"
+        text = f"`data_types.grad_accum_dtype` is {found}; it must be {config.precision} (the model's type) without ZeRO"
         yield Finding(setting, text, exception=raised)
     elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
-        text = f"`data_types.grad_accum_dtype` is {found}, must be fp32 or bf16 for bf16 without an optimizer"
+        text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 for bf16 without an optimizer"
         yield Finding(setting, text, exception=raised)
 
 

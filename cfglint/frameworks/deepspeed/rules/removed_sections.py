@@ -64,7 +64,7 @@ def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
         yield Finding(config.setting(key), f"`{key}` has no `enabled`, required by {config.release}", exception="KeyError: 'enabled'")
     elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
         raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
-        text = f'`sparse_attention.mode` is {spelled(value["mode"])}, must be "dense", "fixed", "variable", "bigbird" or "bslongformer"'
+        text = f'`sparse_attention.mode` is {spelled(value["mode"])}; it must be "dense", "fixed", "variable", "bigbird" or "bslongformer"'
         yield Finding(config.setting(key, "mode"), text, exception=raised)
 
 
@@ -161,7 +161,7 @@ def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[
     for key, choices in CHOICES[name].items():
         if shared.get(key, choices[0]) not in choices:
             setting = config.setting(*path, "shared_parameters", key)
-            text = f"`{setting.name}` is {setting.spelled}, must be one of {', '.join(choices)}"
+            text = f"`{setting.name}` is {setting.spelled}; it must be one of {', '.join(choices)}"
             yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {key}")
             return
     if name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
@@ -228,7 +228,7 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     else:
         return
     setting = config.at("fp16", "initial_scale_power")
-    yield Finding(setting, f"`fp16.initial_scale_power` is {spelled(power)}, must be a number below 1024", exception=raised)
+    yield Finding(setting, f"`fp16.initial_scale_power` is {spelled(power)}; it must be a number below 1024", exception=raised)
 
 
 @rule(

@@ -43,4 +43,4 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     name = type(config.root).__name__
     missing = f"AttributeError: '{name}' object has no attribute 'get'"
     raised = missing if isinstance(config.root, (list, str)) else f"TypeError: argument of type '{name}' is not iterable"
-    yield Finding(config.setting(), f"the config is {JSON_TYPES.get(name, name)}, must be an object", exception=raised)
+    yield Finding(config.setting(), f"the config is {JSON_TYPES.get(name, name)}; it must be an object", exception=raised)

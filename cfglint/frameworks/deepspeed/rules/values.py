@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import listed, spelled
+from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(config.setting(key), f"`{key}` is {spelled(value)}, not a string", exception=not_attribute(value, "lower"))
         elif value.lower() not in COMMUNICATION:
             raised = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
-            yield Finding(config.setting(key), f'`{key}` is {spelled(value)}, must be "fp16", "bf16" or "fp32"', exception=raised)
+            yield Finding(config.setting(key), f'`{key}` is {spelled(value)}; it must be "fp16", "bf16" or "fp32"', exception=raised)
 
 
 @rule(
@@ -109,7 +109,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(value, str) or value.lower() not in ("mean", "sum"):
         shown = value.lower() if isinstance(value, str) else value
         raised = f"ValueError: Invalid gradient_allreduce_op. Supported operations: ['mean', 'sum']. Got: {shown!r}"
-        text = f'`gradient_allreduce_op` is {spelled(value)}, must be "mean" or "sum"'
+        text = f'`gradient_allreduce_op` is {spelled(value)}; it must be "mean" or "sum"'
         yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised)
 
 
@@ -169,7 +169,7 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         yield Finding(setting, f"`checkpoint.tag_validation` is {spelled(value)}, not a string", exception=not_attribute(value, "upper"))
     elif value.upper() not in ("WARN", "IGNORE", "FAIL"):
         raised = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {value.upper()}"
-        text = f'`checkpoint.tag_validation` is {spelled(value)}, must be "warn", "ignore" or "fail"'
+        text = f'`checkpoint.tag_validation` is {spelled(value)}; it must be "warn", "ignore" or "fail"'
         yield Finding(setting, text, exception=raised)
 
 
@@ -185,7 +185,9 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
     if value not in (True, False):
         raised = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{value}' is invalid, expecting: true or false"
         setting = config.setting("checkpoint", "parallel_write", "pipeline_stage")
-        yield Finding(setting, f"`checkpoint.parallel_write.pipeline_stage` is {spelled(value)}, must be true or false", exception=raised)
+        yield Finding(
+            setting, f"`checkpoint.parallel_write.pipeline_stage` is {spelled(value)}; it must be true or false", exception=raised
+        )
 
 
 def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str, choices: tuple[str, ...]) -> Iterator[Finding]:
@@ -196,7 +198,7 @@ def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str, choi
         yield Finding(setting, f"`{setting.name}` is {spelled(value)}, not a string", exception=not_attribute(value, "upper"))
     elif value is not None and value.upper() not in choices:
         raised = f"AssertionError: writer contains invalid value {value.upper()} for {key}, expecting one of {list(choices)}"
-        text = f"`{setting.name}` is {spelled(value)}, must be {listed(spelled(choice.lower()) for choice in choices)}"
+        text = f"`{setting.name}` is {spelled(value)}; it must be {listed(spelled(choice.lower()) for choice in choices)}"
         yield Finding(setting, text, exception=raised)
 
 
@@ -227,7 +229,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     value = section["keep_in_fp32_modules"]
     if value != "auto" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
         raised = f'DeepSpeedConfigError: data_types.keep_in_fp32_modules must be "auto" or a list of name patterns, got {value!r}'
-        text = f'`data_types.keep_in_fp32_modules` is {spelled(value)}, must be "auto" or a list of strings'
+        text = f'`data_types.keep_in_fp32_modules` is {spelled(value)}; it must be "auto" or a list of strings'
         yield Finding(config.setting("data_types", "keep_in_fp32_modules"), text, exception=raised)
 
 
@@ -321,7 +323,7 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exce
     setting = config.setting(*path)
     word = value.lower() if isinstance(value, str) else ""
     fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
-    return Finding(setting, f"`{setting.name}` is {spelled(value)}, must be true or false", exception=exception, fix=fix)
+    return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
 
 
 @rule(
@@ -428,14 +430,14 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):
-        yield Finding(config.setting("vocabulary_size"), f"`vocabulary_size` is {spelled(size)}, not a number", exception=modulo(size))
+        yield Finding(config.setting("vocabulary_size"), f"`vocabulary_size` is {described(size)}, not a number", exception=modulo(size))
     optimizer = config.optimizer
     if optimizer is None or not isinstance(optimizer.params, dict) or "max_grad_norm" not in optimizer.params:
         return
     norm = optimizer.params["max_grad_norm"]
     if not isinstance(norm, (int, float)):
         raised = f"TypeError: '>' not supported between instances of '{type(norm).__name__}' and 'int'"
-        text = f"`optimizer.params.max_grad_norm` is {spelled(norm)}, not a number"
+        text = f"`optimizer.params.max_grad_norm` is {described(norm)}, not a number"
         yield Finding(config.setting("optimizer", "params", "max_grad_norm"), text, exception=raised)
 
 

@@ -72,11 +72,11 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.at("zero_optimization", "zenflow", "select_interval")
     if strategy == "auto":
         if isinstance(select, int):
-            text = f'`select_interval` is {select}, must be "auto" when `select_strategy` is "auto"'
+            text = f'`select_interval` is {select}; it must be "auto" when `select_strategy` is "auto"'
             yield Finding(setting, text, exception=OVERWRITTEN)
     elif isinstance(select, str):
         raised = "ValueError: If don't use auto select strategy, select_interval must be a number."
-        text = f"`select_interval` is {spelled(select)}, must be an integer when `select_strategy` is {spelled(strategy)}"
+        text = f"`select_interval` is {spelled(select)}; it must be an integer when `select_strategy` is {spelled(strategy)}"
         yield Finding(setting, text, exception=raised)
     elif strategy == "step" and isinstance(update, int) and select != 0 and select < update:
         raised = "ValueError: Select interval must be greater or equal to update interval"

@@ -260,7 +260,7 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     factor = config.values.get("gradient_predivide_factor", 1.0)
     if factor != 1.0:
         raised = f"AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-{stage} with reduce scatter enabled"
-        text = f"`gradient_predivide_factor` is {spelled(factor)}, must be 1.0 with ZeRO stage {stage} and `reduce_scatter`"
+        text = f"`gradient_predivide_factor` is {spelled(factor)}; it must be 1.0 with ZeRO stage {stage} and `reduce_scatter`"
         yield Finding(config.setting("gradient_predivide_factor"), text, exception=raised)
     if config.values.get("prescale_gradients", False):
         raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
@@ -293,7 +293,7 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
         raised = "AssertionError: allgather_bucket_size must be a multiple of nccl_start_alignment_factor, 2"
         yield Finding(
-            config.at("zero_optimization", "allgather_bucket_size"), f"`allgather_bucket_size` is {size}, must be even", exception=raised
+            config.at("zero_optimization", "allgather_bucket_size"), f"`allgather_bucket_size` is {size}; it must be even", exception=raised
         )
 
 

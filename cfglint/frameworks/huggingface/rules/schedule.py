@@ -399,7 +399,9 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "num_train_epochs"), f"`num_train_epochs` is {epochs}, so no training step runs")
     accumulation = accumulation_steps(config)
     if number(accumulation.value) and accumulation.value < 0:
-        yield Finding(accumulation, f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer silently accepts it")
+        yield Finding(
+            accumulation, f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer accepts it without an error"
+        )
 
 
 @rule(

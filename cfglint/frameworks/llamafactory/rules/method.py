@@ -306,7 +306,7 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
         yield "resize_vocab", "is incompatible with `resize_vocab`", "Cannot resize embedding layers of a quantized model."
     if adapters is not None and config.own("create_new_adapter"):
         text = "Cannot create new adapter upon a quantized model."
-        yield "create_new_adapter", "is incompatible with `create_new_adapter` and an adapter", text
+        yield "create_new_adapter", "is incompatible with `create_new_adapter` if `adapter_name_or_path` is set", text
     if isinstance(adapters, list) and len(adapters) != 1:
         text = "Quantized model only accepts a single adapter. Merge them first."
         yield "adapter_name_or_path", f"accepts one adapter, not {len(adapters)}", text

@@ -122,7 +122,7 @@ def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...
     near = None if fault.kind == TWICE else _nearest(path, section)
     message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
     if fault.kind == TWICE:
-        message = f"`{setting.name}` is also set under its other name"
+        message = f"`{path[-1]}` is another name of a key of `{path[-2]}` that is set too"
     fix = rename(setting, near, f"rename to `{near}`") if near else None
     return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True)
 
@@ -245,7 +245,7 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
             f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {float(data_parallel)}"
         )
         equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {data_parallel}"
-        message = f"`{TOTAL}` is {total} in the workers, but {equation} = {micro * accumulation * data_parallel}"
+        message = f"`{TOTAL}` is {total} in the config that DeepSpeed gets, but {equation} = {micro * accumulation * data_parallel}"
         yield Finding(setting, message, exception=text)
 
 

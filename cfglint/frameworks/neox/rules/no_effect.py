@@ -125,7 +125,7 @@ def section_of_another_precision(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("fp16", "type"), "`fp16.type` is ignored: the run uses fp16, not bfloat16")
     section = config.argument("bf16")
     if isinstance(section, dict) and section and not section.get("enabled") and config.derived.precision == "bfloat16":
-        message = "`bf16` is disabled for DeepSpeed, but `precision` is bfloat16"
+        message = "`bf16.enabled` is not true, but `precision` is bfloat16: the model uses bfloat16, DeepSpeed does not"
         yield Finding(config.setting("bf16", "enabled"), message, related=(config.setting("precision"),))
 
 
@@ -156,7 +156,7 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
         fix = None
         if "deepspeed_extra_args" not in config.values:
             fix = insert(config, ("deepspeed_extra_args",), {"gradient_clipping": 1.0}, title, safe=False)
-        message = "`gradient_clipping` 1.0 disables clipping: GPT-NeoX omits default values, and its DeepSpeed defaults to 0"
+        message = "`gradient_clipping` 1.0 has no effect: GPT-NeoX does not pass its default to DeepSpeed, which then does not clip"
         yield Finding(setting, message, fix=fix)
 
 

@@ -63,7 +63,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config)
     yield Finding(
         setting,
-        f"one generation makes {made.size} completions ({terms}), which is not a multiple of `{GENERATIONS}` ({made.per_prompt})",
+        f"a generation batch has {made.size} completions ({terms}), which is not a multiple of `{GENERATIONS}` ({made.per_prompt})",
         related=[of(config, name) for name in basis],
         exception=exception(config, made.size, made.per_prompt),
         fails_at="config" if config.modern else "init",
