@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _report(form: str, told: PlanTable, run: CheckedRun) -> str:
-    """The plans in a format; a page shows the run of today, too."""
+    """The plans in a format; an HTML page shows the current run as well."""
     if form != "html":
         return plans.render(form, told, terminal=sys.stdout.isatty(), width=columns())
     from cfglint.explain.summary import explained

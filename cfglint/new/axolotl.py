@@ -95,19 +95,11 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Optimizer, learning rate and its schedule."""
-    name = job.optimizer or "adamw"
-    spelled = job.but(optimizer=name).choose("optimizer", huggingface.OPTIMIZERS, "axolotl")
-    if job.offload and name != "adamw":
-        raise Contradiction(f"--optimizer {name} --offload: only adamw has a DeepSpeed twin on the CPU that accelerate puts in its place")
-    keys.add_known("optimizer", spelled)
+    keys.add_known("optimizer", huggingface.optimizer(job, "axolotl"))
     keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
     warmup(keys, job, total)
-    keys.add_known("weight_decay", job.weight_decay, default=0.0)
-    keys.add_known("adam_beta1", job.beta1, default=0.9)
-    keys.add_known("adam_beta2", job.beta2, default=0.999)
-    keys.add_known("adam_epsilon", job.epsilon, default=1.0e-8)
-    keys.add_known("max_grad_norm", job.clipping, default=1.0)
+    huggingface.regularization(keys, job)
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:

@@ -121,7 +121,7 @@ def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
     """The source of a number of steps."""
     if job.tokens is None:
         return ""
-    return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} a step"
+    return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} per step"
 
 
 def warmup_steps(job: JobSpec, total: int | None) -> int | None:

@@ -99,14 +99,24 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Optimizer, learning rate and its schedule."""
-    name = job.optimizer or "adamw"
-    spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "a trainer")
-    if job.offload and name != "adamw":
-        raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
-    keys.add_known("optim", spelled)
+    keys.add_known("optim", optimizer(job, "a trainer"))
     keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
     warmup(keys, job, total)
+    regularization(keys, job)
+
+
+def optimizer(job: JobSpec, consumer: str) -> str:
+    """The Trainer's name of the optimizer; only AdamW has a DeepSpeed twin on the CPU that accelerate puts in its place."""
+    name = job.optimizer or "adamw"
+    if job.offload and name != "adamw":
+        raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
+    spelled: str = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, consumer)
+    return spelled
+
+
+def regularization(keys: Keys, job: JobSpec) -> None:
+    """Weight decay, Adam's constants and clipping, where they are not the Trainer's defaults."""
     keys.add_known("weight_decay", job.weight_decay, default=0.0)
     keys.add_known("adam_beta1", job.beta1, default=0.9)
     keys.add_known("adam_beta2", job.beta2, default=0.999)

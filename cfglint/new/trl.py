@@ -156,7 +156,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def adapter(keys: Keys, job: JobSpec, name: str) -> None:
-    """LoRA, and the recomputation of activations where it is not the default."""
+    """LoRA, and gradient checkpointing if it is not the default."""
     if job.lora:
         keys.add("use_peft", True)
         keys.add("lora_r", 16)

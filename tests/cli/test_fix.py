@@ -255,6 +255,19 @@ class TestLookingOnly:
         assert text_of(folder, "ds_config.json") == DEEPSPEED
 
 
+class TestBuildLogs:
+    @pytest.mark.parametrize("name", ["GITHUB_ACTIONS", "TF_BUILD"])
+    def test_a_diff_gives_no_commands_to_the_runner(self, folder, fix, monkeypatch, name):
+        write(folder, "train.yaml", "output_dir: out\ntext: |\n ::error::x\n a ##[group]b\nlearning_rate: 2e-5\nnum_train_epochs: 3\n")
+        arguments = ("train.yaml", "--kind", "huggingface", "--diff", "--unsafe-fixes")
+        plain = fix(*arguments)[1]
+        assert "\n  ::error::x\n" in plain
+        monkeypatch.setenv(name, "true")
+        _, out, err = fix(*arguments)
+        assert out.count("\n") == plain.count("\n")
+        assert not any(line.lstrip().startswith("::") or "##[" in line for line in (out + err).splitlines())
+
+
 class TestWriting:
     ARGUMENTS = ("ds_config.json", "--gpus", "16", "--global-batch", "256", "--kind", "deepspeed")
 

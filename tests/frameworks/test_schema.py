@@ -366,7 +366,7 @@ def without_integral_floats(value: Any) -> bool:
 def test_table_check_agrees_with_jsonschema(kind):
     exact = load(kind).exact_types
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(instances(load(kind).raw))
     def agree(values: dict[str, Any]) -> None:
         if exact and not without_integral_floats(values):

@@ -173,9 +173,9 @@ class Trl(Framework["TrlConfig"]):
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer that the name of a script tells: `trl grpo`, `grpo.py`, `run_sft.py`."""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
-        told = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
-        if facts.trainer is None and len(told) == 1:
-            facts = facts.but(trainer=told[0])
+        named = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
+        if facts.trainer is None and len(named) == 1:
+            facts = facts.but(trainer=named[0])
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
