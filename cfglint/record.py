@@ -23,13 +23,18 @@ def record(cls: type[Class]) -> type[Class]:
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     body = {name: value for name, value in cls.__dict__.items() if name not in defaults and name not in {"__dict__", "__weakref__"}}
 
-    def create(self: Any, *values: Any, **named: Any) -> None:
+    def completed(values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         given = {**defaults, **dict(zip(names, values, strict=False)), **named}
         if len(values) > len(names) or given.keys() != set(names) or named.keys() & set(names[: len(values)]):
             wrong = sorted(given.keys() ^ set(names)) or "too many or repeated values"
             raise TypeError(f"{cls.__name__}: {wrong}")
-        for name in names:
-            setattr(self, name, given[name])
+        return tuple(given[name] for name in names)
+
+    def create(self: Any, *values: Any, **named: Any) -> None:
+        if named or len(values) != len(names):
+            values = completed(values, named)
+        for name, value in zip(names, values, strict=True):
+            setattr(self, name, value)
 
     def equal(self: Any, other: object) -> bool:
         return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in names)

@@ -80,5 +80,7 @@ def test_hooks_exist_and_nobody_is_told_to_install_another_package():
 def test_the_base_is_there_where_it_is_needed():
     github = yaml.safe_load((CI / "github-workflow.yml").read_text(encoding="utf-8"))
     gitlab = yaml.safe_load((CI / "gitlab-ci.yml").read_text(encoding="utf-8"))
-    assert github["jobs"]["review"]["steps"][0]["with"] == {"fetch-depth": 0}
+    action = yaml.safe_load((CI / "github-action.yml").read_text(encoding="utf-8"))
+    assert github["jobs"]["review"]["steps"][0]["with"] == {"persist-credentials": False, "fetch-depth": 0}
+    assert action["jobs"]["cfglint"]["steps"][0]["with"] == {"persist-credentials": False, "fetch-depth": 0}
     assert gitlab["cfglint"]["variables"] == {"GIT_DEPTH": "0"}

@@ -146,7 +146,7 @@ class Reading:
             if isinstance(base, ast.Name):
                 owner = module.definition_of(base)
                 if owner is not None and isinstance(owner[1], ast.ClassDef):
-                    found.update(self.fields(*owner))
+                    found.update(self.fields(owner[0], owner[1]))
         for statement in definition.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 annotation = ast.unparse(statement.annotation)

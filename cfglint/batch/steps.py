@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Version = tuple[int, ...]
 
-NEWEST = (5, 23, 0)
+NEWEST = (1_000_000,)  # later than any release: without a version, the arithmetic is that of the newest
 FLOOR_RELEASES = ">=4.30,<4.52.0"
 CEIL_RELEASES = ">=4.52.0"
 

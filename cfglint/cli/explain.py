@@ -29,7 +29,7 @@ ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf",
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run; or a log, and files to hold it against")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run; or a log, and files to hold it against")
     add_run_options(parser)
     parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: text")
     parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")

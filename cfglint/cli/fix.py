@@ -16,7 +16,8 @@ from cfglint.cli.options import (
     positive,
     runs_of,
 )
-from cfglint.report.text import shown
+from cfglint.cli.output import in_build_log
+from cfglint.report.text import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
 from cfglint.rewrite.write_texts import edited
@@ -250,13 +251,24 @@ def _as_text(work: Work, arguments: Namespace) -> str:
         explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)
-        lines = _diff(work)
-        return "".join(f"{shown(line[:-1])}\n" for line in lines) if sys.stdout.isatty() else "".join(lines)
+        return "".join(map(_printed, _diff(work)))
     if work.titles:
         lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
     else:
         lines = [shown(f"{each.file}: {each.key.removeprefix('/')} {_change(each)}") + "\n" for each in work.changed]
     return "".join(lines) + explained
+
+
+def _printed(line: str) -> str:
+    """A line of a diff: harmless on a terminal, as it is in a file or a pipe.
+
+    In the log of a build, which is a pipe, too, a line that the runner would take for a command is made harmless;
+    that patch does not apply.
+    """
+    text = shown(line[:-1])
+    if sys.stdout.isatty() or (in_build_log() and (unobeyed(line) != line or any(mark in line for mark in MARKS))):
+        return f"{text}\n"
+    return line
 
 
 def _change(changed: ValueChange) -> str:

@@ -19,10 +19,11 @@ from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory import Model
     from cfglint.new.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
@@ -109,7 +110,7 @@ def run(arguments: Namespace) -> int:
         if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
             from cfglint.cli.prompts import ask
 
-            asked = ask(arguments.kind, arguments.framework)
+            asked = answered(ask, arguments)
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
@@ -128,6 +129,16 @@ def run(arguments: Namespace) -> int:
         return 1
     tell(made, doubts, arguments.output or "")
     return 0
+
+
+def answered(ask: Callable[[str | None, str], Asked], arguments: Namespace) -> Asked:
+    """What the person answers; Ctrl-C ends the command, and says that nothing was written."""
+    try:
+        return ask(arguments.kind, arguments.framework)
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+        warn("nothing was written")
+        raise
 
 
 def sources(arguments: Namespace) -> list[str]:

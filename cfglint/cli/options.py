@@ -12,7 +12,7 @@ from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.frameworks.trl import TRAINERS
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import Discovery, FileSource, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import BY_HAND, Discovery, FileSource, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ def above_zero(text: str) -> float:
 
 
 def codes(text: str) -> list[str]:
-    """Rule codes, families or names such as BAT001,KEY,unknown-key."""
+    """A list of rule codes, families or names such as BAT001,KEY,unknown-key."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
         raise ValueError(text)
@@ -248,6 +248,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
         overrides=spelt_right(overrides(arguments.set, arguments.args)),
+        arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
         policies=project.policies,
         nodes=arguments.nodes,
@@ -273,6 +274,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     except UsageError as error:
         raise UsageError(f"{project.path}, the run of {run.files[0]}: {error}") from error
     facts.overrides = (*own, *facts.overrides)
+    facts.arguments = arguments.args or run.arguments or ""
     facts.promises = run.promises
     facts.model = facts.model or model_of(run.model)
     facts.gpu_memory = getattr(arguments, "gpu_memory", None) or run.gpu_memory or project.gpu_memory
@@ -298,7 +300,7 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
 
 def runs_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
     """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
-    if not arguments.paths and project.runs:
+    if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
         for index, declared in enumerate(project.runs):
             found = declared_run(declared, arguments, project, tally, folders)
@@ -342,6 +344,8 @@ def gathering_of(arguments: Namespace, project: Configuration, tally: ScanStats)
 
 def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> CheckedRun:
     """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
+    if not arguments.paths and not arguments.args:
+        raise UsageError("PATH is missing: name the files of one run, or give --args")
     facts = facts_of(arguments, project, whole)
     for name, value in (known or {}).items():
         if getattr(facts, name) is None:
@@ -351,7 +355,7 @@ def one_run(arguments: Namespace, project: Configuration, whole: bool, known: di
     paths, piped = with_stdin(arguments)
     for path in paths:
         name = line_of(path)[0]
-        if path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
+        if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
     return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
 
@@ -359,7 +363,7 @@ def one_run(arguments: Namespace, project: Configuration, whole: bool, known: di
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
     if "-" not in arguments.paths:
-        return arguments.paths or ["."], {}
+        return arguments.paths or [BY_HAND if arguments.args else "."], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:

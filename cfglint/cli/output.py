@@ -77,6 +77,18 @@ def in_colour(asked: str | None = None) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
+def in_build_log() -> bool:
+    """Whether standard output may be the log of a build on GitHub or Azure, whose runners obey lines that look like commands."""
+    import stat
+
+    if not (os.environ.get("GITHUB_ACTIONS") or os.environ.get("TF_BUILD")):
+        return False
+    try:
+        return not stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):
+        return True
+
+
 def columns() -> int | None:
     """The width of the terminal: COLUMNS, or that of standard output; None where that is not a terminal."""
     asked = os.environ.get("COLUMNS", "")

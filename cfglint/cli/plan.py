@@ -26,14 +26,14 @@ MOST_COUNTS = 32  # of a range that is not one by doubling
 
 def add_arguments(parser: Parser) -> None:
     """The options of `plan`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="the files of one run")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
     add_run_options(parser)
     parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8, 16, 32, 64, and 7-9 means 7, 8, 9")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds for one optimizer step")
-    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, all GPUs together")
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds of a step, on the current GPUs")
+    parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, of all current GPUs")
     parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text", help="default: text")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "which splits reach 256 on each number of GPUs")
@@ -44,7 +44,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def counts(text: str) -> list[int]:
-    """GPU counts such as 8,16,32, 8-64 (8, 16, 32, 64) or 7-9 (7, 8, 9)."""
+    """A list of GPU counts such as 8,16,32, 8-64 (8, 16, 32, 64) or 7-9 (7, 8, 9)."""
     found: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _report(form: str, told: PlanTable, run: CheckedRun) -> str:
-    """The plans in a format; a page shows the run of today, too."""
+    """The plans in a format; an HTML page shows the current run as well."""
     if form != "html":
         return plans.render(form, told, terminal=sys.stdout.isatty(), width=columns())
     from cfglint.explain.summary import explained

@@ -1,9 +1,10 @@
-"""The questions of `cfglint new` on a terminal; each names the flag that answers it too."""
+"""The questions of `cfglint new` on a terminal; each names the flag that answers it too, and has a default."""
 
 from __future__ import annotations
 
-from cfglint.cli.options import UsageError, positive
-from cfglint.new import FRAMEWORKS, KINDS, RUN, generate
+from cfglint.cli.argument_parser import expected
+from cfglint.cli.options import UsageError, above_zero, positive
+from cfglint.new import FRAMEWORKS, KINDS, RUN, choices, generate, takes
 from cfglint.new.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
 
 TYPE_CHECKING = False
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
     from cfglint.new.generated import Generated
 
     Answers = dict[str, Any]
+
+GPUS = 8
+BATCH = 256  # samples of a step: what a default is near to
+NEOX_BATCH = 1024  # Pythia's (configs/pythia/*.yml of GPT-NeoX)
+NEOX_STEPS = 143_000  # Pythia's
+MICRO_BATCH = 8
+LEAVE = ("q", "quit", "exit")
+OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers that have a usual rate
+LEAVING = "nothing was written; every question has a flag, see `cfglint help new`"
+
+
+class Stopped(UsageError):
+    """The person does not want to go on."""
 
 
 class Asked:
@@ -26,45 +40,41 @@ class Asked:
 
 
 def ask(kind: str | None, framework: str) -> Asked:
-    """Ask for the facts, and show what can be had on these GPUs until the batch is settled; UsageError at the end of input."""
+    """Ask for the facts, and show what can be had on these GPUs until the batch is settled; Stopped where the person leaves."""
+    print("Enter takes the value in brackets; q ends without writing.")
     try:
         if kind is None:
             kind = choice("What to make", "KIND", (*KINDS, RUN), RUN)
             if kind == RUN:
                 framework = choice("Of which framework", "--framework", FRAMEWORKS, framework)
         neox = kind == "neox" or (kind == RUN and framework == "neox")
-        facts: Answers = {"gpus": number("GPUs", "--gpus")}
-        if neox:
-            facts.update(of_neox())
-        elif kind != "accelerate":
-            facts.update(length(neox=False))
+        facts: Answers = {"gpus": number("GPUs", "--gpus", GPUS)}
+        if kind != "accelerate":
+            facts.update(length(neox))
         facts.update(memory(neox, kind))
+        if kind != "accelerate":
+            facts.update(training(kind, framework, facts))
         facts["precision"] = choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
         return Asked(kind, framework, {**facts, **batch(kind, framework, facts)})
     except EOFError:
-        raise UsageError("the input ended before the last question; every question has a flag, see cfglint new --help") from None
-
-
-def of_neox() -> Answers:
-    """The model and the length of its training."""
-    from cfglint.new.models import SHAPES
-
-    model = choice("Model", "--model", tuple(SHAPES), "pythia-160m")
-    return {"model": model, **length(neox=True)}
+        print()
+        raise Stopped(f"the input ended: {LEAVING}") from None
 
 
 def length(neox: bool) -> Answers:
-    """How long, and how fast to learn."""
-    from cfglint.cli.options import above_zero
-
-    facts: Answers = {}
+    """The model of GPT-NeoX, and how long to train."""
     if neox:
-        facts["steps"] = number("Optimizer steps", "--steps")
-    else:
-        facts["num_examples"] = number("Training samples, if known", "--num-examples", optional=True)
-        facts["epochs"] = value("Epochs", "--epochs", above_zero, "3")
-    facts["learning_rate"] = value("Peak learning rate (empty: the default)", "--lr", above_zero, "")
-    return given(facts)
+        from cfglint.new.models import SHAPES
+
+        model = choice("Model", "--model", tuple(SHAPES), "pythia-160m")
+        return {"model": model, "steps": number("Optimizer steps", "--steps", NEOX_STEPS)}
+    samples = value("Training samples", "--num-examples", samples_or_unknown, "unknown")
+    return given({"num_examples": samples, "epochs": value("Epochs", "--epochs", above_zero, "3")})
+
+
+def samples_or_unknown(text: str) -> int | None:
+    """A positive integer, or unknown."""
+    return None if text == "unknown" else positive(text)
 
 
 def memory(neox: bool, kind: str) -> Answers:
@@ -81,29 +91,68 @@ def memory(neox: bool, kind: str) -> Answers:
     return given(facts)
 
 
+def training(kind: str, framework: str, facts: Answers) -> Answers:
+    """What is trained and how fast; the rate in brackets is one that people train with."""
+    found: Answers = {}
+    if "lora" in takes(kind, framework) and choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
+        found["lora"] = True
+    offered = optimizers(kind, framework, bool(facts.get("offload")))
+    if len(offered) > 1:
+        found["optimizer"] = choice("Optimizer", "--optimizer", offered, offered[0])
+    rate, why = usual_rate(kind, framework, {**facts, **found})
+    print(f"  {rate:g}: {why}")
+    found["learning_rate"] = value("Peak learning rate", "--lr", above_zero, f"{rate:g}")
+    return found
+
+
+def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
+    """The optimizers of a kind of file that have a usual rate; AdamW alone where its states are on the CPU."""
+    module = __import__(f"cfglint.new.{framework if kind == RUN else kind}", fromlist=["OPTIMIZERS"])
+    known = getattr(module, "OPTIMIZERS", OFFERED)
+    return OFFERED[:1] if offload else tuple(name for name in OFFERED if name in known)
+
+
+def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
+    """(learning rate, reason) that the files would have where none is given."""
+    if facts.get("model") is not None:
+        from cfglint.new.models import published
+
+        shape = published(facts["model"])
+        return shape.rate, f"as in configs/{shape.source}"
+    if kind == "trl":
+        from cfglint.new import trl
+
+        return trl.usual_rate(trl.TRAINERS[0], bool(facts.get("lora")))
+    return choices.rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
+
+
 def batch(kind: str, framework: str, facts: Answers) -> Answers:
     """The global batch and the bound on the micro batch, asked again until the person agrees with what they come to."""
     if kind == "accelerate":
         return {}
-    asked: Answers = {}
+    wanted = NEOX_BATCH if facts.get("model") is not None else BATCH
+    asked: Answers = {"global_batch": max(1, wanted // facts["gpus"]) * facts["gpus"], "max_micro_batch": MICRO_BATCH}
     while True:
-        wanted = number("Global batch", "--global-batch", default=asked.get("global_batch"))
-        most = number("Most samples on one GPU at a time", "--max-micro-batch", default=asked.get("max_micro_batch", 8))
-        asked = {"global_batch": wanted, "max_micro_batch": most}
-        if shown(kind, framework, {**facts, **asked}) and choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
+        asked["global_batch"] = number("Global batch", "--global-batch", asked["global_batch"])
+        shown(kind, framework, {**facts, **asked})
+        most = number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
+        again = most != asked["max_micro_batch"]
+        asked["max_micro_batch"] = most
+        works = shown(kind, framework, {**facts, **asked}, told=not again)
+        if works and choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
-def shown(kind: str, framework: str, facts: Answers) -> bool:
-    """Print what `cfglint plan` says of these facts; False where they come to nothing."""
+def shown(kind: str, framework: str, facts: Answers, told: bool = False) -> bool:
+    """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
+    works = True
     try:
-        print(planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples")))
-    except Unreachable as error:
-        print(f"  {error}")
-        return False
-    except Contradiction as error:
-        raise UsageError(str(error)) from error
-    return True
+        text = planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples"))
+    except (Unreachable, Contradiction) as error:
+        works, text = False, f"  {error}"
+    if not told:
+        print(text)
+    return works
 
 
 def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
@@ -120,9 +169,9 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
 
 
-def number(text: str, flag: str, default: int | None = None, optional: bool = False) -> int | None:
-    """A whole number above 0, asked for until there is one."""
-    found: int | None = value(text, flag, positive, "" if default is None else str(default), required=not optional)
+def number(text: str, flag: str, default: int) -> int:
+    """A positive integer, asked for until there is one."""
+    found: int = value(text, flag, positive, str(default))
     return found
 
 
@@ -134,21 +183,21 @@ def choice(text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
             raise ValueError(answer)
         return answer
 
-    chosen: str = value(f"{text} ({', '.join(allowed)})", flag, one_of, default, required=True)
+    one_of.__doc__ = f"one of {', '.join(allowed)}."
+    chosen: str = value(f"{text} ({', '.join(allowed)})", flag, one_of, default)
     return chosen
 
 
-def value(text: str, flag: str, read: Callable[[str], Any], default: str, required: bool = False) -> Any:
-    """An answer, or the default on an empty line; None where that is empty and nothing is required."""
-    hint = f" [{default}]" if default else ""
+def value(text: str, flag: str, read: Callable[[str], Any], default: str) -> Any:
+    """An answer, or the default on an empty line; Stopped for `q`."""
     while True:
-        answer = input(f"{text}, {flag}{hint}: ").strip() or default
-        if not answer and not required:
-            return None
+        answer = input(f"{text}, {flag} [{default}]: ").strip() or default
+        if answer in LEAVE:
+            raise Stopped(LEAVING)
         try:
             return read(answer)
         except ValueError:
-            print(f"  {answer!r} is not an answer to that")
+            print(f"  {answer}: expected {expected(read)}")
 
 
 def given(facts: Answers) -> Answers:

@@ -41,7 +41,7 @@ class Share:
 
 def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Outcome]:
     """What every run came to, in the order of the arguments."""
-    if not arguments.paths and project.runs:
+    if not arguments.paths and project.runs and not arguments.args:
         shares = of_declared(arguments, project)
     elif arguments.run:
         gathering, paths = gathering_of(arguments, project, tally)

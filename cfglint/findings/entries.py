@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, Literal, TypedDict
 
     from cfglint.findings.vocabulary import Origin, Stage, Verdict
 
@@ -124,6 +124,7 @@ if TYPE_CHECKING:
         total_steps: int | None
         hours: float | None
         alternatives: Alternatives
+        hours_from: Literal["measured", "scaled"] | None
         tokens_per_step: int | None
         bubble: float
         memory: MemoryEntry | None

@@ -39,6 +39,7 @@ else:
 
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
+VERSION_PARTS = 3
 
 FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
 
@@ -62,6 +63,7 @@ class LaunchFacts:
     """
 
     __slots__ = (
+        "arguments",
         "declared",
         "environment",
         "folder",
@@ -116,6 +118,7 @@ class LaunchFacts:
         tables: str | None = None,
         launcher_flags: tuple[Override, ...] = (),
         program: ProgramFacts | None = None,
+        arguments: str = "",
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -141,6 +144,7 @@ class LaunchFacts:
         self.trainer = trainer
         self.tables = tables
         self.launcher_flags = launcher_flags
+        self.arguments = arguments  # those of a launch line that are given by hand, as one string
         self.program = program  # what is known of the program of a launch line; None where it was not read
 
     def version(self, package: str, newest: str) -> Version:
@@ -164,9 +168,10 @@ def is_version(text: str) -> bool:
 
 
 def parse_version(text: str) -> Version:
-    """`4.42.4` or `2026-05` as a tuple of numbers that compares as versions do; suffixes are cut."""
+    """`4.42.4` or `2026-05` as at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
     if text not in _versions:
-        _versions[text] = tuple(leading_numbers(text))
+        numbers = leading_numbers(text)
+        _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()
     return _versions[text]
 
 
@@ -268,6 +273,7 @@ class Config:
     mismatched_keys: Collection[str] = ()
     sole_consumer = False  # whether the kind's own parser is the only one that reads such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
+    gpus_key = ""  # the key with which a file imposes the number of GPUs, where that is not one of `batch_keys`
     obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> a key that a new batch does away with
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 

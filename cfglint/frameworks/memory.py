@@ -33,12 +33,12 @@ GPUS_FLAG = "--gpus"
 
 
 class UnknownModel(Exception):
-    """A model whose shape cannot be told; the text says why."""
+    """A model whose shape is unknown; the message gives the reason."""
 
 
 @record
 class Model:
-    """A model's shape, the dtype of its checkpoint where it is known, and what told them."""
+    """A model's shape, the dtype of its checkpoint where it is known, and their source."""
 
     shape: Shape
     checkpoint: str | None
@@ -76,22 +76,22 @@ class RunMemory:
     def line(self) -> str:
         """One line for people: peak, card, band, verdict, terms, the largest micro batch, what was assumed."""
         found = self.estimate
-        told = []
+        parts = []
         if self.inputs.micro_known:
             card = f" of {self.available:g}" if self.available is not None else ""
             word = f" {self.verdict.replace('-', ' ')}" if self.verdict is not None else ""
             terms = ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
-            told.append(f"{rounded(found.total)} GiB{card} ({rounded(found.low)} to {rounded(found.high)}){word}")
-            told.append(
+            parts.append(f"{rounded(found.total)} GiB{card} ({rounded(found.low)} to {rounded(found.high)}){word}")
+            parts.append(
                 f"peak at the {found.peak.name}: {terms}"
                 if "optimizer step" in found.peak.name
                 else f"peak in the {found.peak.name}: {terms}"
             )
         if self.surely is not None:
-            told.append(f"largest micro batch {self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else ""))
-        told.append(f"class {found.classification}")
+            parts.append(f"largest micro batch {self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else ""))
+        parts.append(f"class {found.classification}")
         assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
-        return "; ".join(told) + assumed
+        return "; ".join(parts) + assumed
 
     def drawn(self) -> MemoryDrawing:
         """The entry with the line for people and every moment's terms, for diagrams."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.base import parse_version
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -127,8 +129,8 @@ class Property:
         removed: dict[str, str] = self.raw.get("x-enum-removed", {})
         if self.enum is None:
             return None
-        known = [value for value in self.enum if not isinstance(value, str) or numbers(since.get(value, "0")) <= version]
-        return (*known, *(value for value, release in removed.items() if version < numbers(release)))
+        known = [value for value in self.enum if not isinstance(value, str) or parse_version(since.get(value, "0")) <= version]
+        return (*known, *(value for value, release in removed.items() if version < parse_version(release)))
 
     @property
     def default(self) -> Any:
@@ -144,7 +146,7 @@ class Property:
         """The default in a release, by the key's history."""
         current = self.raw.get("default")
         for entry in self.raw.get("x-default-history", ()):
-            if numbers(entry["since"]) <= version:
+            if parse_version(entry["since"]) <= version:
                 current = entry["default"]
         return current
 
@@ -218,8 +220,8 @@ class Property:
 
     def known_to(self, version: tuple[int, ...]) -> bool:
         """Whether a release has the key."""
-        too_old = self.since is not None and version < numbers(self.since)
-        return not too_old and (self.removed is None or version < numbers(self.removed))
+        too_old = self.since is not None and version < parse_version(self.since)
+        return not too_old and (self.removed is None or version < parse_version(self.removed))
 
     def __repr__(self) -> str:
         return f"Property({self.name})"
@@ -557,14 +559,6 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "[...]" if value else "[]"
     return str(value)
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """`4.57.1` as a tuple that compares as versions do; a release's zeros at the end do not count, so that 5.0 is 5.0.0."""
-    parts = [int(part) for part in version.replace("-", ".").split(".")]
-    while parts and not parts[-1]:
-        parts.pop()
-    return tuple(parts)
 
 
 def plain(key: str) -> str:

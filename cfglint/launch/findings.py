@@ -34,7 +34,7 @@ def lost_arguments(line: LaunchLine) -> None:
     first = words[0].string.partition("=")[0]
     count = sum(word.string.startswith("--") for lost, _ in line.call.lost for word in lost)
     more = f" and {count - 1} more" if count > 1 else ""
-    message = f"`{first}`{more} never reach the program: the line continuation in front is broken"
+    message = f"`{first}`{more} never {'reach' if more else 'reaches'} the program: the line continuation in front is broken"
     helps = "end each line but the last with a backslash and nothing behind it, without comments in between"
     line.problems.append(Problem("LCH001", "warning", words[0], first, message, remedy=helps))
 

@@ -16,11 +16,11 @@ from cfglint.source.shell.filters import normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
-from cfglint.source.shell.text import Text, literal
+from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 ROOT = "%root%"  # the project's top in paths that a script computes
@@ -30,6 +30,7 @@ SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
+RESOLVING = ("readlink", "realpath")  # commands that ask for the working folder
 SOURCING = ("source ", "\n. ")  # another file may have the launch
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
@@ -72,6 +73,25 @@ class Follower(Interpreter):
     """An interpreter that looks into `bash -c`, also behind srun and its like."""
 
     project: Project
+    folders: Sequence[str] = ()  # where the script may be started, while its folder is not settled
+
+    def exist(self, path: str) -> bool | None:
+        """Whether a path is there; from a folder that is not settled, where all of them say the same."""
+        located = self.located(path)
+        if located is None or not located.startswith(HERE):
+            return super().exist(path)
+        answers = {self.exists(normal(folder + located[len(HERE) :])) for folder in self.folders}
+        if len(answers) == 1:
+            return answers.pop()
+        self.consulted = True
+        return None
+
+    def located(self, path: str) -> str | None:
+        """A path from the working folder; one above a folder that is not settled has to be asked for again."""
+        found = super().located(path)
+        if found is not None and (self.state.folder or "").startswith(HERE) and not found.startswith((HERE, "/", "%", "~")):
+            self.consulted = True
+        return found
 
     def readable(self, located: str) -> str:
         """The path of a sourced file, as the program takes it."""
@@ -80,6 +100,9 @@ class Follower(Interpreter):
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
+        if self._captured is not None:  # its output may hang on the folder
+            asked = (*words, self._stdin or EMPTY)
+            self.consulted = self.consulted or base(words[0]) in RESOLVING or any(HERE in each.string for each in asked)
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
         if text is None or self._captured is not None:
@@ -135,23 +158,7 @@ class Reader:
         """The launch lines of one script, from the folder in which most of what it names exists."""
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
-        folders = folders_down_to(inside)
-        first = self.follow(script, HERE, name, text)
-        best = folders[0]
-        if len(folders) > 1:
-            runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
-            scores = [self.score(runs[folder].calls, folder) + 2 * runs[folder].sources for folder in folders]
-            best = folders[scores.index(max(scores))]
-            known = max(scores) > 0
-        else:
-            known = True
-        if first.consulted:
-            followed = self.follow(script, best, name, text)
-        else:
-            followed = first
-            for call in followed.calls:
-                if call.folder is not None and call.folder.startswith(HERE):
-                    call.folder = normal(best + call.folder[len(HERE) :])
+        followed, known = self.from_best_folder(script, folders_down_to(inside), name, text)
         self.errors = followed.errors
         found = [line for line in (self.line(call, known, text) for call in followed.calls) if line is not None]
         if found:
@@ -163,13 +170,25 @@ class Reader:
                 findings.missing_files(line, followed.calls, followed.written, firm)
         return found
 
-    def follow(self, script: Script, folder: str, name: str, text: str) -> Interpreter:
-        """Follow a script from a folder."""
+    def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[Interpreter, bool]:
+        """(the script as followed from one of the folders, whether anything that it names exists there)."""
+        if len(folders) == 1:
+            return self.follow(script, folders[0], name, text), True
+        first = self.follow(script, HERE, name, text, folders)
+        runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
+        scores = [self.score(runs[folder].calls, folder) + 2 * runs[folder].sources for folder in folders]
+        best = folders[scores.index(max(scores))]
+        if not first.consulted:
+            for call in first.calls:
+                settle(call, best)
+        return runs[best], max(scores) > 0
+
+    def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
+        """Follow a script from a folder; from `HERE` where it is one of the `folders` and not settled yet."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
-        interpreter.project = self.project
+        interpreter.project, interpreter.folders = self.project, folders
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
-        interpreter.consulted = bool(head) and SUBMITTED_FROM in text
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
         interpreter.state.exported.update(variables)
@@ -362,6 +381,21 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
+
+
+def settle(call: Call, folder: str) -> None:
+    """Put the folder from which the script starts in the place of the one that was not settled."""
+    if call.folder is not None and call.folder.startswith(HERE):
+        call.folder = normal(folder + call.folder[len(HERE) :])
+    call.words = [settled(word, folder) for word in call.words]
+    call.environment = {key: settled(value, folder) for key, value in call.environment.items()}
+
+
+def settled(text: Text, folder: str) -> Text:
+    """A string with the folder in it."""
+    if HERE not in text.string:
+        return text
+    return Text(Part(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
 
 
 def named(words: list[Text]) -> set[str]:

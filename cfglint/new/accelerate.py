@@ -12,14 +12,13 @@ if TYPE_CHECKING:
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"
-TAKES = COMMON
+TAKES = COMMON - {"num_examples"}
 WORDS = {"bf16": "bf16", "fp16": "fp16", "fp32": "no"}
-BEYOND = "the script's own, a launch file only starts processes"
 
 
 def launch(job: JobSpec, folder: str = "") -> Generated:
     """The config for a script of which nothing else is known."""
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     keys = processes(job)
     name, why = choices.precision(job)
     keys.add("mixed_precision", WORDS[name], why)

@@ -18,11 +18,8 @@ KIND = "axolotl"
 NAME = "config.yml"
 OUTPUT = "./outputs/out"
 TAKES = huggingface.TAKES
-BEYOND = "axolotl's file has no key for it; GPT-NeoX's has"
 TARGET = {"axolotl": "0.21.0", "transformers": "5.20.1", "deepspeed": "0.19.8"}
 SEQUENCE = 2048
-RATE = 2.0e-5
-WHY_RATE = "a usual start for full fine-tuning; axolotl has no default"
 EPOCHS = 1.0
 LOGGING = 10
 USUAL = Choice(4, "a usual start: raise it as far as memory allows")
@@ -30,7 +27,7 @@ USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The file of a supervised fine-tuning, and its DeepSpeed file."""
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     job = job.but(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, USUAL)
     keys = Keys()
@@ -98,19 +95,11 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Optimizer, learning rate and its schedule."""
-    name = job.optimizer or "adamw"
-    spelled = job.but(optimizer=name).choose("optimizer", huggingface.OPTIMIZERS, "axolotl")
-    if job.offload and name != "adamw":
-        raise Contradiction(f"--optimizer {name} --offload: only adamw has a DeepSpeed twin on the CPU that accelerate puts in its place")
-    keys.add_known("optimizer", spelled)
-    keys.add("learning_rate", *choices.rate(job, RATE, WHY_RATE))
+    keys.add_known("optimizer", huggingface.optimizer(job, "axolotl"))
+    keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
     warmup(keys, job, total)
-    keys.add_known("weight_decay", job.weight_decay, default=0.0)
-    keys.add_known("adam_beta1", job.beta1, default=0.9)
-    keys.add_known("adam_beta2", job.beta2, default=0.999)
-    keys.add_known("adam_epsilon", job.epsilon, default=1.0e-8)
-    keys.add_known("max_grad_norm", job.clipping, default=1.0)
+    huggingface.regularization(keys, job)
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:
@@ -167,6 +156,7 @@ def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split)
     return tuple(lines)
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 GPUS_PER_NODE = 8
 PRECISION = "bf16"
 WHY_PRECISION = "same exponent range as fp32, no loss scaling (arXiv 1905.12322); Ampere and newer"
+RATE = 2.0e-5
+WHY_RATE = "Llama 2's for fine-tuning (arXiv 2307.09288, section 3.1)"
+LION_RATE = 5.0e-6
+WHY_LION_RATE = "a quarter of AdamW's: Lion's authors advise 3 to 10 times less (arXiv 2302.06675, section 5)"
 LORA_RATE = 2.0e-4
 WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
 CLIPPING = 1.0
@@ -117,7 +121,7 @@ def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
     """The source of a number of steps."""
     if job.tokens is None:
         return ""
-    return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} a step"
+    return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} per step"
 
 
 def warmup_steps(job: JobSpec, total: int | None) -> int | None:
@@ -172,8 +176,19 @@ def precision(job: JobSpec) -> tuple[str, str]:
     return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
 
 
-def rate(job: JobSpec, default: float, why: str) -> tuple[float, str]:
-    """(learning rate, reason); the framework's default where it is not specified and all weights are trained."""
+def rate(job: JobSpec) -> tuple[float, str]:
+    """(learning rate, reason); a rate that people fine-tune with where none is specified."""
     if job.learning_rate is not None:
         return job.learning_rate, ""
-    return (LORA_RATE, WHY_LORA_RATE) if job.lora else (default, why)
+    if job.lora:
+        return LORA_RATE, WHY_LORA_RATE
+    return (LION_RATE, WHY_LION_RATE) if job.optimizer == "lion" else (RATE, WHY_RATE)
+
+
+def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:
+    """A note with the epochs that --steps or --tokens come to, where the examples are known; each gives so many samples."""
+    total = total_steps(job, split.global_batch, seq_length or job.seq_length)
+    if total is None or job.num_examples is None:
+        return ()
+    epochs = total * split.global_batch / per_example / job.num_examples
+    return (f"{total:,} steps of {split.global_batch:,} samples are {epochs:.3g} epochs of {job.num_examples:,} examples",)

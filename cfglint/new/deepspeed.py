@@ -20,19 +20,16 @@ OPTIMIZERS = {"adamw": "AdamW", "lion": "Lion", "sgd": "SGD"}
 ON_CPU = ("adamw", "lion")  # DeepSpeed's CPU optimizers (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
 SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
 BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
-RATE = 1.0e-3
-WHY_RATE = "DeepSpeed's own default for Adam"
 PINNED_SINCE = (0, 19, 5)
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
 SMALLEST = Choice(1, "smallest memory use, as no limit was given")
 TAKES = TRAINING | {"lora"}
-BEYOND = "not available for `deepspeed`; model parallelism is set in code"
 
 
 def own(job: JobSpec, folder: str = "") -> Generated:
     """The config of a run without the Trainer: `deepspeed.initialize` gets nothing else."""
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     chosen = choices.batch(job, SMALLEST)
     keys = Keys()
     batch(keys, chosen)
@@ -45,9 +42,29 @@ def own(job: JobSpec, folder: str = "") -> Generated:
         zero(keys, job)
     optimizer(keys, job)
     keys.add_known("steps_per_print", job.logging_steps)
-    schedule(keys, job, planned_steps(job, chosen))
+    total = planned_steps(job, chosen)
+    schedule(keys, job, total)
     start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
-    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, start))
+    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, *of_the_script(job, total, chosen), start))
+
+
+def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
+    """What the script has to do, since a DeepSpeed config has no key for it."""
+    lines = []
+    if total is not None:
+        lines.append(f"the script ends the run: stop it after {total:,} steps")
+    elif job.epochs is not None:
+        lines.append(f"the script ends the run: stop it after {job.epochs:g} epochs")
+    if job.steps is not None or job.tokens is not None:
+        lines += choices.epochs_of(job, chosen.split)
+    elif job.num_examples is not None:
+        lines.append(f"an epoch of {job.num_examples:,} examples is {ceil(job.num_examples / chosen.split.global_batch):,} steps")
+    if job.seq_length is not None:
+        lines.append(f"the script makes the samples: cut them to {job.seq_length:,} tokens")
+    machines = choices.nodes(job)
+    if machines > 1:
+        lines.append(f"hostfile: a line `ADDRESS slots={(job.gpus or 1) // machines}` for each of {machines} machines")
+    return lines
 
 
 def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
@@ -95,7 +112,7 @@ def optimizer(keys: Keys, job: JobSpec) -> None:
     if job.offload and name not in ON_CPU:
         raise Contradiction(f"--optimizer {name} does not support --offload: DeepSpeed's CPU optimizers are {', '.join(ON_CPU)}")
     keys.add("optimizer.type", OPTIMIZERS[name])
-    keys.add("optimizer.params.lr", *choices.rate(job, RATE, WHY_RATE))
+    keys.add("optimizer.params.lr", *choices.rate(job))
     if name in BETAS and job.beta1 is not None and job.beta2 is not None:
         keys.add_known("optimizer.params.betas", [job.beta1, job.beta2], default=BETAS[name])
     if name == "adamw":
@@ -121,7 +138,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
     if shape != "cosine":
         keys.add(
             "scheduler.params.warmup_max_lr",
-            choices.rate(job, RATE, WHY_RATE)[0],
+            choices.rate(job)[0],
             "the optimizer's; the default is 0.001 whatever that says",
         )
     keys.add("scheduler.params.warmup_type", "linear", "the default is log, which is nearly up after a few steps")

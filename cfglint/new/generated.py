@@ -131,7 +131,7 @@ def schema_line(kind: str) -> str:
 
 
 def schema_name(kind: str) -> str:
-    """The schema file next to a config, which the config's first line names for editors."""
+    """The schema file next to a config."""
     return f"{kind}.schema.json"
 
 

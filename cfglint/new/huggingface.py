@@ -18,14 +18,11 @@ KIND = "huggingface"
 NAME = "train.yaml"
 OUTPUT = "output"
 OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
-RATE = 5.0e-5
-WHY_RATE = "transformers' own default"
 EPOCHS = 3.0
 LOGGING = 10
 ZERO = 2
 USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
-BEYOND = "not available for `huggingface`; use `neox`"
 ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
 RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
 RENAMED_CHECKPOINTING = (5, 23)
@@ -54,6 +51,7 @@ def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
     lines = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split)
     if job.lora:
         lines.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')
     if job.seq_length:
@@ -63,7 +61,7 @@ def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
 
 def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
     """The Trainer config and its batch sizes."""
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     chosen = choices.batch(job, USUAL)
     keys = Keys()
     keys.add("output_dir", job.output_dir or OUTPUT, "checkpoints go here")
@@ -101,14 +99,24 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Optimizer, learning rate and its schedule."""
-    name = job.optimizer or "adamw"
-    spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "a trainer")
-    if job.offload and name != "adamw":
-        raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
-    keys.add_known("optim", spelled)
-    keys.add("learning_rate", *choices.rate(job, RATE, WHY_RATE))
+    keys.add_known("optim", optimizer(job, "a trainer"))
+    keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
     warmup(keys, job, total)
+    regularization(keys, job)
+
+
+def optimizer(job: JobSpec, consumer: str) -> str:
+    """The Trainer's name of the optimizer; only AdamW has a DeepSpeed twin on the CPU that accelerate puts in its place."""
+    name = job.optimizer or "adamw"
+    if job.offload and name != "adamw":
+        raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
+    spelled: str = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, consumer)
+    return spelled
+
+
+def regularization(keys: Keys, job: JobSpec) -> None:
+    """Weight decay, Adam's constants and clipping, where they are not the Trainer's defaults."""
     keys.add_known("weight_decay", job.weight_decay, default=0.0)
     keys.add_known("adam_beta1", job.beta1, default=0.9)
     keys.add_known("adam_beta2", job.beta2, default=0.999)

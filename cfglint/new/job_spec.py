@@ -147,11 +147,14 @@ class JobSpec:
         """The facts that a kind of file does not support; a parallel size of 1 is always supported."""
         return [name for name, value in self.known().items() if name not in taken and not (name in PARALLEL and value == 1)]
 
-    def refuse_beyond(self, taken: frozenset[str], because: str) -> None:
-        """Raise Contradiction for a specified fact that a kind of file does not support."""
-        given = self.beyond(taken)
-        if given:
-            raise Contradiction(f"{', '.join(map(flag, given))}: {because}")
+    def refuse_beyond(self, taken: frozenset[str], kind: str) -> None:
+        """Raise Contradiction for a specified fact that a kind of file does not support, with the kinds that do."""
+        refused: dict[str, list[str]] = {}
+        for name in self.beyond(taken):
+            refused.setdefault(kinds_with(name), []).append(flag(name))
+        if refused:
+            lines = [f"{', '.join(flags)}: not available for `{kind}`, but for {kinds}" for kinds, flags in refused.items()]
+            raise Contradiction("; ".join(lines))
 
     def choose(self, name: str, table: dict[str, Any], kind: str) -> Any:
         """The value that a kind writes for a fact with a fixed list of choices; Contradiction where it does not support it."""
@@ -159,6 +162,14 @@ class JobSpec:
         if value not in table:
             raise Contradiction(f"{flag(name)} {value} is not available for {kind} (valid: {', '.join(table)})")
         return table[value]
+
+
+def kinds_with(name: str) -> str:
+    """The kinds of file that support a fact."""
+    from cfglint.new import KINDS, takes
+
+    *others, last = [f"`{kind}`" for kind in KINDS if name in takes(kind)]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def flag(name: str) -> str:

@@ -14,14 +14,13 @@ KIND = "llamafactory"
 NAME = "train.yaml"
 OUTPUT = "saves/output"
 TAKES = huggingface.TAKES
-BEYOND = "LLaMA-Factory's file has no key for it; GPT-NeoX's has"
 TARGET = {"transformers": "5.6.0", "deepspeed": "0.18.4"}  # the newest that llamafactory 0.9.5 accepts
 CUTOFF = 2048
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The training file of a supervised fine-tuning, and its DeepSpeed file."""
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     job = job.but(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, huggingface.USUAL)
     keys = Keys()
@@ -74,6 +73,7 @@ def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     if job.num_examples and not job.steps and not job.tokens:
         count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
         lines.insert(1, f"{count} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split)
     lines.append("template is left out: the chat template of the tokenizer is used")
     return tuple(lines)
 

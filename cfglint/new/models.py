@@ -8,6 +8,7 @@ micro batch of llama/train_config.yml.
 
 from __future__ import annotations
 
+from cfglint.batch.shapes import config_of
 from cfglint.new.job_spec import Contradiction
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ GPT3 = "gpt3"
 PYTHIA = "pythia"
 LLAMA = "llama"
 SEQ_LENGTH = 2048
+LLAMA_LENGTH = 4096
 
 # Settings of every model of a family that differ from GPT-NeoX's defaults, except the sizes.
 FAMILIES: dict[str, dict[str, Any]] = {
@@ -77,18 +79,37 @@ class Shape:
         return 12 * self.layers * self.hidden * self.hidden
 
 
+def of_checkpoint(
+    name: str,
+    rate: float,
+    micro_batch: int,
+    source: str,
+    *,
+    family: str = PYTHIA,
+    kv_heads: int | None = None,
+    intermediate: int | None = None,
+) -> Shape:
+    """The sizes of a checkpoint that `cfglint.batch.shapes` has, with what it was trained with; rows of Llama have 4096 tokens."""
+    config = config_of(name)
+    layers, hidden, heads = (config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
+    length = LLAMA_LENGTH if family == LLAMA else SEQ_LENGTH
+    return Shape(
+        layers, hidden, heads, rate, micro_batch, source, family=family, seq_length=length, kv_heads=kv_heads, intermediate=intermediate
+    )
+
+
 SHAPES = {
-    "pythia-14m": Shape(6, 128, 4, 1.0e-3, 32, "pythia/14M.yml"),
-    "pythia-31m": Shape(6, 256, 8, 1.0e-3, 32, "pythia/31M.yml"),
-    "pythia-70m": Shape(6, 512, 8, 1.0e-3, 32, "pythia/70M.yml"),
-    "pythia-160m": Shape(12, 768, 12, 6.0e-4, 32, "pythia/160M.yml"),
-    "pythia-410m": Shape(24, 1024, 16, 3.0e-4, 32, "pythia/410M.yml"),
-    "pythia-1b": Shape(16, 2048, 8, 2.5e-4, 4, "pythia/1B.yml"),
-    "pythia-1.4b": Shape(24, 2048, 16, 2.0e-4, 16, "pythia/1-4B.yml"),
-    "pythia-2.8b": Shape(32, 2560, 32, 1.6e-4, 8, "pythia/2-8B.yml"),
-    "pythia-6.9b": Shape(32, 4096, 32, 1.2e-4, 8, "pythia/6-9B.yml"),
-    "pythia-12b": Shape(36, 5120, 40, 1.2e-4, 8, "pythia/12B.yml"),
-    "neox-20b": Shape(44, 6144, 64, 9.7e-5, 4, "20B.yml"),
+    "pythia-14m": of_checkpoint("pythia-14m", 1.0e-3, 32, "pythia/14M.yml"),
+    "pythia-31m": of_checkpoint("pythia-31m", 1.0e-3, 32, "pythia/31M.yml"),
+    "pythia-70m": of_checkpoint("pythia-70m", 1.0e-3, 32, "pythia/70M.yml"),
+    "pythia-160m": of_checkpoint("pythia-160m", 6.0e-4, 32, "pythia/160M.yml"),
+    "pythia-410m": of_checkpoint("pythia-410m", 3.0e-4, 32, "pythia/410M.yml"),
+    "pythia-1b": of_checkpoint("pythia-1b", 2.5e-4, 4, "pythia/1B.yml"),
+    "pythia-1.4b": of_checkpoint("pythia-1.4b", 2.0e-4, 16, "pythia/1-4B.yml"),
+    "pythia-2.8b": of_checkpoint("pythia-2.8b", 1.6e-4, 8, "pythia/2-8B.yml"),
+    "pythia-6.9b": of_checkpoint("pythia-6.9b", 1.2e-4, 8, "pythia/6-9B.yml"),
+    "pythia-12b": of_checkpoint("pythia-12b", 1.2e-4, 8, "pythia/12B.yml"),
+    "neox-20b": of_checkpoint("neox-20b", 9.7e-5, 4, "20B.yml"),
     "gpt3-125m": Shape(12, 768, 12, 6.0e-4, 4, "125M.yml", family=GPT3),
     "gpt3-350m": Shape(24, 1024, 16, 3.0e-4, 4, "350M.yml", family=GPT3),
     "gpt3-760m": Shape(24, 1536, 16, 2.5e-4, 4, "760M.yml", family=GPT3),
@@ -97,9 +118,9 @@ SHAPES = {
     "gpt3-6.7b": Shape(32, 4096, 32, 1.2e-4, 4, "6-7B.yml", family=GPT3),
     "gpt3-13b": Shape(40, 5120, 40, 1.0e-4, 4, "13B.yml", family=GPT3),
     "gpt3-175b": Shape(96, 12288, 96, 6.0e-5, 4, "175B.yml", family=GPT3),
-    "llama2-7b": Shape(32, 4096, 32, 2.0e-4, 4, "llama2/7B.yml", family=LLAMA, seq_length=4096, intermediate=32768),
-    "llama2-13b": Shape(40, 5120, 40, 2.0e-4, 4, "llama2/13B.yml", family=LLAMA, seq_length=4096, intermediate=41472),
-    "llama2-70b": Shape(80, 8192, 64, 2.0e-4, 4, "llama2/70B.yml", family=LLAMA, seq_length=4096, kv_heads=8, intermediate=86016),
+    "llama2-7b": of_checkpoint("llama-2-7b", 2.0e-4, 4, "llama2/7B.yml", family=LLAMA, intermediate=32768),
+    "llama2-13b": of_checkpoint("llama-2-13b", 2.0e-4, 4, "llama2/13B.yml", family=LLAMA, intermediate=41472),
+    "llama2-70b": of_checkpoint("llama-2-70b", 2.0e-4, 4, "llama2/70B.yml", family=LLAMA, kv_heads=8, intermediate=86016),
 }
 
 

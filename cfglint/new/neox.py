@@ -26,14 +26,13 @@ BETAS = (0.9, 0.95)
 CHECKPOINTS = 1000
 MODEL_FACTS = (*SIZES, "kv_heads")
 TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"))
-BEYOND = "GPT-NeoX has no adapters"
 
 
 def whole(job: JobSpec, folder: str = "") -> Generated:
     """Everything in one file."""
     model, shape, chosen = model_keys(job)
     cluster_keys(model, job, shape)
-    return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(chosen, inside(folder, MODEL)))
+    return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, inside(folder, MODEL)))
 
 
 def pair(job: JobSpec, folder: str = "") -> Generated:
@@ -43,17 +42,18 @@ def pair(job: JobSpec, folder: str = "") -> Generated:
     cluster_keys(cluster, job, shape)
     head = ("Paths and nodes of this cluster; the model is in " + MODEL + ".",)
     files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, head)]
-    return Generated(files, chosen.split, notes(chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
+    return Generated(files, chosen.split, notes(job, chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
 
 
-def notes(chosen: Chosen, names: str) -> tuple[str, ...]:
+def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
     """The facts that these files do not support."""
-    return (chosen.equation, f"start it with: python deepy.py train.py {names}")
+    epochs = choices.epochs_of(job, chosen.split, seq_length=job.seq_length or shape_of(job).seq_length)
+    return (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}")
 
 
 def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
     """Layout, sizes, batch, optimizer and length of the run."""
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     shape = shape_of(job)
     fitting(shape, job)
     chosen = choices.batch(job, usual(job, shape))

@@ -27,7 +27,6 @@ RATES = {"sft": 2.0e-5, "dpo": 1.0e-6, "kto": 1.0e-6, "reward": 1.0e-4, "grpo": 
 ADAPTER_RATES = {"sft": 2.0e-4, "dpo": 1.0e-5, "kto": 1.0e-5, "reward": 1.0e-3, "grpo": 1.0e-5, "rloo": 1.0e-5}
 USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
-BEYOND = "a TRL file has no key for it"
 NEW_DEFAULTS = (1,)  # bf16, gradient checkpointing and a log line every 10 steps are the default from here on
 LOGGING = 10
 LENGTH = 1024
@@ -37,7 +36,7 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The file of a trainer, with the DeepSpeed file that it names where ZeRO was asked for."""
     target = FRAMEWORK.completed(LaunchFacts(target=job.target)).target
     job = job.but(target=target) if target else job
-    job.refuse_beyond(TAKES, BEYOND)
+    job.refuse_beyond(TAKES, KIND)
     name = job.trainer or TRAINERS[0]
     if name not in TRAINERS:
         raise Contradiction(f"--trainer {name}: files are made for {', '.join(TRAINERS)}")
@@ -137,9 +136,14 @@ def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
     if job.learning_rate is not None:
         huggingface.rates(keys, job, total)
         return
-    rate, why = (ADAPTER_RATES, "ten times TRL's own default, as it advises for adapters") if job.lora else (RATES, "TRL's own default")
-    huggingface.rates(keys, job.but(learning_rate=rate[name]), total)
+    rate, why = usual_rate(name, bool(job.lora))
+    huggingface.rates(keys, job.but(learning_rate=rate), total)
     keys.why["learning_rate"] = why
+
+
+def usual_rate(name: str, lora: bool) -> tuple[float, str]:
+    """(learning rate, reason) of a trainer where none is given."""
+    return (ADAPTER_RATES[name], "ten times TRL's own default, as it advises for adapters") if lora else (RATES[name], "TRL's own default")
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
@@ -152,7 +156,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def adapter(keys: Keys, job: JobSpec, name: str) -> None:
-    """LoRA, and the recomputation of activations where it is not the default."""
+    """LoRA, and gradient checkpointing if it is not the default."""
     if job.lora:
         keys.add("use_peft", True)
         keys.add("lora_r", 16)
@@ -182,6 +186,7 @@ def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folde
         lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or 1, per_prompt)} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split, per_prompt or 1)
     if name in GENERATING:
         lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
     return tuple(lines)

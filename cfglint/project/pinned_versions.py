@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import is_version, parse_version
+from cfglint.frameworks._releases import RELEASES as NEWEST
+from cfglint.frameworks.base import VERSION_PARTS, is_version, leading_numbers, parse_version
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import LaunchFacts, Version
 
-# The last patch of each minor release, as PyPI has them; a range is answered with the newest that it allows.
+# The last patch of each minor release, as PyPI has them; with the newest modelled one, a range is answered with the newest that it allows.
 RELEASES = {
     "transformers": (
         "4.0.1 4.1.1 4.2.2 4.3.3 4.4.2 4.5.1 4.6.1 4.7.0 4.8.2 4.9.2 4.10.3 4.11.3 4.12.5 4.13.0 4.14.1 4.15.0 4.16.2 4.17.0 4.18.0"
@@ -333,7 +334,7 @@ def best(requirements: Iterator[str], package: str, file: str) -> Found | None:
         pinned = next((version for operator, version in clauses if operator in ("==", "===") and "*" not in version), None)
         if pinned:
             return Found(pinned, True, file, spec)
-        version = newest(clauses, RELEASES[package].split())
+        version = newest(clauses, [*RELEASES[package].split(), NEWEST[package]])
         if clauses and version:
             ranges.append(Found(version, False, file, spec))
     return ranges[0] if ranges else None
@@ -355,7 +356,7 @@ def newest(clauses: list[tuple[str, str]], releases: list[str]) -> str | None:
     """The newest release that all clauses allow; where none is known, the lowest version that they name."""
     bounds = [version for operator, version in clauses if operator == "<=" and "*" not in version]
     for release in sorted([*releases, *bounds], key=parse_version, reverse=True):
-        if all(allows(operator, parse_version(version), version, parse_version(release)) for operator, version in clauses):
+        if all(allows(operator, written_version(version), version, parse_version(release)) for operator, version in clauses):
             return release
     return next((version for operator, version in clauses if operator in (">=", "~=", "^", "~", "<=")), None)
 
@@ -363,17 +364,22 @@ def newest(clauses: list[tuple[str, str]], releases: list[str]) -> str | None:
 def allowed(spec: str, version: str) -> bool:
     """Whether a version satisfies a specifier."""
     release = parse_version(version)
-    return all(allows(operator, parse_version(bound), bound, release) for operator, bound in clauses_of(spec))
+    return all(allows(operator, written_version(bound), bound, release) for operator, bound in clauses_of(spec))
+
+
+def written_version(text: str) -> Version:
+    """The numbers of a bound as it is written: `~=4.40` and `==4.40.*` depend on how many there are."""
+    return tuple(leading_numbers(text))
 
 
 def allows(operator: str, bound: Version, text: str, release: Version) -> bool:
     """Whether a release satisfies one clause."""
     if operator in (">=", ">"):
-        return release >= bound if operator == ">=" else release > bound
+        return release >= bound if operator == ">=" else release > padded(bound)
     if operator in ("<=", "<"):
-        return release <= bound if operator == "<=" else release < bound
+        return release <= padded(bound) if operator == "<=" else release < bound
     if operator == "!=":
-        return release[: len(bound)] != bound if "*" in text else release != bound
+        return release[: len(bound)] != bound if "*" in text else release != padded(bound)
     if operator == "^":
         return release >= bound and release[: leading(bound)] == bound[: leading(bound)]
     if operator == "~":
@@ -381,6 +387,11 @@ def allows(operator: str, bound: Version, text: str, release: Version) -> bool:
     if operator == "~=":
         return release >= bound and release[: len(bound) - 1] == bound[:-1]
     return release[: len(bound)] == bound
+
+
+def padded(bound: Version) -> Version:
+    """A bound with the zeros of a release."""
+    return (*bound, *(0,) * (VERSION_PARTS - len(bound)))
 
 
 def leading(bound: Version) -> int:

@@ -93,7 +93,7 @@ def with_codes(chosen: list[str]) -> list[str]:
     from cfglint.rules.catalogue import every_rule
 
     codes = {name: rule.code for rule in every_rule() for name in rule.names}
-    return [codes.get(each.lower(), each.upper() if each.isalnum() else each) for each in chosen]
+    return [codes.get(each.lower(), each.upper() if each[-1:].isdecimal() or len(each) == 3 else each) for each in chosen]
 
 
 def matches_glob(path: str, glob: str) -> bool:

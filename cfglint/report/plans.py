@@ -64,7 +64,6 @@ def row(plan: PlanEntry) -> list[str]:
     """The cells of a plan; an empty one is a number that is not known."""
     chosen = plan["chosen"]
     split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
-    hours = plan["hours"]
     cells = [
         plan["gpus"],
         *split,
@@ -74,7 +73,14 @@ def row(plan: PlanEntry) -> list[str]:
         plan["tokens_per_step"],
         memory(plan.get("memory")),
     ]
-    return [*("" if cell is None else str(cell) for cell in cells), "" if hours is None else f"{hours:.1f}", remark(plan)]
+    return [*("" if cell is None else str(cell) for cell in cells), duration(plan), remark(plan)]
+
+
+def duration(plan: PlanEntry) -> str:
+    """The hours, with a mark where they were not measured."""
+    if plan["hours"] is None:
+        return ""
+    return f"{'~' if plan['hours_from'] == 'scaled' else ''}{plan['hours']:.1f}"
 
 
 def memory(found: MemoryEntry | None) -> str | None:

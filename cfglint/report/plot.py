@@ -5,6 +5,8 @@ Everything is told by shape, fill, hatching and text, so that it reads in black 
 
 from __future__ import annotations
 
+from cfglint.report.plans import duration
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,8 +81,7 @@ def lengths(axes: Axes, plans: list[PlanEntry]) -> None:
             axes.annotate("-", (place, 0), (0, 4), textcoords="offset points", ha="center")
             continue
         axes.bar(place, value, width=0.55, facecolor="white", edgecolor=BLACK, hatch="//")
-        axes.annotate(
-            f"{value:,.1f}" if timed else f"{value:,}", (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center"
-        )
+        told = duration(plan) if timed else f"{value:,}"
+        axes.annotate(told, (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center")
     axes.set_ylabel("hours" if timed else "steps")
     axes.margins(y=0.15)

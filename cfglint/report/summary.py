@@ -6,7 +6,7 @@ import os
 import textwrap
 
 from cfglint.explain.log_analysis import ENDLESS
-from cfglint.explain.summary import origin
+from cfglint.explain.summary import origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
@@ -64,44 +64,44 @@ def lines(account: RunSummary) -> list[Paragraph]:
     """The whole screen."""
     run = account.run
     names = short_names([document.path for document in run.documents])
-    told = [*paragraph("", ", ".join(document.path for document in run.documents)), *header(account)]
+    lines = [*paragraph("", ", ".join(document.path for document in run.documents)), *header(account)]
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
-            told += [BLANK, (group, "", ""), *(line for item in items for line in row(item, names))]
+            lines += [BLANK, (group, "", ""), *(line for item in items for line in row(item, names))]
     filled = [item for item in account.items if item.group == FILLED]
     if filled:
-        told += [BLANK, *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
+        lines += [BLANK, *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
     needs = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
     if needs:
         labels = ", ".join(item.label for item in account.unknown)
-        told += [BLANK, *paragraph("Not known: ", f"{labels}. Tell with {' and '.join(needs)}.")]
+        lines += [BLANK, *paragraph("Unknown: ", f"{labels}. Pass {' and '.join(needs)}.")]
     if account.memory is not None:
-        told += [BLANK, *paragraph("GPU memory: ", f"{account.memory.line}.")]
+        lines += [BLANK, *paragraph("GPU memory: ", f"{account.memory.line}.")]
     if account.memory_flags:
-        told += [BLANK, *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
+        lines += [BLANK, *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
     if account.assumed:
-        told += [BLANK, *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
-    return told
+        lines += [BLANK, *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
+    return lines
 
 
 def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
     targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
-    told = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
+    lines = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
     if not account.errors:
         starts = "It would start" if run.facts.whole else "Nothing in these files keeps it from starting"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if run.verdict is None:
             starts = f"Whether it would start is not known{why_unknown(run)}"
-        return [*told, *paragraph("", f"{starts}{more}.")]
+        return [*lines, *paragraph("", f"{starts}{more}.")]
     count = len(account.errors)
-    told += paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
+    lines += paragraph("", f"It would not start: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
     for each in account.errors[:MOST_ERRORS]:
-        told += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
-    return told
+        lines += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
+    return lines
 
 
 def why_unknown(run: CheckedRun) -> str:
@@ -133,7 +133,7 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     text = origin(item) + reason(item.setting)
     for path, short in names.items():
         text = text.replace(path, short)
-    return columns(item.label, "?" if is_unknown(item.setting) else spelled(item.setting.value), text)
+    return columns(item.label, "?" if is_unknown(item.setting) else spelled(value_or_auto(item.setting)), text)
 
 
 def is_unknown(setting: Setting) -> bool:
@@ -164,11 +164,11 @@ def paragraph(start: str, text: str, indent: str = "  ") -> list[Paragraph]:
 
 def folded(paragraphs: list[Paragraph], width: int | None) -> str:
     """The paragraphs, each folded to the width."""
-    told: list[str] = []
+    lines: list[str] = []
     for start, text, indent in paragraphs:
         folder = textwrap.TextWrapper(width or WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
-        told += map(unobeyed, folder.wrap(text) or [start.rstrip()])
-    return "".join(f"{line}\n" for line in told)
+        lines += map(unobeyed, folder.wrap(text) or [start.rstrip()])
+    return "".join(f"{line}\n" for line in lines)
 
 
 def spelled(value: Any) -> str:
@@ -215,24 +215,24 @@ def banner_entry(found: Explanation) -> dict[str, Any]:
 def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
     """One banner for people."""
     banner = found.banner
-    told = [*paragraph("", f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), BLANK, ("The log says", "", "")]
+    lines = [*paragraph("", f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), BLANK, ("The log says", "", "")]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:
-            told += columns(label, "endless" if number == ENDLESS else f"{number:,}", "")
-    told += [BLANK, ("That means", "", "")]
+            lines += columns(label, "endless" if number == ENDLESS else f"{number:,}", "")
+    lines += [BLANK, ("That means", "", "")]
     if found.data_parallel is not None:
         because = f"{banner['global_batch']:,} / (micro batch {found.micro_batch:,} x accumulation {banner['accumulation']:,})"
-        told += columns("data parallel", f"{found.data_parallel:,}", because)
+        lines += columns("data parallel", f"{found.data_parallel:,}", because)
     for label, value, because in found.details:
-        told += columns(label, value, because)
+        lines += columns(label, value, because)
     if found.consistent_with:
-        told += columns("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "")
-    told += paragraph("  ", sentence(found.note))
+        lines += columns("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "")
+    lines += paragraph("  ", sentence(found.note))
     for each in found.differences:
         numbers = f"{each.logged:,} in the log, {each.configured:,} by the files ({each.place})"
-        told += paragraph("  ", f"NOT as configured: {each.key} is {numbers}.")
-    return told
+        lines += paragraph("  ", f"NOT as configured: {each.key} is {numbers}.")
+    return lines
 
 
 def sentence(text: str) -> str:

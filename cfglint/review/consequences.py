@@ -378,10 +378,18 @@ def peaks(side: Side) -> dict[str, tuple[float, str]]:
 def length(old: Side, new: Side) -> list[Consequence]:
     """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
-    found = changed("total_steps", "total steps", before, after)
+    found = changed("total_steps", "total steps", before, after) or one_sided(before, after)
     found = found or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
     found += estimated(old, new) if before is None and after is None else samples(old, new)
     return [*found, *warmup(old, new), *schedule(old, new)]
+
+
+def one_sided(before: int | None, after: int | None) -> list[Consequence]:
+    """A number of steps on one side, where on the other the epochs and the data decide."""
+    if (before is None) == (after is None):
+        return []
+    shown = [f"{steps:,}" if steps is not None else "set by the epochs and the data" for steps in (before, after)]
+    return [Consequence("total_steps", f"total steps {shown[0]} -> {shown[1]}", before, after, known=False)]
 
 
 def estimated(old: Side, new: Side) -> list[Consequence]:

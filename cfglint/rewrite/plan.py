@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from cfglint.batch import steps
-from cfglint.rewrite.retarget import Retarget, retarget, tuned
+from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
 from cfglint.run.loaded import integer
 
 TYPE_CHECKING = False
@@ -30,48 +30,80 @@ SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 
 
 
 class Pace:
-    """How fast the run goes, as measured by the user; both None when unknown."""
+    """How fast the run goes, as the user measured it on the current number of GPUs; both speeds are None when unknown."""
 
-    __slots__ = ("seconds_per_step", "tokens_per_second")
+    __slots__ = ("gpus", "seconds_per_step", "tokens_per_second")
 
     def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
         self.seconds_per_step = seconds_per_step
         self.tokens_per_second = tokens_per_second
+        self.gpus: int | None = None  # on which it was measured
 
-    def __str__(self) -> str:
+    @property
+    def measured(self) -> str:
+        """What was measured."""
         if self.seconds_per_step is not None:
-            return f"assuming {self.seconds_per_step:g} seconds per step on every GPU count; measure each one"
-        return f"assuming {self.tokens_per_second:g} tokens per second on every GPU count; measure each one"
+            return f"{self.seconds_per_step:g} seconds per step"
+        return f"{self.tokens_per_second:g} tokens per second"
 
-    def hours(self, numbers: dict[str, int | None]) -> float | None:
-        """Hours for the entire run; None when its steps or tokens are unknown."""
+    def hours(self, numbers: dict[str, int | None], work: float) -> float | None:
+        """Hours for the entire run, whose GPUs have `work` times as many samples in a step as measured; None for unknown steps."""
         total, tokens = numbers["total_steps"], numbers["tokens_per_step"]
         if total is None:
             return None
         if self.seconds_per_step is not None:
-            return steps.hours(total, self.seconds_per_step)
+            return steps.hours(total, self.seconds_per_step * work)
         if self.tokens_per_second is not None and tokens is not None:
             return steps.hours_for_tokens(total * tokens, self.tokens_per_second)
         return None
 
 
 class Plan:
-    """A target global batch on one GPU count, with the resulting numbers."""
+    """A target global batch on one GPU count, with the resulting numbers.
 
-    __slots__ = ("gpus", "hours", "memory", "numbers", "retarget")
+    `scaled`: the hours are not of the run that was measured, but follow from it.
+    """
 
-    def __init__(self, found: Retarget, pace: Pace) -> None:
+    __slots__ = ("gpus", "hours", "memory", "numbers", "retarget", "scaled")
+
+    def __init__(self, found: Retarget, pace: Pace, alone: bool = False) -> None:
         self.gpus = found.gpus
         self.retarget = found
         after = found.after() if found.feasible else None
         self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
         self.memory = memory_after(after) if after is not None else None
-        self.hours = pace.hours(self.numbers) if found.feasible else None
+        work = work_of(found, pace.gpus, alone)
+        self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
+        self.hours = None if work is None else self.time(pace, work)
+
+    def time(self, pace: Pace, work: float) -> float | None:
+        """Hours of the run; a throughput is that of all GPUs together."""
+        hours = pace.hours(self.numbers, work)
+        if hours is None or pace.seconds_per_step is not None or pace.gpus is None:
+            return hours
+        return hours * pace.gpus / self.gpus
 
     @property
     def solution(self) -> Solution:
         """The solver's answer."""
         return self.retarget.solution
+
+
+def work_of(found: Retarget, measured_on: int | None, alone: bool) -> float | None:
+    """How many times as many samples a GPU has in a step as in the current run; None where one of the two is unknown.
+
+    Where the current number of GPUs is unknown, a measurement is taken to be of the only count that is asked about.
+    """
+    split = found.solution.chosen
+    if split is None or (measured_on is None and not alone):
+        return None
+    if measured_on is None:
+        return 1.0
+    before = found.before
+    if before is None or before.problem is not None:
+        return None
+    micro, accumulation = integer(before.micro_batch.value), integer(before.accumulation.value)
+    return split.micro_batch * split.accumulation / (micro * accumulation) if micro and accumulation else None
 
 
 def memory_after(run: CheckedRun) -> RunMemory | None:
@@ -96,7 +128,8 @@ class Advice:
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
-    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace) for gpus in gpu_counts]
+    pace.gpus = current_gpus(run, run.facts)
+    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace, len(gpu_counts) == 1) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
@@ -108,13 +141,28 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
     return {
         "before": before,
         "after": after,
-        "pace": str(pace) if pace is not None and any(each.hours is not None for each in plans) else "",
+        "pace": basis(plans, pace) if pace is not None else "",
         "plans": [entry(each) for each in plans],
         "advice": [
             {"key": each.setting.name, "place": each.setting.place, "value": each.setting.value, "advised": each.value, "rule": each.rule}
             for each in notes
         ],
     }
+
+
+def basis(plans: list[Plan], pace: Pace) -> str:
+    """What the hours rest on, or what is missing for them; empty where no speed was measured."""
+    if pace.seconds_per_step is None and pace.tokens_per_second is None:
+        return ""
+    timed = [each for each in plans if each.hours is not None]
+    if not timed:
+        if any(each.numbers["total_steps"] is not None for each in plans):
+            return f"unknown: pass --from-gpus N, the GPU count on which {pace.measured} were measured"
+        return "unknown: the total steps are needed (--num-examples N)"
+    where = f"on {pace.gpus} GPUs" if pace.gpus is not None else "on these GPUs"
+    if not any(each.scaled for each in timed):
+        return f"{pace.measured} measured {where}"
+    return f"{pace.measured} measured {where}; with ~ scaled by the samples of each GPU, as if communication cost nothing"
 
 
 def entry(each: Plan) -> PlanEntry:
@@ -143,6 +191,7 @@ def entry(each: Plan) -> PlanEntry:
             "above": solution.above.global_batch if solution.above else None,
             "gpus": solution.gpu_counts,
         },
+        "hours_from": None if each.hours is None else "scaled" if each.scaled else "measured",
         "tokens_per_step": each.numbers["tokens_per_step"],
         "bubble": solution.bubble,
         "memory": each.memory.entry() if each.memory is not None else None,

@@ -201,7 +201,7 @@ def recorded(run: CheckedRun, gpus: int) -> bool:
 
 
 def left_open(run: CheckedRun) -> list[str]:
-    """The terms (`micro_batch`, `accumulation`) that these files leave to a trainer that is not among them.
+    """The terms (`micro_batch`, `accumulation`, `global_batch`) that these files leave to a trainer that is not among them.
 
     A DeepSpeed file on its own says `"auto"`, or has no batch key at all; an accelerate file never has one.
     """
@@ -216,6 +216,8 @@ def left_open(run: CheckedRun) -> list[str]:
     opened = [role for role in ("micro_batch", "accumulation") if raw[role] == AUTO]
     if raw["global_batch"] == AUTO or (opened and raw["global_batch"] is None):
         opened += [role for role in ("micro_batch",) if raw[role] is None]
+    if raw["global_batch"] == AUTO and not opened:
+        return ["global_batch"]  # what is written has to be what the trainer says, which fills the product in
     return opened
 
 
@@ -341,6 +343,9 @@ def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
     batch = CheckedRun(found.run.documents, found.run.kinds, facts).batch
     imposed = batch.layout.gpus if batch else None
     because = f": the files set a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
+    key = found.run.configs[0].gpus_key
+    if because and key:
+        because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
     if reasons and found.run.documents[0].syntax == "shell":
         because = f": {reasons[0]}"
     raise edit.EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)

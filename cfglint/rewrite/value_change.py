@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.source.document import Document, Node, Path
+    from cfglint.source.document import Document, Path
     from cfglint.source.edit import Change
 
 
@@ -31,10 +31,10 @@ class ValueChange:
 def value_changes(document: Document, change: Change) -> list[ValueChange]:
     """What a change of a document's tree does to its values; a renamed key is one removed and one added."""
     if change.kind == edit.INSERT:
-        return [ValueChange(document.path, pointer((*change.path, change.key)), None, plain(change.text))]
+        return [ValueChange(document.path, pointer((*change.path, change.key)), None, plain(change.text, document))]
     before = value_at(document, change.path)
     if change.kind == edit.REPLACE:
-        return [ValueChange(document.path, pointer(change.path), before, plain(change.text))]
+        return [ValueChange(document.path, pointer(change.path), before, plain(change.text, document))]
     removed = ValueChange(document.path, pointer(change.path), before, None)
     if change.kind == edit.DELETE:
         return [removed]
@@ -46,18 +46,24 @@ def value_at(document: Document, path: Path) -> Any:
     node = document.find(path)[1]
     if node is None:
         return None
-    return scalar(node) if node.kind == SCALAR else document.text[node.start : node.end]
+    if node.kind != SCALAR:
+        return document.text[node.start : node.end]
+    return node.raw if node.style else plain(node.raw, document)
 
 
-def scalar(node: Node) -> Any:
-    """The value of a scalar: a quoted one is a string."""
-    return node.raw if node.style else plain(node.raw)
+def plain(text: str, document: Document) -> Any:
+    """The number, boolean or null that a bare text spells in the document's syntax, else the string.
 
-
-def plain(text: str) -> Any:
-    """A number, boolean or null for a text that spells one, else the string."""
+    YAML is read as PyYAML does: `2e-5` is a string there, `2.0e-5` a number.
+    """
     import json
 
+    if document.syntax == "yaml":
+        from cfglint.source.document import Node
+        from cfglint.source.loaders import YamlLoader
+
+        if not text.startswith(('"', "'", "[", "{")):
+            return YamlLoader("PyYAML").scalar(Node(SCALAR, 0, len(text), text))
     try:
         return json.loads(text)
     except ValueError:

@@ -89,9 +89,9 @@ def note(found: RunMemory) -> str:
     from cfglint.frameworks.memory import rounded
 
     terms = sorted(found.estimate.peak.terms().items(), key=lambda item: -item[1])
-    told = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
+    parts = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
     assumed = f"; assumed: {', '.join(found.inputs.assumed)}" if found.inputs.assumed else ""
-    return f"GiB at the peak: {told}{assumed}"
+    return f"GiB at the peak: {parts}{assumed}"
 
 
 def remedy(found: RunMemory) -> str:

@@ -17,6 +17,7 @@ LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{0,3}([A-Za-z][\w-]*)[\"']
 QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
 CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
 SHORT = 200  # characters of a text of which one key is enough
+ENOUGH_KEYS = 3  # of a text whose first line may be a part of one
 CUT = 5  # characters of a cut key that tell it
 
 _known: dict[str, set[str]] = {}
@@ -64,6 +65,8 @@ def salvaged(path: str, text: str, syntax: str) -> Document:
     root = Node(MAPPING, 0, len(text), "", "block")
     document.roots.append(root)
     found = [*(json_keys(text) if syntax == "json" else yaml_keys(text))]
+    if begins_inside_line(text, found):
+        del found[0]
     least = min((depth for depth, _, _ in found), default=0)
     levels: list[tuple[int, Node]] = [(least, root)]
     for depth, name, place in found:
@@ -78,6 +81,16 @@ def salvaged(path: str, text: str, syntax: str) -> Document:
         parent.children.append((Node(SCALAR, place, place + len(name), name), value))
         levels.append((depth, value))
     return document
+
+
+def begins_inside_line(text: str, keys: list[tuple[int, str, int]]) -> bool:
+    """Whether the start of a text is missing: its first line has a key with half its quotes, or less indented than all others."""
+    if len(keys) < ENOUGH_KEYS or "\n" in text[: keys[0][2]]:
+        return False
+    depth, name, place = keys[0]
+    before, after = text[:place].strip(), text[place + len(name) : place + len(name) + 1]
+    is_cut = (after in ("'", '"') and not before) or text[:1] == " "
+    return is_cut and all(other > depth for other, _, _ in keys[1:])
 
 
 def yaml_keys(text: str) -> Iterator[tuple[int, str, int]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
+BY_HAND = "--args"  # in the place of a path: a run of nothing but the arguments that are given by hand
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
@@ -215,6 +216,10 @@ class Discovery:
 
     def one(self, paths: list[str]) -> CheckedRun:
         """All the paths as one run."""
+        by_hand = self._by_hand(paths)
+        if by_hand is not None:
+            self.tally.count(by_hand)
+            return by_hand
         script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
@@ -259,7 +264,11 @@ class Discovery:
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """What `looked_at` gives for one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
         try:
-            if self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
+            by_hand = self._by_hand([path])
+            if by_hand is not None:
+                self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
+                yield index, by_hand, None
+            elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             else:
                 yield from self._runs_of(index, path)
@@ -309,6 +318,30 @@ class Discovery:
                 yield self._run(documents, kinds)
             finally:
                 self.facts = before
+
+    def _by_hand(self, paths: list[str]) -> CheckedRun | None:
+        """The run of `--args`, with files that a launcher or the engine reads; None where a file gets the arguments as its own."""
+        if not self.facts.arguments or self.section or any(is_script(line_of(path)[0]) for path in paths):
+            return None
+        from cfglint.run.launch_runs import LaunchReader
+
+        paths = [path for path in paths if path != BY_HAND]
+
+        loaded = [self._load(path, self.kind) for path in paths]
+        kinds = [self.kind or self._kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
+        given = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None and takes_no_arguments(kind)]
+        if len(given) != len(paths) or any(map(missing, loaded)):
+            return None
+        reader = LaunchReader(self.shelf, self.facts)
+        found = reader.by_hand(self.facts.arguments, given)
+        if found is None:
+            return None
+        documents, kinds_found = self._with_references(found.documents, found.kinds)
+        before, self.facts = self.facts, found.facts
+        try:
+            return self._run(documents, kinds_found)
+        finally:
+            self.facts = before
 
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
         """The one launch of a script, or the one at `script:line`, with further files that a person joins to it."""
@@ -487,11 +520,14 @@ class Discovery:
         raise UnknownKindError(document.path)
 
     def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
+        named = self._named_by_arguments(documents[0], kinds[0])
         same: list[str] = []  # one name for all the names of each document, once a file names another
         for document in [*documents]:  # no framework follows what a named file names
             position = documents.index(document)
             after = position + 1
             for key, name, kind in framework(kinds[position]).references(document):
+                if named and not position and key == ("deepspeed",):
+                    continue  # the line wins
                 path = self._locate(name, document.path)
                 if path is None:
                     if is_config_name(name):
@@ -510,7 +546,20 @@ class Discovery:
                     after += 1
                 elif known != position:
                     kinds[known] = kind
+        if named and all(self.shelf.identity(named) != self.shelf.identity(each.path) for each in documents):
+            documents.append(self.shelf.document(named, framework("deepspeed").syntax(named)))
+            kinds.append("deepspeed")
         return documents, kinds
+
+    def _named_by_arguments(self, document: Document, kind: str) -> str:
+        """The DeepSpeed file that `--args` gives to the program that reads a trainer file; empty without one."""
+        if not self.facts.arguments or kind == LAUNCH or takes_no_arguments(kind):
+            return ""
+        from cfglint.frameworks.overrides import ARGS
+
+        given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == "deepspeed" and len(each.texts) == 1]
+        name = given[-1] if given else ""
+        return name if name and self.shelf.is_file(name) and not self._is_foreign(name, document.path) else ""
 
     def _is_foreign(self, path: str, origin: str) -> bool:
         """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
@@ -564,6 +613,11 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
     trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
+
+
+def takes_no_arguments(kind: str) -> bool:
+    """Whether a file of this kind is a launcher's or an engine's, so that a line's arguments are not for it."""
+    return framework(kind).is_launcher or framework(kind).can_be_referenced
 
 
 class UnknownKindError(CfglintError):

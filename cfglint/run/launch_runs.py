@@ -23,6 +23,7 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.frameworks.base import LaunchFacts
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.run.discovery import FileSource
     from cfglint.source.document import Document
 
+BY_HAND = "--args"  # the launcher of a line that is given by hand
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
 OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
 WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
@@ -102,7 +104,7 @@ class LaunchReader:
         assert isinstance(command, CommandDocument)
         return command
 
-    def run(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> LaunchRun:
+    def run(self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = ()) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
         command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
@@ -112,6 +114,10 @@ class LaunchReader:
         kinds = [LAUNCH]
         for file in line.files:
             self.add(file, command, documents, kinds)
+        for document, kind in given:
+            if all(each.path != document.path for each in documents):
+                documents.append(document)
+                kinds.append(kind)
         command.program = self.program(line)
         if command.program is not None:
             from cfglint.launch.programs.arguments import know
@@ -121,6 +127,8 @@ class LaunchReader:
                 documents.append(self.source.document(path, "json"))
                 kinds.append("deepspeed")
         choose_consumer(command, kinds)
+        if line.launcher == BY_HAND and (self.facts.whole or self.facts.declared):
+            command.guessed = False
         facts = self.launch_facts(line, command, documents)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
@@ -149,6 +157,23 @@ class LaunchReader:
 
             self.programs[found.path] = read_program(found.path, found.package, found.folders, found.read)
         return self.programs[found.path]
+
+    def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
+        """The run of arguments that are given by hand, with further files; None where they are not one list of words."""
+        from cfglint.frameworks.overrides import ARGS
+        from cfglint.launch.by_hand import line_by_hand
+
+        gpus = self.facts.gpus
+        for document, kind in given:
+            told = framework(kind).launched_gpus(document, self.facts.but(overrides=())) if gpus is None else None
+            gpus = told[0] if told is not None else gpus
+        reader = Reader(self.project(BY_HAND), Machine(gpus, self.facts.nodes), dict(self.facts.environment))
+        line = line_by_hand(reader, text)
+        if line is None:
+            return None
+        set_by_hand = tuple(each for each in self.facts.overrides if each.origin != ARGS)
+        self.facts = self.facts.but(overrides=set_by_hand, arguments="")
+        return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
         """Take a named file into the run, where it is there."""

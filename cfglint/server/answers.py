@@ -6,6 +6,7 @@ import os
 
 from cfglint.explain.summary import RunSummary, origin
 from cfglint.frameworks import framework, schema
+from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.setting import AUTO
 from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
@@ -63,10 +64,7 @@ def version_of(kind: str, run: CheckedRun | None) -> tuple[int, ...]:
     """The release of a kind's package that the answers are for: that of the run, else the newest known."""
     own = framework(kind)
     text = run.target.get(own.package) if run is not None else None
-    try:
-        return schema.numbers(text or own.newest)
-    except ValueError:
-        return schema.numbers(own.newest)
+    return parse_version(text or own.newest)
 
 
 def finding_page(each: Diagnostic) -> str:

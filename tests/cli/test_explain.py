@@ -122,3 +122,29 @@ def test_a_rejected_run_is_explained_all_the_same(folder, capsys):
     (folder / "train.yaml").write_text(TRAINER + "fp16: true\nbf16: true\n", encoding="utf-8")
     assert main(["explain", "train.yaml", "--run", "--gpus", "4"]) == 0
     assert "It would not start: 1 error" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("whole", [[], ["--run"]])
+def test_json_with_comments_is_explained(folder, capsys, whole):
+    """DeepSpeed's own loader takes comments and a comma at the end."""
+    text = '// sizes\n{"train_batch_size": 64, /* for 8 GPUs */ "train_micro_batch_size_per_gpu": 4,\n"gradient_accumulation_steps": 2,}\n'
+    (folder / "ds.json").write_text(text)
+    status, told = explained(capsys, "ds.json", "--gpus", "8", *whole)
+    assert status == 0
+    assert (told["resolved"]["global_batch"], told["resolved"]["accumulation"]) == (64, 2)
+
+
+def test_a_section_that_is_not_there_is_said_plainly(folder, capsys):
+    assert main(["explain", "train.yaml", "--section", "nope"]) == 2
+    assert capsys.readouterr().err == "cfglint: train.yaml: there is no `nope` in this file (--section)\n"
+
+
+@pytest.mark.parametrize("width", ["64", "100", "150"])
+def test_the_text_fits_the_terminal(folder, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    for arguments in (["train.yaml", "--gpus", "4"], ["train.log"], ["train.log", "train.yaml"]):
+        main(["explain", *arguments])
+        printed = capsys.readouterr().out.splitlines()
+        assert max(map(len, printed)) <= int(width)
+    main(["explain", "train.log"])
+    assert any(len(line) > 70 for line in capsys.readouterr().out.splitlines()) == (width != "64")

@@ -196,6 +196,16 @@ class TestJson:
         assert entry["plan"] == {"feasible": True, "micro_batch": 4, "accumulation": 8, "data_parallel": 16, "global_batch": 512}
         assert set(entry["alternatives"]) == {"below", "above", "gpus"}
 
+    def test_safe_fixes_name_the_file_that_they_change(self, folder, report):
+        write(folder, "train.yaml", "output_dir: out\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n")
+        write(folder, "ds.json", '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}, "gradient_cliping": 1.0}\n')
+        before = {name: text_of(folder, name) for name in ("train.yaml", "ds.json")}
+        _, entry = report("train.yaml", "ds.json", "--run", "--unsafe-fixes")
+        differing = {name for name, text in before.items() if text_of(folder, name) != text}
+        assert differing
+        assert {each["file"] for each in entry["changed"]} == differing
+        assert {"file": "train.yaml", "key": "/learning_rate", "before": "2e-5", "after": 2e-5} in entry["changed"]
+
     def test_an_added_key_was_nothing_before(self, folder, report):
         write(folder, "train.yaml", "output_dir: out\nper_device_train_batch_size: 4\n")
         status, entry = report("train.yaml", "--gpus", "8", "--global-batch", "256")
@@ -243,6 +253,19 @@ class TestLookingOnly:
         assert fix("ds_config.json", "--gpus", "16", "--global-batch", "256", "--check")[0] == 1
         assert fix("ds_config.json", "--gpus", "8", "--global-batch", "256", "--check")[0] == 0
         assert text_of(folder, "ds_config.json") == DEEPSPEED
+
+
+class TestBuildLogs:
+    @pytest.mark.parametrize("name", ["GITHUB_ACTIONS", "TF_BUILD"])
+    def test_a_diff_gives_no_commands_to_the_runner(self, folder, fix, monkeypatch, name):
+        write(folder, "train.yaml", "output_dir: out\ntext: |\n ::error::x\n a ##[group]b\nlearning_rate: 2e-5\nnum_train_epochs: 3\n")
+        arguments = ("train.yaml", "--kind", "huggingface", "--diff", "--unsafe-fixes")
+        plain = fix(*arguments)[1]
+        assert "\n  ::error::x\n" in plain
+        monkeypatch.setenv(name, "true")
+        _, out, err = fix(*arguments)
+        assert out.count("\n") == plain.count("\n")
+        assert not any(line.lstrip().startswith("::") or "##[" in line for line in (out + err).splitlines())
 
 
 class TestWriting:

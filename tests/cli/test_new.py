@@ -6,11 +6,13 @@ import builtins
 import json
 import os
 import sys
+from unittest.mock import ANY
 
 import pytest
 import yaml
 
 from cfglint.cli import main
+from cfglint.new import KINDS, RUN
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 
@@ -192,17 +194,17 @@ class TestFrom:
 
 class TestTerminal:
     def test_asks_shows_and_writes(self, new, folder, terminal):
-        asked = terminal("", "", "8", "100000", "", "2e-5", "", "", "", "100", "8", "256", "4", "y")
+        asked = terminal("", "", "8", "100000", "", "", "", "n", "adamw", "1e-5", "", "100", "8", "256", "4", "y")
         status, out, _ = new()
         assert status == 0
         assert "nearest global batches: 96, 104" in out
-        assert [line.split()[:4] for line in out.splitlines() if line.split()[:1] == ["16"]] == [["16", "4", "4", "16"]]
+        assert [line.split()[:4] for line in out.splitlines() if line.split()[:1] == ["16"]][-1] == ["16", "4", "4", "16"]
         read = yaml.safe_load((folder / "train.yaml").read_text())
-        assert (read["per_device_train_batch_size"], read["gradient_accumulation_steps"], read["learning_rate"]) == (4, 8, 2e-5)
+        assert (read["per_device_train_batch_size"], read["gradient_accumulation_steps"], read["learning_rate"]) == (4, 8, 1e-5)
         assert all("--" in question or "KIND" in question or "Write it" in question for question in asked)
 
     def test_neox_asks_for_the_model(self, new, folder, terminal):
-        terminal("8", "pythia-70m", "1000", "", "", "", "64", "8", "n", "128", "", "")
+        terminal("8", "pythia-70m", "1000", "", "", "", "", "64", "8", "n", "128", "", "")
         assert new("neox")[0] == 0
         read = yaml.safe_load((folder / "model.yml").read_text())
         assert (read["num_layers"], read["train_micro_batch_size_per_gpu"], read["gradient_accumulation_steps"]) == (6, 8, 2)
@@ -211,7 +213,7 @@ class TestTerminal:
         asked = terminal("none", "0", "4", "5", "", "fp8", "fp32")
         status, out, _ = new("accelerate")
         assert (status, len(asked)) == (0, 7)
-        assert "'none' is not an answer to that" in out
+        assert "  none: expected a positive integer\n  0: expected a positive integer\n  5: expected one of none, 0, 1, 2, 3\n" in out
         assert yaml.safe_load((folder / "accelerate.yaml").read_text())["mixed_precision"] == "no"
 
     def test_the_end_of_input_ends_it(self, new, folder, terminal):
@@ -219,6 +221,34 @@ class TestTerminal:
         status, _, err = new()
         assert (status, os.listdir(folder)) == (2, [])
         assert "every question has a flag" in err
+
+    @pytest.mark.parametrize("answer", ["q", "quit"])
+    def test_a_way_out(self, new, folder, terminal, answer):
+        terminal("", "", "", answer)
+        assert new() == (2, ANY, "cfglint: nothing was written; every question has a flag, see `cfglint help new`\n")
+        assert os.listdir(folder) == []
+
+    def test_an_interrupt_says_that_nothing_was_written(self, new, folder, terminal, monkeypatch):
+        terminal()
+        monkeypatch.setattr(builtins, "input", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert new() == (130, ANY, "cfglint: nothing was written\n")
+        assert os.listdir(folder) == []
+
+    @pytest.mark.parametrize("kind", [*KINDS, RUN])
+    def test_every_question_has_a_default(self, new, folder, terminal, kind):
+        """Enter alone gives files that pass, with a rate that people train with."""
+        terminal(*[""] * 20)
+        assert new(kind)[0] == 0
+        for name in os.listdir(folder):
+            text = (folder / name).read_text()
+            assert "1.0e-3" not in text
+            assert "$schema" not in text
+
+    def test_the_plan_is_shown_before_the_micro_batch_is_asked(self, new, terminal, capsys):
+        terminal("", "", "", "", "", "", "", "", "", "", "", "512")
+        out = new()[1]
+        assert "Other splits that work" in out
+        assert " 512 " in out
 
     def test_flags_leave_no_question(self, new, terminal):
         asked = terminal()

@@ -61,6 +61,40 @@ def test_hours_from_tokens(tmp_path, monkeypatch, capsys, root):
     assert plan["hours"] == pytest.approx(143000 * 128 * 2048 / 1_000_000 / 3600)
 
 
+def test_hours_are_measured_or_scaled_and_say_what_they_rest_on(folder, capsys):
+    arguments = ("--gpus", "4,8,16", "--num-examples", "128770", "--time-per-step", "2.1")
+    _, told = planned(capsys, *arguments, "--from-gpus", "8")
+    measured = 1512 * 2.1 / 3600
+    assert [each["hours"] for each in told["plans"]] == pytest.approx([2 * measured, measured, measured / 2])
+    assert [each["hours_from"] for each in told["plans"]] == ["scaled", "measured", "scaled"]
+    main(["plan", "train.yaml", *arguments, "--from-gpus", "8"])
+    printed = capsys.readouterr().out
+    assert " ~1.8 " in printed
+    assert "2.1 seconds per step measured on 8 GPUs" in printed
+
+
+def test_without_the_measured_gpu_count_there_are_no_hours(folder, capsys):
+    arguments = ["plan", "train.yaml", "--global-batch", "256", "--num-examples", "128770", "--time-per-step", "2.1"]
+    main([*arguments, "--gpus", "4,8"])
+    assert "Hours: unknown: pass --from-gpus N" in capsys.readouterr().out
+    main([*arguments, "--gpus", "8"])
+    assert "Hours: 2.1 seconds per step measured on these GPUs." in capsys.readouterr().out
+
+
+def test_a_throughput_grows_with_the_gpus(root, capsys):
+    config = str(root / "examples" / "good" / "neox-125M.yml")
+    main(["plan", config, "--gpus", "8,16", "--from-gpus", "8", "--tokens-per-second", "1000000", "--format", "json"])
+    hours = [each["hours"] for each in json.loads(capsys.readouterr().out)["plans"]]
+    assert hours[1] == pytest.approx(hours[0] / 2)
+
+
+@pytest.mark.parametrize("seconds", ["-3", "0", "nan", "inf", "fast"])
+def test_a_time_is_a_positive_number(folder, capsys, seconds):
+    with pytest.raises(SystemExit):
+        main(["plan", "train.yaml", "--gpus", "8", f"--time-per-step={seconds}"])
+    assert f"--time-per-step {seconds}: expected a number above 0" in capsys.readouterr().err
+
+
 def test_a_new_batch_comes_with_both_rules_as_advice(folder, capsys):
     before = (folder / "train.yaml").read_text(encoding="utf-8")
     _, told = planned(capsys, "--gpus", "8", "--from-gpus", "8", "--global-batch", "1024")

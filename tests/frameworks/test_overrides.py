@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
@@ -37,7 +37,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.one_of(NUMBERS, PATHS, WORDS))
 @example("-0")
 @example("1e400")

@@ -79,7 +79,7 @@ def cases(draw):
 
 def few(examples):
     """Settings for so many examples, the same ones every time; a failure is shown as it was found, for making it small takes minutes."""
-    return settings(derandomize=True, max_examples=examples, deadline=None, database=None, phases=[Phase.generate])
+    return settings(derandomize=True, max_examples=examples, database=None, phases=[Phase.generate])
 
 
 @few(100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_documents import WATCHED
+from soundness import WATCHED
 
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5"
 SCRIPTS = {

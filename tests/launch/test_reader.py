@@ -88,6 +88,23 @@ def test_a_text_for_bash_keeps_its_lines():
     assert [line.call.line for line in lines(text)] == [4, 7]
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("$PWD/ds.json", "sub/ds.json"),
+        ("$(pwd)/ds.json", "sub/ds.json"),
+        ("$(dirname $(pwd))/other.json", "other.json"),
+        ("$(cd ..; pwd)/other.json", "other.json"),
+        ("$(readlink -f ../other.json)", "other.json"),
+    ],
+)
+def test_a_path_may_be_computed_from_the_folder_that_is_found(written, expected):
+    files = {"sub/tune.py": "", "sub/ds.json": "{}", "other.json": "{}"}
+    text = f"export PYTHONPATH=$PYTHONPATH:$(pwd)\ndeepspeed tune.py --deepspeed {written} --per_device_train_batch_size 4\n"
+    [line] = lines(text, files, name="sub/scripts/run.sh")
+    assert [file.path for file in line.files] == [expected]
+
+
 def test_sourced_files_tell_the_folder_and_get_arguments():
     files = {"sub/env.sh": "N=$1\n", "sub/train.py": ""}
     [line] = lines(

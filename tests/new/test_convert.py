@@ -131,3 +131,16 @@ class TestThereAndBack:
 
 def values(file):
     return yaml.safe_load(file.text)
+
+
+@pytest.mark.parametrize(("params", "floor"), [({"cos_min_ratio": 0.1}, 0.0001), ({}, 1e-7), ({"cos_min_ratio": "0.1"}, None)])
+def test_the_floor_of_a_cosine_is_a_ratio_of_the_rate(params, floor):
+    scheduler = {"type": "WarmupCosineLR", "params": {"total_num_steps": 500, **params}}
+    found = existing(ds_json=json.dumps({**DEEPSPEED, "scheduler": scheduler}))
+    assert found.facts.get("min_learning_rate") == pytest.approx(floor)
+
+
+def test_zero_of_a_launcher_s_own_block():
+    launch = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n"
+    assert existing(acc_yaml=launch + "  gradient_clipping: 0.5\n").facts["zero"] == 3
+    assert existing(acc_yaml=launch.replace("DEEPSPEED", "MULTI_GPU")).facts.get("zero") is None

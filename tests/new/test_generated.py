@@ -37,7 +37,7 @@ class TestYaml:
     def test_numbers_have_the_point_that_yaml_needs(self):
         assert "key: 1.0e-5\n" in GeneratedFile("train.yaml", "huggingface", keys(key=1e-5)).text
 
-    def test_begins_with_the_schema_for_editors(self):
+    def test_names_its_schema_only_where_there_is_one(self):
         file = GeneratedFile("model.yml", "neox", keys(seed=1), ("For 8 GPUs.",))
         assert file.text == "# For 8 GPUs.\n\nseed: 1\n"
         file.has_schema = True

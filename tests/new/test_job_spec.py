@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.new import generate
+from cfglint.new import KINDS, RUN, generate
 from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
 
 MODEL = {"model": "pythia-160m", "steps": 1000}
@@ -37,10 +37,18 @@ class TestFactsThatAKindCannotSay:
     @pytest.mark.parametrize(
         ("kind", "facts", "says"),
         [
-            ("deepspeed", {"tensor_parallel": 2}, "--tp: not available for `deepspeed`"),
-            ("huggingface", {"pipeline_parallel": 2, "model": "pythia-1b"}, "--pp, --model: not available for `huggingface`"),
-            ("accelerate", {"learning_rate": 1e-5, "steps": 10}, "--lr, --steps: the script's own"),
-            ("neox", {"lora": True, **MODEL}, "--lora: GPT-NeoX has no adapters"),
+            ("deepspeed", {"tensor_parallel": 2}, "--tp: not available for `deepspeed`, but for `neox`"),
+            (
+                "huggingface",
+                {"pipeline_parallel": 2, "model": "pythia-1b"},
+                "--pp, --model: not available for `huggingface`, but for `neox`",
+            ),
+            (
+                "accelerate",
+                {"learning_rate": 1e-5, "steps": 10},
+                "--lr, --steps: not available for `accelerate`, but for `deepspeed`, `huggingface`",
+            ),
+            ("neox", {"lora": True, **MODEL}, "--lora: not available for `neox`, but for `deepspeed`, .* and `axolotl`"),
             ("deepspeed", {"optimizer": "adafactor"}, "not available for DeepSpeed .valid: adamw, lion, sgd"),
             ("deepspeed", {"optimizer": "sgd", "zero": 2, "offload": "optimizer"}, "CPU optimizers are adamw, lion"),
             ("huggingface", {"optimizer": "lion", "zero": 2, "offload": "optimizer"}, "only adamw has a DeepSpeed CPU implementation"),
@@ -89,3 +97,58 @@ class TestBatchesThatCannotBeHad:
     def test_name_the_gpus_that_a_layout_fits_on(self):
         with pytest.raises(Unreachable, match="GPU counts that work: 4, 8"):
             generate("neox", JobSpec(gpus=6, tensor_parallel=4, global_batch=8, **MODEL))
+
+
+CHANGES = {
+    "gpus": 16,
+    "gpus_per_node": 4,
+    "global_batch": 512,
+    "micro_batch": 2,
+    "max_micro_batch": 2,
+    "zero": 3,
+    "precision": "fp16",
+    "tensor_parallel": 2,
+    "pipeline_parallel": 2,
+    "seq_length": 777,
+    "learning_rate": 3.3e-4,
+    "warmup": 50,
+    "epochs": 2.0,
+    "steps": 4321,
+    "tokens": 10**9,
+    "num_examples": 98_765,
+    "optimizer": "lion",
+    "scheduler": "linear",
+    "lora": True,
+    "trainer": "dpo",
+    "model": "pythia-70m",
+    "layers": 6,
+    "hidden": 512,
+    "heads": 8,
+    "kv_heads": 4,
+}
+
+
+@pytest.mark.parametrize("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("kind", [*KINDS, RUN])
+def test_no_fact_is_dropped(kind, name, length):
+    """Every flag changes the files or what is said of them, or is refused."""
+    base = {"gpus": 8, "global_batch": 256, "zero": 1, "warmup": 10, **(length if kind != "accelerate" else {})}
+    if kind == "accelerate":
+        del base["warmup"]
+    if kind == "neox":
+        base = {**base, "model": "pythia-160m", "steps": None if "epochs" in length else 1000, "num_examples": 10_000}
+    if name in ("epochs", "steps", "tokens"):
+        base = {**base, "epochs": None, "steps": None, "seq_length": 512}
+    if name in ("layers", "hidden", "heads", "kv_heads") and kind == "neox":
+        base = {**base, "model": None, "layers": 12, "hidden": 768, "heads": 12}
+    without = {**base, name: None} if base.get(name) == CHANGES[name] else base
+
+    def made(facts):
+        try:
+            found = generate(kind, JobSpec(**facts))
+        except (Contradiction, Unreachable) as error:
+            return str(error)
+        return [(file.text, file.reasons) for file in found.files], found.notes
+
+    assert made({**base, name: CHANGES[name]}) != made(without)

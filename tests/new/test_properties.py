@@ -97,7 +97,7 @@ def jobs(draw):
 
 
 class TestEveryCombination:
-    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+    @settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
     @given(jobs())
     def test_is_clean_and_gives_the_facts_back(self, checked, case):
         kind, framework, facts = case

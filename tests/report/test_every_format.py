@@ -15,7 +15,7 @@ ANY = st.text(st.characters(), max_size=60)  # lone surrogates included
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(text=ANY)
 def test_any_text_can_be_reported(make, form, text):
     made = render(form, [make.hostile(text)])

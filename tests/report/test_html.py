@@ -177,7 +177,7 @@ class TestExplain:
     def test_what_is_not_known_says_what_would_tell_it(self, printed):
         text = printed("explain", "good/trainer.yaml")
         sound(text)
-        assert "tell with --gpus N and --num-examples N." in text
+        assert "pass --gpus N and --num-examples N." in text
         assert '<span class="term unknown">' in text
         assert 'class="ghost"' in text
 
@@ -251,7 +251,7 @@ class TestHostileValues:
         assert not set("<>&") & set(data)
         assert json.loads(data) == {"x": text}
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(text=st.text(st.characters(), max_size=40))
     def test_in_a_file(self, make, text):
         outcome = make.outcome([make.diagnostic(text, source=f"key: {text}", related=text, fix=text)])
@@ -271,3 +271,11 @@ class TestHostileValues:
 )
 def test_sentences_have_typographic_signs_and_code(text, shown):
     assert words(text) == shown
+
+
+def test_a_finding_has_its_note_and_help(make):
+    found = make.diagnostic("1 is not 2")
+    found.note, found.help = "the loss is <noisy>", "write `2`"
+    page = render("html", [make.outcome([found])])
+    assert "<b>note:</b> the loss is &lt;noisy&gt;" in page
+    assert "<b>help:</b> write `2`" in page

@@ -99,6 +99,8 @@ class TestStep:
         drawing = step.draw(2, 16)
         assert cells(drawing, "m1") == 8
         assert words(drawing) == ["1", "2", "3", "\u2026", "16", "update"]
+        assert words(step.draw(2, 5)) == ["1", "2", "3", "4", "5", "update"]
+        assert words(step.draw(2, 6)) == ["1", "2", "3", "\u2026", "6", "update"]
 
     def test_many_samples_are_a_number(self):
         assert words(step.draw(128, 1)) == ["128", "1", "update"]
@@ -161,7 +163,7 @@ class TestCaptions:
         assert (
             pictures.gpu_caption(numbers(12, tensor_parallel=8)) == "12 GPUs cannot be split into replicas of 8 GPUs (tensor parallel 8)."
         )
-        assert pictures.gpu_caption(numbers()) == "How many replicas there are is not known: tell with --gpus N."
+        assert pictures.gpu_caption(numbers()) == "The number of replicas is unknown: pass --gpus N."
 
     def test_step(self):
         several = pictures.step_picture(numbers(8, data_parallel=8, micro_batch=4, accumulation=16)).caption
@@ -229,6 +231,7 @@ class TestChart:
             "chosen": {"micro_batch": chosen} if chosen else None,
             "feasible": bool(options),
             "hours": hours,
+            "hours_from": "measured",
             "total_steps": None,
             "alternatives": {"below": near[0], "above": near[1]},
         }
@@ -243,3 +246,9 @@ class TestChart:
 
     def test_nothing_reachable_and_no_length(self):
         assert "hours" not in words(chart.draw([self.plan(12, [])], "plans"))
+
+
+def test_gpus_that_no_replicas_fit_are_drawn_one_by_one():
+    drawing = pictures.gpu_picture(numbers(gpus=3, tensor_parallel=2)).drawing
+    assert cells(drawing, "m1") + cells(drawing, "m") == 3
+    assert frames(drawing, "replica") == 0

@@ -104,6 +104,11 @@ def test_limited_steps_see_fewer_samples(told):
     assert told(before, before.replace("steps: 8", "steps: 4"))[2:] == ["total samples about halved, in 2,000 steps"]
 
 
+def test_a_limit_of_the_steps_that_is_removed(told):
+    before = TRAINER.replace("num_train_epochs: 3", "max_steps: 2000")
+    assert told(before, TRAINER)[0] == "total steps 2,000 -> set by the epochs and the data"
+
+
 def test_more_epochs(told):
     assert told(TRAINER, TRAINER.replace("epochs: 3", "epochs: 6")) == [
         "total steps about doubled: 3 -> 6 epochs",

@@ -38,3 +38,9 @@ def test_large_files_are_not_compared_with_each_other():
     before = {f"{number}.yaml": "a: 1\n" * 100_000 for number in range(20)} | {"same.yaml": "x: 1\n" * 100_000}
     after = {f"new{number}.yaml": f"{number}: 1\n" * 100_000 for number in range(20)} | {"there.yaml": "x: 1\n" * 100_000}
     assert renamed(before, after) == {"there.yaml": "same.yaml"}
+
+
+def test_of_equally_similar_files_the_one_with_more_characters_in_common_is_chosen():
+    before = {"sft.json": "a: 1\nb: 2\nlong_name: 3\nd: 4\n"}
+    after = {"b.json": "a: 1\nb: 2\nx: 3\ny: 3\n", "c.json": "a: 1\nlong_name: 3\nx: 5\ny: 5\n"}
+    assert renamed(before, after) == {"c.json": "sft.json"}

@@ -59,7 +59,7 @@ def test_there_and_back(file, micro, steps, gpus, stops):
 
 def test_a_count_that_the_files_impose_is_said_where_it_is_in_the_way():
     text = '{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4, "global_num_gpus": 8, "pipe_parallel_size": 0}\n'
-    with pytest.raises(EditRefused, match="the files set a GPU count of 8"):
+    with pytest.raises(EditRefused, match="`global_num_gpus` is 8; set it to"):
         retarget(run_of("neox", "config.yml", text), LaunchFacts(), 16, 64, None)
 
 
@@ -151,3 +151,11 @@ def test_gpus_of_a_replica_divide_as_the_framework_divides():
     batch = run_of("deepspeed", "ds.json", text).batch
     assert batch is not None
     assert (batch.gpus_per_replica, implied_gpus(batch)) == (1, 4)
+
+
+def test_written_sizes_next_to_an_automatic_total_are_changed_and_told_to_the_trainer():
+    text = '{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 8}'
+    run = run_of("deepspeed", "ds.json", text)
+    found = retarget(run, run.facts, 8, 256, None)
+    assert found.texts == {"ds.json": text.replace("8}", "32}")}
+    assert [(each.key, each.value) for each in found.needs] == [("per_device_train_batch_size", 1), ("gradient_accumulation_steps", 32)]

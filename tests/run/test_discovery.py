@@ -114,3 +114,14 @@ def test_options_of_the_launcher_are_not_the_program_s(project):
     [(_, run)] = Discovery(LaunchFacts()).each(["run.sh"])
     assert run.bugs == []
     assert run.facts.gpus == 8
+
+
+def test_a_text_without_its_start_is_told_by_the_keys_after_its_first_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = '  "min_lr": 0.00002,\n  "pipe_parallel_size": 1,\n  "gradient_clipping": 1.0,\n  "hidden_dropout": 0,\n  "warmup": 0.01\n}\n'
+    (tmp_path / "a.yml").write_text(' "eps": 1.0e-8,\n    }\n  },\n' + lines)
+    (tmp_path / "b.yml").write_text('ps": 1.0e-8,\n    }\n  },\n' + lines)
+    (tmp_path / "other.yml").write_text("jobs: [\n  build: x\n  test: y\n  deploy: z\n")
+    runs = [run for _, run in Discovery(LaunchFacts()).each(["."])]
+    assert [(run.documents[0].path, run.kinds) for run in runs] == [("./a.yml", ["neox"]), ("./b.yml", ["neox"])]
+    assert {run.verdict for run in runs} == {"reject"}

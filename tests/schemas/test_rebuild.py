@@ -256,6 +256,19 @@ def built(tmp_path, monkeypatch):
     return build
 
 
+@pytest.fixture
+def committed(tmp_path, monkeypatch):
+    """Lay down a schema as the one of the last rebuilding, by its properties."""
+    import schema_merge
+
+    def commit(properties: dict) -> None:
+        (tmp_path / "schemas").mkdir()
+        (tmp_path / "schemas" / "sample.json").write_text(json.dumps({"properties": properties}))
+        monkeypatch.setattr(schema_merge, "SCHEMAS", tmp_path / "schemas")
+
+    return commit
+
+
 NOTES = {
     "steps": {"description": "How many."},
     "part": {"description": "A part."},
@@ -292,6 +305,49 @@ def test_notes_that_do_not_fit_are_refused(built, change, said):
     with pytest.raises(SourceError) as raised:
         built({**NOTES, **change}, mentioned=lambda file, key: False)
     assert said in str(raised.value)
+
+
+HISTORY = {"x-default-history": [{"since": "0", "default": 2}, {"since": "9.9.9", "default": 1}]}
+DATED = {"x-since": "9.9.9"}
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ({}, "steps: the default was 2 and is 1: new since 9.9.9? Say x-default-history"),
+        ({"x-default-history": [{"since": "0", "default": 3}, {"since": "9.9.9", "default": 1}]}, "steps: the default was 2"),
+        ({"x-default-history": HISTORY["x-default-history"][:1]}, "steps: the default was 2"),
+        (HISTORY, ""),
+    ],
+)
+def test_a_changed_default_needs_its_history(built, committed, note, said):
+    from schema_source import SourceError
+
+    committed({"steps": {"default": 2}, "part": {"properties": {"rate": {}}}})
+    notes = {**NOTES, "steps": {**NOTES["steps"], **note}}
+    if not said:
+        assert built(notes)["properties"]["steps"]["default"] == 1
+        return
+    with pytest.raises(SourceError) as raised:
+        built(notes)
+    assert str(raised.value).startswith(said)
+
+
+def test_a_default_inside_a_section_needs_its_history(built, committed):
+    from schema_source import SourceError
+
+    committed({"steps": {}, "part": {"properties": {"rate": {"default": 0.5}}}})
+    with pytest.raises(SourceError, match=r"part\.rate: the default was 0\.5 and is null"):
+        built(NOTES)
+
+
+def test_a_new_key_needs_its_release(built, committed):
+    from schema_source import SourceError
+
+    committed({"part": {"properties": {"rate": {}}}})
+    with pytest.raises(SourceError, match="steps: a new key: since 9"):
+        built(NOTES)
+    assert "steps" in built({**NOTES, "steps": {**NOTES["steps"], **DATED}})["properties"]
 
 
 def test_keys_of_other_packages_are_taken_on_trust(built):
@@ -332,8 +388,20 @@ def release(kind: str, path: Path, default: str) -> str:
     return source.version(source.find(path)) or default
 
 
-def test_huggingface_tables_are_current():
-    """`python tools/rebuild_schema.py huggingface PATH` writes them together with the schema."""
-    text = (ROOT / "schemas" / "huggingface.json").read_text(encoding="utf-8")
-    committed = ROOT / "cfglint" / "frameworks" / "huggingface" / "_tables.py"
-    assert importlib.import_module("schema_huggingface").tables(json.loads(text)) == committed.read_text(encoding="utf-8")
+@pytest.mark.parametrize("kind", ["axolotl", "huggingface", "llamafactory"])
+def test_tables_are_what_the_schema_gives(kind):
+    """`python tools/rebuild_schema.py KIND PATH` writes them together with the schema."""
+    text = (ROOT / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
+    committed = ROOT / "cfglint" / "frameworks" / kind / "_tables.py"
+    assert importlib.import_module(f"schema_{kind}").tables(json.loads(text)) == committed.read_text(encoding="utf-8")
+
+
+def test_every_generated_table_has_a_tool():
+    """TRL's come from the wheels of both modelled releases, by tools/rebuild_tables.py."""
+    found = {path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py")}
+    assert found == {"axolotl", "huggingface", "llamafactory", "trl"}
+
+
+def test_the_newest_releases_are_those_of_the_schemas():
+    module = importlib.import_module("schema_merge")
+    assert module.releases() == module.RELEASES.read_text(encoding="utf-8")

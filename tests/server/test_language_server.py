@@ -11,12 +11,16 @@ import threading
 import pytest
 
 pytest.importorskip("pygls")
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.server.open_files import OpenFiles
+
 pytestmark = pytest.mark.slow  # each test starts a server
 
 TRAINER = "output_dir: out\ndeepspeed: ds.json\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\nwarmpu_steps: 10\n"
 DEEPSPEED = (
     '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "gradient_accumulation_steps": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'
 )
+GRPO = "output_dir: out\nnum_generations: 8\nmax_completion_length: 256\nper_device_train_batch_size: 8\n"
 PATIENCE = 30  # seconds that an answer may take on a busy machine
 
 
@@ -200,3 +204,85 @@ def test_settings_count(editor, tmp_path):
     assert editor.findings("train.yaml") == []
     editor.open("cfglint.toml", "gpus = 8\n")
     assert len(editor.findings("train.yaml")) >= 2
+
+
+def test_fix_all_leaves_what_the_configuration_ignores(editor, tmp_path):
+    (tmp_path / "cfglint.toml").write_text('ignore = ["TYP200"]\n')
+    editor.open("train.yaml", "output_dir: out\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\nwarmpu_steps: 10\n")
+    assert [each["code"] for each in editor.findings("train.yaml")] == ["KEY200"]
+    assert editor.actions("train.yaml", 0, "source.fixAll") == []
+    editor.open("cfglint.toml", "gpus = 8\n")
+    assert [each["title"] for each in editor.actions("train.yaml", 0, "source.fixAll")] == ["Apply all safe fixes of cfglint"]
+
+
+def test_excluded_files_and_kinds(editor, tmp_path):
+    (tmp_path / "cfglint.toml").write_text('exclude = ["old"]\n[kinds]\n"conf/*.yaml" = "huggingface"\n')
+    editor.open("conf/small.yaml", "learning_rate: 2e-5\n")
+    [found] = editor.findings("conf/small.yaml")
+    assert found["severity"] == 1  # the kind is declared: HfArgumentParser reads it
+    editor.open("old/train.yaml", TRAINER)
+    editor.change("conf/small.yaml", "learning_rate: 2.0e-5\n")
+    assert editor.publication() == (editor.uri("conf/small.yaml"), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "typed", "key"),
+    [
+        ("grpo.yaml", GRPO, "num_it", "num_iterations"),
+        ("lora.yaml", "stage: sft\nfinetuning_type: lora\ntemplate: qwen\ndataset: a\nmodel_name_or_path: m\n", "cutoff", "cutoff_len"),
+        ("axolotl.yml", "base_model: m\ndatasets:\n  - path: a\n    type: alpaca\nmicro_batch_size: 1\n", "sample_pa", "sample_packing"),
+    ],
+)
+def test_other_trainers(editor, name, text, typed, key):
+    editor.open(name, text)
+    editor.findings(name)
+    editor.change(name, text + typed)
+    lines = text.count("\n")
+    keys = editor.ask("textDocument/completion", editor.at(name, lines, len(typed)))
+    assert key in [each["label"] for each in keys]
+    editor.change(name, text + f"{key}: 1\n")
+    assert f"`{key}` (" in editor.ask("textDocument/hover", editor.at(name, lines, 1))["contents"]["value"]
+
+
+SCRIPT = """#!/bin/bash
+accelerate launch --num_processes 8 train.py \\
+    --output_dir out --learning_rate 1e-5 --per_device_train_batch_size 4 \\
+    --bf16 true --num_train_epochs 3 --warmup_steps 10 --warm
+"""
+
+
+def test_launch_script_and_the_file_that_it_names(editor):
+    editor.open("train.sh", SCRIPT)
+    editor.findings("train.sh")
+    keys = editor.ask("textDocument/completion", editor.at("train.sh", 3, len(SCRIPT.splitlines()[3])))
+    assert {"warmup_steps"} <= {each["label"] for each in keys if each["label"].startswith("warm")}
+    assert "learning_rate" in editor.ask("textDocument/hover", editor.at("train.sh", 2, 24))["contents"]["value"]
+
+    editor.open("train.yaml", TRAINER.replace("2e-5", "2.0e-5"))
+    editor.open("ds.json", DEEPSPEED)
+    place = editor.ask("textDocument/definition", editor.at("train.yaml", 1, 14))
+    assert [each["uri"] for each in place] == [editor.uri("ds.json")]
+
+
+def test_a_large_file_is_left_out_with_a_message(editor):
+    editor.open("data.json", '{"train_batch_size": 8, "notes": "' + "x" * 1_000_000 + '"}')
+    while True:
+        message = editor.messages.get(timeout=PATIENCE)
+        if message.get("method") == "window/showMessage":
+            break
+    assert "data.json: not checked while it is open" in message["params"]["message"]
+
+
+def test_only_what_a_change_affects_is_checked_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    open_files = OpenFiles(lambda project, declared: LaunchFacts(gpus=project.gpus))
+    for name in ("train.yaml", "other.yaml"):
+        open_files.buffers.put(name, TRAINER.replace("ds.json", f"{name[:-5]}.json"))
+    open_files.buffers.put("train.json", DEEPSPEED)
+    open_files.check()
+    before = {each.run.documents[0].path: each.run for each in open_files.runs}
+    assert set(before) == {"train.yaml", "other.yaml"}
+    open_files.check({open_files.buffers.identity("train.json")})
+    after = {each.run.documents[0].path: each.run for each in open_files.runs}
+    assert after["other.yaml"] is before["other.yaml"]
+    assert after["train.yaml"] is not before["train.yaml"]

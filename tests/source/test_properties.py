@@ -16,7 +16,7 @@ from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell
 
-SMALL = settings(derandomize=True, max_examples=100, deadline=None)
+SMALL = settings(derandomize=True, max_examples=100)
 KEYS = st.text(string.ascii_letters + "_-é", min_size=1, max_size=6)
 LEAVES = st.one_of(st.integers(-10, 10**6), st.floats(0.001, 1000), st.booleans(), st.none(), st.text(string.printable, max_size=8))
 NESTED = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=8)
@@ -116,7 +116,7 @@ def comments(document):
     return [document.text[start:end] for start, end in document.comments]
 
 
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(derandomize=True, max_examples=40)
 @given(config=CONFIGS.filter(bool), style=st.sampled_from(["block", "flow", "commented", None, 2, "\t"]), crlf=st.booleans())
 def test_edits_do_what_they_say_or_are_refused(config, style, crlf):
     text, syntax = dumped(config, style)

@@ -100,7 +100,7 @@ VALUES = st.recursive(
 FORMS = ["5", "5e8", "5.0e+8", "0.5", "1_0", "x", "'x'", '"x"', "yes", "~"]
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=150)
 @given(value=VALUES, form=st.sampled_from(FORMS), flow=st.booleans())
 def test_yaml_reads_back(value, form, flow):
     document = parse("x", f"a: {form}\n", "yaml")
@@ -111,7 +111,7 @@ def test_yaml_reads_back(value, form, flow):
     assert OmegaConf.to_container(OmegaConf.load(io.StringIO(source)))["a"] == value
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=150)
 @given(value=VALUES, form=st.sampled_from(["5", "5e8", "0.5", '"x"', "'x'"]))
 def test_json_reads_back(value, form):
     document = parse("x", f'{{"a": {form}}}', "json")

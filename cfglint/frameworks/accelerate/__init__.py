@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "accelerate"
-NEWEST = "1.15.0"
+NEWEST = RELEASES["accelerate"]
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, parse_version
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "axolotl"
 PACKAGE = "axolotl"
-NEWEST = "0.21.0"
+NEWEST = RELEASES["axolotl"]
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
 DEEPSPEED = "0.19.8"
 

@@ -307,7 +307,10 @@ def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
         raise Refused("Value error, chat_template_jinja is required when chat_template is set to jinja")
     if found.get("chat_template_jinja") and not found.get("chat_template"):
         found["chat_template"] = "jinja"
-    mappings = dict(found.get("message_property_mappings") or {})
+    given = found.get("message_property_mappings")
+    if given is not None and not isinstance(given, dict):  # the real validator indexes it before its type is checked
+        raise TypeError(f"'{type(given).__name__}' object does not support item assignment")
+    mappings = dict(given or {})
     for name in ("role", "content"):
         old = f"message_field_{name}"
         if old not in found:

@@ -17,30 +17,32 @@ COUNT = "samples x num_epochs / batch size, rounded up"
 
 def account(config: AxolotlConfig) -> Summary:
     """The run's lines."""
-    told = Summary(config.release)
+    summary = Summary(config.release)
     if config.whole and config.model is not None:
-        length(config, config.model, told)
-        rate(config, told)
-        precision(config, config.model, told)
-        filled(config, told)
-    assumed(config, told)
-    return told
+        length(config, config.model, summary)
+        rate(config, summary)
+        precision(config, config.model, summary)
+        filled(config, summary)
+    assumed(config, summary)
+    return summary
 
 
-def length(config: AxolotlConfig, model: Model, told: Summary) -> None:
+def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
     """From samples to steps."""
     found = numbers(config)
-    told.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+    summary.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
     if model.max_steps:
-        told.add(LENGTH, "max steps", config.setting("max_steps"))
+        summary.add(LENGTH, "max steps", config.setting("max_steps"))
     else:
-        told.add(LENGTH, "epochs", config.setting("num_epochs", value=model.num_epochs))
-    told.add(LENGTH, "sequence length", config.setting("sequence_len", value=model.sequence_len))
+        summary.add(LENGTH, "epochs", config.setting("num_epochs", value=model.num_epochs))
+    summary.add(LENGTH, "sequence length", config.setting("sequence_len", value=model.sequence_len))
     because = "max_steps" if model.max_steps else "depends on the packed lengths" if model.sample_packing else COUNT
-    told.derive(LENGTH, "total steps", "total_steps", found["total_steps"], because, needs=needs(config, model))
+    summary.derive(LENGTH, "total steps", "total_steps", found["total_steps"], because, needs=needs(config, model))
     if model.max_steps and counted(config) is not None:
-        told.derive(LENGTH, "steps of the epochs", "counted_steps", counted(config), COUNT)
-    told.derive(LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], warmup_because(config, model), needs=needs(config, model))
+        summary.derive(LENGTH, "steps of the epochs", "counted_steps", counted(config), COUNT)
+    summary.derive(
+        LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], warmup_because(config, model), needs=needs(config, model)
+    )
 
 
 def needs(config: AxolotlConfig, model: Model) -> str:
@@ -62,7 +64,7 @@ def warmup_because(config: AxolotlConfig, model: Model) -> str:
     return f"axolotl's default: 3 % of {of_total}, 100 at most"
 
 
-def rate(config: AxolotlConfig, told: Summary) -> None:
+def rate(config: AxolotlConfig, summary: Summary) -> None:
     """Optimizer and schedule, unless DeepSpeed's file has its own."""
     model = config.model
     assert model is not None
@@ -70,35 +72,35 @@ def rate(config: AxolotlConfig, told: Summary) -> None:
     if "optimizer" not in engine:
         for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
             found = config.setting(key, value=getattr(model, key))
-            told.add(
+            summary.add(
                 RATE,
                 label,
                 Setting(found.path, getattr(model, key), found.origin, found.document, found.node, found.key_node, found.because),
             )
     if "scheduler" not in engine:
-        told.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
+        summary.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
     if config.deepspeed is None:
-        told.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=config.arguments["max_grad_norm"]))
+        summary.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=config.arguments["max_grad_norm"]))
 
 
-def precision(config: AxolotlConfig, model: Model, told: Summary) -> None:
+def precision(config: AxolotlConfig, model: Model, summary: Summary) -> None:
     """Data type, sharding, adapter, gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
         because = config.setting(chosen).place if chosen else "neither bf16 nor fp16 is set"
-        told.derive(PRECISION, "precision", "precision", chosen or "fp32", because)
+        summary.derive(PRECISION, "precision", "precision", chosen or "fp32", because)
     if model.adapter:
-        told.add(PRECISION, "adapter", config.setting("adapter"))
+        summary.add(PRECISION, "adapter", config.setting("adapter"))
     if model.fsdp_config:
-        told.derive(PRECISION, "FSDP", "fsdp_version", 2, "fsdp_config")
-    told.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
+        summary.derive(PRECISION, "FSDP", "fsdp_version", 2, "fsdp_config")
+    summary.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
 
 
-def assumed(config: AxolotlConfig, told: Summary) -> None:
+def assumed(config: AxolotlConfig, summary: Summary) -> None:
     """What the contract of cfglint assumes of a launch."""
     world = config.facts.gpus
-    told.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by `axolotl train`")
-    told.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed; the evaluation set is what the file says")
+    summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by `axolotl train`")
+    summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed; the evaluation set is what the file says")
     if config.model is not None and config.model.sample_packing:
-        told.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")
+        summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")

@@ -131,7 +131,9 @@ class Validation:
             for index, item in enumerate(given):
                 self._dataset(kind, item, ("datasets", index))
         except (TypeError, ValueError, AttributeError) as error:
-            self.refusals.append(Refusal(DATA, ("datasets",), "`datasets` is not a list of mappings", str(error), type(error).__name__))
+            mappings = isinstance(given, list) and all(isinstance(item, dict) for item in given)
+            message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
+            self.refusals.append(Refusal(DATA, ("datasets",), message, str(error), type(error).__name__))
 
     def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.source.document import MAPPING, SCALAR
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
     from cfglint.source.loaders import Loader
 
-NEWEST = "0.19.8"
+NEWEST = RELEASES["deepspeed"]
 OLDEST = "0.14.4"
 RULE_MODULES = (
     "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel removed_sections first_step no_effect"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "huggingface"
 PACKAGE = "transformers"
-NEWEST = "5.23.0"
+NEWEST = RELEASES["transformers"]
 OLDEST = "4.30.2"
 
 # Top-level keys that only TrainingArguments has.

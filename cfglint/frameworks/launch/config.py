@@ -82,8 +82,8 @@ def account(config: LaunchConfig) -> Summary:
     """What a line without a known consumer starts."""
     from cfglint.frameworks.summary import LAUNCH, Summary
 
-    told = Summary("")
-    told.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
+    summary = Summary("")
+    summary.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
     if config.command.consumer in ("", KIND):
-        told.assumed.append("the program's own arguments decide batch and length: they are not known")
-    return told
+        summary.assumed.append("the program's own arguments decide batch and length: they are not known")
+    return summary

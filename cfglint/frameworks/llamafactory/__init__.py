@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "llamafactory"
-NEWEST = "0.9.5"
+NEWEST = RELEASES["llamafactory"]
 TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
 
 # Keys that are LLaMA-Factory's alone.
@@ -67,7 +68,9 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     replaced_rules = REPLACED
 
     def detect(self, document: Document) -> int:
-        """By the names at the top; a file for its other commands does not count."""
+        """By the names at the top of a YAML file; a file for its other commands does not count, and it cannot read JSON."""
+        if document.syntax == "json":
+            return NO_MATCH
         names = top_keys(document)
         own = len(names & OWN)
         if not own or names & FOREIGN or relative_of(names) == "ms-swift":

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 def account(config: LlamaFactoryConfig) -> Summary:
     """The trainer's lines, behind those that say what is trained."""
-    told = trainer_account(config)
+    summary = trainer_account(config)
     if not config.whole:
-        return told
-    told.items = [each for each in told.items if each.label != TRAINERS_OWN]
-    told.items[:0] = [Item(LAUNCH, label, config.field(name), package=told.package) for label, name in METHOD]
-    told.add(LENGTH, "sequence length", config.field("cutoff_len"))
+        return summary
+    summary.items = [each for each in summary.items if each.label != TRAINERS_OWN]
+    summary.items[:0] = [Item(LAUNCH, label, config.field(name), package=summary.package) for label, name in METHOD]
+    summary.add(LENGTH, "sequence length", config.field("cutoff_len"))
     if config.packs:
         why = "neat_packing" if config.own("neat_packing") else "packing" if config.own("packing") else "the default of stage pt"
-        told.add(LENGTH, "packing", Setting(("packing",), True, DERIVED, because=f"{why}: the number of blocks follows from the data"))
-    told.derive(PRECISION, TRAINERS_OWN, "checkpointing", *checkpointing(config))
-    return told
+        summary.add(LENGTH, "packing", Setting(("packing",), True, DERIVED, because=f"{why}: the number of blocks follows from the data"))
+    summary.derive(PRECISION, TRAINERS_OWN, "checkpointing", *checkpointing(config))
+    return summary
 
 
 TRAINERS_OWN = "gradient checkpointing"

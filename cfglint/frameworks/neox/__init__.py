@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.source.document import MAPPING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "neox"
-NEWEST = "2026-05"
+NEWEST = RELEASES["gpt-neox"]
 
 # Names of GPT-NeoX arguments that are unlikely in the config of another trainer.
 MARKERS = frozenset(

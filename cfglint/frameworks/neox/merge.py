@@ -33,6 +33,7 @@ class MergedFiles(Config):
     """
 
     framework = FRAMEWORK
+    gpus_key = "global_num_gpus"
     batch_keys = {
         "micro_batch": "train_micro_batch_size_per_gpu",
         "accumulation": "gradient_accumulation_steps",

@@ -54,11 +54,10 @@ def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
     method, std = config.argument(name), config.argument("init_method_std")
     layers, hidden = config.argument("num_layers"), config.argument("hidden_size")
     if method in ("scaled_normal", "single_residual_scaled_normal") and number(layers):
-        factor = 2 if method == "scaled_normal" else 1
         if std is None:
             text = "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
             yield "init_method_std", f"`init_method_std` is null; `{name}` {method} requires a number", text
-        elif error := raised(lambda: 1.0 / math.sqrt(factor * layers)):
+        elif error := raised(lambda: 1.0 / math.sqrt(layers)):
             yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
     error = None
     if method == "small_init" and number(hidden):

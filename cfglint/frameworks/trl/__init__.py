@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 KIND: Final = "trl"
 PACKAGE = "trl"
 OLDEST = "0.17.0"
-NEWEST = "1.16.0"
+NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
 TRANSFORMERS_NEEDED = (4, 56, 2)  # by the newest TRL; with an older one it is taken for the oldest modelled release
@@ -172,9 +173,9 @@ class Trl(Framework["TrlConfig"]):
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer that the name of a script tells: `trl grpo`, `grpo.py`, `run_sft.py`."""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
-        told = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
-        if facts.trainer is None and len(told) == 1:
-            facts = facts.but(trainer=told[0])
+        named = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
+        if facts.trainer is None and len(named) == 1:
+            facts = facts.but(trainer=named[0])
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:

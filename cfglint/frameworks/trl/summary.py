@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 
 def account(config: TrlConfig) -> Summary:
     """The Trainer's lines, and those of TRL."""
-    told = of_trainer(config)
+    summary = of_trainer(config)
     if not config.whole:
-        return told
+        return summary
     if config.packs:
-        told.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
+        summary.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
     if generating(config):
         made = generation(config)
-        told.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
-        told.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
-        told.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
-        told.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
-    told.assumed.append(f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER)
-    return told
+        summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
+        summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
+        summary.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
+        summary.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
+    summary.assumed.append(
+        f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER
+    )
+    return summary
 
 
 def prompts(config: TrlConfig) -> int | None:

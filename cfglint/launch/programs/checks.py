@@ -6,6 +6,8 @@ Source: transformers 5.23.0 hf_argparser.py:143-260 (types, choices, required), 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from cfglint.frameworks.huggingface.cli_arguments import converted
 from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
 from cfglint.launch.findings import NEEDS_VALUE
@@ -52,7 +54,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
             yield without_value(argument, takes)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
-        if program.is_strict and rest and all(word.known and not word.string.startswith("-") for word in rest):
+        if program.is_strict and rest and are_words(argument.texts):
             yield left_over(rest, f"--{argument.name}", program)
         if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):
             yield unrecognized(argument, known)
@@ -60,6 +62,16 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         yield from local_rank(line, known)
     if not before and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
+
+
+def are_words(texts: list[Text]) -> bool:
+    """Whether texts are known values that lie apart from each other in the script; a shell that is misread joins them."""
+    for before, after in pairwise([*texts[:1], *texts]):
+        last, first = before.parts[-1].place if before.parts else None, after.parts[0].place if after.parts else None
+        joined = before is not after and last is not None and first is not None and last[0] == first[0] and last[2] == first[1]
+        if joined or not after.known or after.string.startswith("-"):
+            return False
+    return True
 
 
 def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
@@ -78,7 +90,7 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
             message = f"`{option}` is {text!r}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
             name = "string_to_bool" if kind == "bool" else kind
             yield Problem("LCH017", "error", word, option, message, f"error: argument {option}: invalid {name} value: {text!r}")
-        elif field.choices and text not in map(str, field.choices):
+        elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
             listed = ", ".join(map(str, field.choices[:MOST_NAMED])) + (", ..." if len(field.choices) > MOST_NAMED else "")
             raised = f"error: argument {option}: invalid choice: {text!r} (choose from {listed})"
             yield Problem("LCH017", "error", word, option, f"`{option}` is {text!r}; {field.place} allows {listed}", raised)

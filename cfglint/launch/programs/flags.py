@@ -126,14 +126,15 @@ def action(call: ast.Call) -> ast.expr | None:
 
 def flag(scope: Scope, call: ast.Call) -> Field:
     """An argument by the call that adds it."""
-    kind = dotted(keyword(call, "type") or call)[-1:]
+    given = keyword(call, "type")
+    kind = ["str"] if given is None else dotted(given)[-1:]
     listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
-    typed = kind[0] if kind and kind[0] in ("int", "float", "str") else "" if kind else "str"
+    typed = kind[0] if kind and kind[0] in ("int", "float", "str") else ""
     required = value_of(keyword(call, "required"), scope) is True if keyword(call, "required") is not None else False
     default: Any = MISSING if required else None
     if keyword(call, "default") is not None:
         default = default if required else value_of(keyword(call, "default"), scope)
-    choices = tuple(listed) if isinstance(listed, (list, tuple)) else ()
+    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may change the text first
     return Field(typed, default, scope.module.path, call.lineno, words(scope, call), choices)
 
 

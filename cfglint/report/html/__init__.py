@@ -101,12 +101,12 @@ def explain(outcome: Outcome) -> str:
 
 
 def missing(settings: list[views.Setting]) -> str:
-    """What would tell the numbers that are not known; empty where all are."""
+    """The options that provide the unknown numbers; empty where all are."""
     unknown = [each for each in settings if each.needs]
     flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
     if not unknown:
         return ""
-    return f"{pictures.many(len(unknown), 'number')} not known: tell with {' and '.join(flags)}."
+    return f"{pictures.many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
 
 
 def log(path: str, found: list[Explanation]) -> str:
@@ -157,11 +157,11 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
 
 
 def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
-    """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the run today."""
+    """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the current run."""
     plans = told["plans"]
     cells = [row(each) for each in plans]
     columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
-    today = views.run(outcome, "run-today", [], listed=False) if outcome else None
+    current = views.run(outcome, "current-run", [], listed=False) if outcome else None
     return page(
         "plan.html",
         [],
@@ -169,7 +169,7 @@ def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
         command="plan",
         headline=plan_headline(plans),
         status="yes" if any(each["feasible"] for each in plans) else "error",
-        lead=today.title if today else "",
+        lead=current.title if current else "",
         chart=chart.draw(plans, "The splits that work for each number of GPUs, as in the table below"),
         lengths=chart.lengths(plans)[0],
         columns=[COLUMNS[place] for place in columns],
@@ -177,7 +177,7 @@ def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
         pace=told["pace"],
         before=told["before"],
         advice=[{**each, "advised": amount(each["advised"])} for each in told["advice"]],
-        today=today,
+        current=current,
         planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
 

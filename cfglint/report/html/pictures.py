@@ -83,7 +83,7 @@ def gpu_caption(numbers: Numbers) -> str:
     replica = f"{many(numbers.replica, 'GPU')} ({split})" if split else "1 GPU"
     if numbers.gpus is None:
         known = f"One replica of the model takes {replica}. " if split else ""
-        return f"{known}How many replicas there are is not known: tell with {GPUS}."
+        return f"{known}The number of replicas is unknown: pass {GPUS}."
     if numbers.replicas is None:
         return f"{many(numbers.gpus, 'GPU')} cannot be split into replicas of {replica}."
     if numbers.replicas == 1:
@@ -121,7 +121,7 @@ def lanes(numbers: Numbers) -> list[Lane]:
     total = usable(numbers.resolved.get("total_steps"))
     if total is None:
         needs = numbers.needs("total steps")
-        return [Lane("length", timeline.unknown(), f"not known: tell with {needs}")] if needs else []
+        return [Lane("length", timeline.unknown(), f"unknown: pass {needs}")] if needs else []
     recurring = [label for label in ("evaluations", "checkpoints") if numbers.told(label) is not None]
     marks = [marks_lane(label, numbers.told(label), numbers.marks.get(label), total) for label in recurring]
     return [rate_lane(numbers, total), *epoch_lane(numbers, total), *marks]
@@ -158,7 +158,7 @@ def share(lowest: Any, peak: Any) -> float:
 def warming(steps: int | None) -> str:
     """The warm-up in words."""
     if steps is None:
-        return "warm-up not known"
+        return "warm-up unknown"
     return f"{many(steps, 'step')} of warm-up" if steps > 0 else "no warm-up"
 
 

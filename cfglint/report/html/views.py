@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.frameworks import framework
-from cfglint.report.details import MOMENTS, raises
+from cfglint.report.details import HELP, MOMENTS, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
 from cfglint.report.html.numbers import Numbers, numbers
@@ -61,6 +61,7 @@ class Finding:
     related: list[Related]
     stops: str
     exception: str
+    lines: list[tuple[str, str]]
     fix: Mend | None
     diagnostic: Diagnostic
     has_page: bool = False  # whether the page of its rule is shown, too
@@ -196,6 +197,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
         raises(diagnostic, outcome),
         diagnostic.exception or "",
+        [(label, text) for label, text in ((NOTE, diagnostic.note), (HELP, diagnostic.help)) if text],
         fix,
         diagnostic,
     )

@@ -299,7 +299,6 @@ class Interpreter:
 
     def exist(self, path: str) -> bool | None:
         """Whether a path is there, seen from the working folder."""
-        self.consulted = True
         located = self.located(path)
         return None if located is None else self.exists(located)
 
@@ -890,7 +889,8 @@ class Interpreter:
         path = words[0].value if words else None
         located = self.located(path) if path is not None else None
         text = self.read(located) if located is not None else None
-        self.consulted = True
+        if text is None and path is not None and not path.startswith(("/", "~")):
+            self.consulted = self.consulted or self.exist(path) is not False
         if text is None or located is None or self._calls_deep > DEEPEST_CALL:
             return None
         self.sources += 1
@@ -989,7 +989,6 @@ class Interpreter:
 
     def working_folder(self, words: list[Text]) -> bool | None:
         """`pwd`."""
-        self.consulted = True
         if self._captured is not None:
             folder = self.state.folder
             self._captured.append(literal(folder + "\n") if folder is not None else unknown("the working folder"))

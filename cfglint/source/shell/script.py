@@ -33,6 +33,7 @@ class Script:
         self.first_line = first_line
         self.unknown: dict[str, Text] = {}
         self._parts = parts
+        self._tree: Any = None
         self._starts: list[int] = []
         self._breaks: list[int] | None = None
         if parts is not None:
@@ -57,6 +58,10 @@ class Script:
 
     def tree(self) -> Any:
         """The root of the syntax tree; offsets are those of `text`. None where building it took too long."""
+        self._tree = self._tree or self._parsed()
+        return self._tree.root_node if self._tree is not None else None
+
+    def _parsed(self) -> Any:
         import time
 
         from tree_sitter import Language, Parser
@@ -67,10 +72,9 @@ class Script:
         limit = time.monotonic() + SECONDS
         try:
             parser = Parser(Language(language()))
-            tree = parser.parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
+            return parser.parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
         except (TypeError, ValueError):
             return None
-        return tree.root_node if tree is not None else None
 
     def line(self, offset: int) -> int:
         """The number of the line in the file that holds an offset of the text."""

@@ -159,3 +159,10 @@ def test_a_checkout_has_keys_and_templates_of_its_own(tmp_path, of_text):
     assert of_text(text, name=str(tmp_path / "examples" / "train.yaml")).diagnostics == []
     assert {each.code for each in of_text(text).diagnostics} == {"LLF001", "LLF014"}
     assert [each.code for each in of_text(text + "your_key: 3\n", name=str(tmp_path / "train.yaml")).diagnostics] == ["LLF001"]
+
+
+@pytest.mark.parametrize(("name", "near"), [("llama33", "llama3"), ("lama3", "llama3"), ("lama33", None), ("quen2_v", None)])
+def test_a_template_is_suggested_for_one_typo_only(name, near):
+    from cfglint.frameworks.llamafactory.rules.data import nearest_template
+
+    assert nearest_template(name) == near

@@ -93,6 +93,8 @@ def test_the_launcher_adds_an_argument(launched):
     ("old", "new"),
     [
         ("parser.parse_args()", "parser.parse_known_args()[0]"),
+        ('"--mode", choices=["a", "b"]', '"--nope", type=lambda text: text * 2, choices=["11"]'),
+        ('"--mode", choices=["a", "b"]', '"--nope", type=int, choices=range(3)'),
         ("    more(parser)\n", "    elsewhere.more(parser)\n"),
         ('"--mode"', '"-m", "--mode"'),
         ('"--mode", choices', "*names, choices"),

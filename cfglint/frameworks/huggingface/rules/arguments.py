@@ -353,6 +353,11 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
             return
         if isinstance(value, (int, float)) and (isinstance(value, int) or value > 0):
             return
+        if not isinstance(value, (int, float)):
+            text = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'int'"
+            message = f"`torch_empty_cache_steps` is {shown(value)}; it must be a positive integer"
+            yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text)
+            return
     if not (isinstance(value, int) and value > 0):
         text = f"ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got {value}."
         message = f"`torch_empty_cache_steps` is {shown(value)}; it must be a positive integer"

@@ -101,6 +101,7 @@ def words(config: TrainerConfig) -> list[Any]:
         "output_dir: out\nfsdp: [1]\n",
         "output_dir: out\nfsdp: hybrid_shard\n",
         Example("output_dir: out\nfsdp: null\n", facts={"target": {"transformers": "4.42.4"}}),
+        Example("output_dir: out\nfsdp: [full_shrd]\n", facts={"target": {"transformers": "4.46.3"}}),
         Example("output_dir: out\nfsdp: offload\n", facts={"target": {"transformers": "4.42.4"}}),
         Example("output_dir: out\nfsdp: full_shard shard_grad_op\n", facts={"target": {"transformers": "4.42.4"}}),
     ),
@@ -113,6 +114,8 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     Options are full_shard, shard_grad_op, offload and auto_wrap; no_shard and hybrid_shard require FSDP1, which
     since 5.10 is selected with `fsdp_config: {version: 1}`. Up to 5.9 offload cannot be used alone, and full_shard is
     incompatible with shard_grad_op.
+
+    Up to 5.9 the options of a list are not validated, and an unknown one is ignored.
 
     Run-time error: ``ValueError: Unknown `fsdp` option: full-shard``, ``ValueError: `fsdp=hybrid_shard` is only
     available with FSDP1``, ``ValueError: full-shard is not a valid FSDPOption``.
@@ -134,6 +137,9 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`fsdp` contains {shown(word)}, which is not a string", exception=text)
         elif word.lower() not in WORDS or (not modern and word not in WORDS):
             text = f"Unknown `fsdp` option: {word}" if modern else f"{word} is not a valid FSDPOption"
+            if not modern and isinstance(value, list):
+                yield Finding(setting, f"`fsdp` contains the unknown option {word}, which is ignored", severity=WARNING)
+                continue
             yield Finding(setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}")
         elif modern and Section(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
             text = f"ValueError: `fsdp={word}` is only available with FSDP1."

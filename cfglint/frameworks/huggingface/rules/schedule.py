@@ -154,21 +154,32 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: warmup_ratio must lie in range [0,1]",
-    bad="output_dir: out\nwarmup_ratio: 3\n",
+    bad=(
+        "output_dir: out\nwarmup_ratio: 3\n",
+        Example("output_dir: out\nwarmup_ratio: .nan\n", exception="ValueError: cannot convert float NaN to integer"),
+    ),
     good="output_dir: out\nwarmup_ratio: 0.03\n",
     example={"target": {"transformers": "4.42.4"}, "at": "/warmup_ratio"},
 )
 def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_ratio` is not between 0 and 1.
 
-    Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`.
+    Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`; for NaN, which passes that check, `ValueError: cannot convert
+    float NaN to integer` where `warmup_steps` does not take its place.
 
     Fix: use a ratio such as 0.03; a number of steps is set with `warmup_steps`.
 
     Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
     """
     value = config.arguments["warmup_ratio"]
-    if config.version < FLOATS_TAKEN and number(value) and not 0 <= value <= 1:
+    if config.version >= FLOATS_TAKEN or not number(value):
+        return
+    if isnan(value):
+        steps = config.arguments["warmup_steps"]
+        if not (number(steps) and steps > 0):
+            text = "ValueError: cannot convert float NaN to integer"
+            yield Finding(of(config, "warmup_ratio"), "`warmup_ratio` is not a number (nan)", exception=text, fails_at="init")
+    elif not 0 <= value <= 1:
         yield Finding(of(config, "warmup_ratio"), f"`warmup_ratio` is {value}; it must be between 0 and 1")
 
 

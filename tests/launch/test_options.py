@@ -1,0 +1,16 @@
+"""Words of a launch line: which ones argparse takes for an option."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.launch.options import is_option
+from cfglint.source.shell.text import literal
+
+
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [("--lr", True), ("-m", True), ("-5", False), ("-.5", False), ("-", False), ("lr", False), ("-a b", False), ("--a=b c", True)],
+)
+def test_a_negative_number_is_no_option(word, option):
+    assert is_option(literal(word)) is option
