@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
+from datetime import date
 
 import inputs
-from measuring import Subject, map_blocks, ratios, rounds
+from measuring import Subject, ratios, rounds, spread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def shared(count: int, one: Subject, two: Subject) -> dict[str, float]:
         "longest": ratios(two.longest, one.longest),
         "processor": ratios(two.processor, one.processor),
     }
-    return {"x": count, "spread": map_blocks(needs["ratio"]), **{name: statistics.median(each) for name, each in needs.items()}}
+    return {"x": count, "spread": spread(needs["ratio"]), **{name: statistics.median(each) for name, each in needs.items()}}
 
 
 def size(bench: Bench) -> Growth:
@@ -64,7 +65,13 @@ def runs(bench: Bench) -> Growth:
 def measured(title: str, unit: str, lines: dict[str, Line], count: int) -> Growth:
     """The lines measured, point by point in turn."""
     rounds([subject for line in lines.values() for _, subject in line], count)
-    return {"title": title, "unit": unit, "rounds": count, "lines": {name: points(line) for name, line in lines.items()}}
+    return {
+        "title": title,
+        "unit": unit,
+        "rounds": count,
+        "date": str(date.today()),
+        "lines": {name: points(line) for name, line in lines.items()},
+    }
 
 
 def points(line: Line) -> list[dict[str, float]]:
@@ -72,7 +79,7 @@ def points(line: Line) -> list[dict[str, float]]:
     found: list[dict[str, float]] = []
     for x, subject in line:
         seconds = statistics.median(subject.seconds)
-        point = {"x": x, "seconds": seconds, "spread": map_blocks(subject.seconds), "megabytes": subject.kilobytes / 1024}
+        point = {"x": x, "seconds": seconds, "spread": spread(subject.seconds), "megabytes": subject.kilobytes / 1024}
         if found:
             point["each"] = (seconds - found[-1]["seconds"]) / (x - found[-1]["x"])
         found.append(point)

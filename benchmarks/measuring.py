@@ -64,9 +64,9 @@ def rows(subjects: Iterable[Subject], unit: Subject) -> list[dict[str, Any]]:
         {
             "command": each.title,
             "seconds": statistics.median(each.seconds),
-            "seconds_spread": map_blocks(each.seconds),
+            "seconds_spread": spread(each.seconds),
             "ratio": statistics.median(ratios(each.seconds, unit.seconds)),
-            "ratio_spread": map_blocks(ratios(each.seconds, unit.seconds)),
+            "ratio_spread": spread(ratios(each.seconds, unit.seconds)),
             "processor_ratio": statistics.median(ratios(each.processor, unit.processor)),
             "megabytes": each.kilobytes / 1024,
         }
@@ -79,7 +79,7 @@ def ratios(values: list[float], units: list[float]) -> list[float]:
     return [value / unit for value, unit in zip(values, units, strict=True)]
 
 
-def map_blocks(values: list[float]) -> float:
+def spread(values: list[float]) -> float:
     """Half the distance between the quartiles; 0 for a single value."""
     if len(values) < 2:
         return 0.0

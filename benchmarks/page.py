@@ -49,7 +49,7 @@ def machine(figures: Figures) -> str:
 
 def shown(table: dict[str, Any]) -> str:
     """A table of commands."""
-    lines = [f"**{table['title']}** ({table['note']}; median of {table['rounds']} rounds)", ""]
+    lines = [f"**{table['title']}** ({table['note']}; median of {table['rounds']} rounds; {table['date']})", ""]
     width = max(len(row["command"]) for row in table["rows"])
     lines.append(f"| {'command':<{width}} | ratio |   +- |   cpu |     ms |    +- |  MB |")
     lines.append(f"|:{'-' * width}-|------:|-----:|------:|-------:|------:|----:|")
@@ -62,7 +62,7 @@ def shown(table: dict[str, Any]) -> str:
 
 def grown(growth: dict[str, Any]) -> str:
     """A table of how cost grows, a line a point."""
-    lines = [f"**{growth['title']}** (median of {growth['rounds']} rounds)", ""]
+    lines = [f"**{growth['title']}** (median of {growth['rounds']} rounds; {growth['date']})", ""]
     lines.append(f"| line           | {growth['unit']:>13} |     ms |    +- | us each further |   MB |")
     lines.append("|:---------------|--------------:|-------:|------:|----------------:|-----:|")
     for name, points in growth["lines"].items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cfglint beside its peers and beside itself on more and more work, in one run.
 
-    python3 benchmarks/run.py [--corpus DIR] [--rounds N] [--frameworks PYTHON] [--write]
+    python3 benchmarks/run.py [--corpus DIR] [--rounds N] [--tree DIR] [--only TABLE...] [--frameworks PYTHON] [--write]
 
 Makes two environments under .cache/benchmarks, cfglint from this checkout in one and check-jsonschema, yamllint and
 pre-commit-hooks from the package index in the other, and runs all commands of a table in turn, round by round, so
@@ -26,6 +26,7 @@ import page
 import tables
 
 DOCS = environments.ROOT / "docs"
+FIGURES = DOCS / "performance" / "figures.json"
 
 
 def main() -> int:
@@ -33,6 +34,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--corpus", type=Path, help="a folder with configs to take instead of made-up ones")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of the shortest commands; the others get a fifth, 3 at least")
+    parser.add_argument("--tree", type=Path, help="the repository to measure as a whole instead of a made-up one")
+    parser.add_argument("--only", nargs="+", default=[], metavar="TABLE", help="measure these tables, keep the page's other figures")
     parser.add_argument("--frameworks", type=Path, metavar="PYTHON", help="an interpreter with deepspeed and transformers")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md, its plots and its figures")
     parser.add_argument("--from", dest="figures", type=Path, metavar="FILE", help="take these figures instead of measuring")
@@ -54,10 +57,12 @@ def measured(options: argparse.Namespace) -> page.Figures:
         bench = tables.Bench(ours, peers, frameworks, Path(scratch), options)
         corpus = inputs.recognised(options.corpus, ours / "cfglint") if options.corpus else []
         bench.sources = {suffix: inputs.Source(suffix, corpus) for suffix in inputs.SUFFIXES}
-        figures = {"machine": environments.machine(), "versions": versions(ours, peers, frameworks)}
+        kept = json.loads(FIGURES.read_text(encoding="utf-8")) if options.only else {"tables": {}, "growth": {}}
+        figures = {"machine": environments.machine(), "versions": kept.get("versions", {}) | versions(ours, peers, frameworks)}
         print(page.machine(figures), flush=True)
-        figures["tables"] = tables.everything(bench, lambda table: print("", page.shown(table), sep="\n", flush=True))
-        figures["growth"] = growth.everything(bench, lambda grown: print("", page.grown(grown), sep="\n", flush=True))
+        shown = tables.everything(bench, lambda table: print("", page.shown(table), sep="\n", flush=True))
+        figures["tables"] = kept["tables"] | shown
+        figures["growth"] = kept["growth"] or growth.everything(bench, lambda grown: print("", page.grown(grown), sep="\n", flush=True))
     print("", page.shared(figures), "", page.targets(figures), sep="\n")
     return figures
 

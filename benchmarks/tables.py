@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from datetime import date
 
 import inputs
+import repository as whole
 from measuring import Subject, rounds, rows
 
 TYPE_CHECKING = False
@@ -20,6 +22,16 @@ if TYPE_CHECKING:
 SCHEMAS = inputs.ROOT / "schemas"
 IMPORT = "import deepspeed.runtime.config"
 PARSE = "from transformers import HfArgumentParser as P, TrainingArguments as A; P(A).parse_yaml_file('trainer.yaml')"
+LOAD = """
+import json, os
+for folder, _, names in os.walk("."):
+    for name in names:
+        if name.endswith(".json"):
+            try:
+                json.load(open(os.path.join(folder, name)))
+            except ValueError:
+                pass
+"""
 PINNED = '[project]\nname = "training"\nversion = "1"\ndependencies = ["deepspeed==0.19.8", "transformers==5.23.0"]\n'
 
 
@@ -33,6 +45,8 @@ class Bench:
         self.scratch = scratch
         self.rounds: int = options.rounds
         self.few = max(3, options.rounds // 5)
+        self.tree: Path | None = options.tree
+        self.only: list[str] = options.only
         self.sources: dict[str, Source] = {}
 
     def cfglint(self, title: str, folder: Path, *arguments: str, **options: Any) -> Subject:
@@ -47,7 +61,7 @@ class Bench:
 def table(title: str, note: str, subjects: list[Subject], count: int) -> Table:
     """The subjects measured, the first one being the unit of the ratios."""
     rounds(subjects, count)
-    return {"title": title, "note": note, "rounds": count, "rows": rows(subjects, subjects[0])}
+    return {"title": title, "note": note, "rounds": count, "date": str(date.today()), "rows": rows(subjects, subjects[0])}
 
 
 def start(bench: Bench) -> Table:
@@ -109,6 +123,32 @@ def many(bench: Bench, suffix: str, count: int) -> Table:
     return table(f"{count:,} {'JSON' if suffix == '.json' else 'YAML'} files", note, subjects, bench.few)
 
 
+def repository(bench: Bench) -> Table:
+    """The root of a repository that is mostly results: --tree, or the one that `repository.py` writes."""
+    folder = bench.scratch / "repository"
+    if bench.tree:
+        shutil.copytree(bench.tree, folder, ignore=shutil.ignore_patterns(".git"))
+    else:
+        whole.write(folder)
+    inputs.git(folder, "init", "--quiet", "--initial-branch=main")
+    inputs.git(folder, "add", "--all")
+    inputs.git(folder, "commit", "--quiet", "--message=before")
+    named = [name for name in inputs.listed(folder) if name.endswith((".json", ".yaml", ".yml")) and not name.startswith(".git/")]
+    size = sum((folder / name).stat().st_size for name in named)
+    (folder / "requirements.txt").write_text("transformers==5.0.0\n", encoding="utf-8")
+    subjects = [
+        bench.cfglint("cfglint check", folder, "check", "."),
+        bench.cfglint("cfglint check --jobs 1", folder, "check", ".", "--jobs", "1"),
+        bench.cfglint("cfglint review, the versions changed", folder, "review", "--base", "main"),
+        Subject("json.load of every JSON file", folder, bench.ours / "python", "-c", LOAD),
+        bench.peer("check-jsonschema", "", folder, "--schemafile", SCHEMAS / "huggingface.json", *named),
+        bench.peer("yamllint", "the YAML files alone", folder, "-d", "relaxed", "."),
+    ]
+    kind = "of --tree" if bench.tree else "made-up"
+    note = f"{kind}, {size / 1e6:.1f} MB; ratios to the first"
+    return table(f"The root of a repository with {len(named):,} JSON and YAML files", note, subjects, bench.few)
+
+
 def reviewed(bench: Bench) -> Table:
     """What a branch means, beside what git alone needs to show its text."""
     folder = inputs.branch(bench.scratch / "branch", 50)
@@ -129,11 +169,12 @@ def everything(bench: Bench, show: Any) -> dict[str, Table]:
         "yaml-300": lambda: many(bench, ".yaml", 300),
         "yaml-3000": lambda: many(bench, ".yaml", 3000),
         "json-300": lambda: many(bench, ".json", 300),
+        "repository": lambda: repository(bench),
         "review": lambda: reviewed(bench),
     }
     found: dict[str, Table] = {}
     for name, make in makers.items():
-        made = make()
+        made = make() if not bench.only or name in bench.only else None
         if made is not None:
             found[name] = made
             show(made)

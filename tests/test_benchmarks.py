@@ -65,7 +65,7 @@ def test_plots_are_well_formed(name):
 
 def test_a_table_has_a_row_for_each_command(benchmarks):
     rows = [{"command": "python -c pass", **ROW}, {"command": "cfglint check", **ROW}]
-    text = benchmarks.page.shown({"title": "Start", "note": "ratios", "rounds": 3, "rows": rows})
+    text = benchmarks.page.shown({"title": "Start", "note": "ratios", "rounds": 3, "date": "2026-11-22", "rows": rows})
     assert text.splitlines()[-1] == "| cfglint check  |   2.5 |  0.1 |   2.4 |     50 |   4.0 |  12 |"
     assert len({len(line) for line in text.splitlines()[2:]}) == 1
 
@@ -121,3 +121,22 @@ def test_what_is_measured_is_looked_at(benchmarks, tmp_path, monkeypatch, capsys
     monkeypatch.chdir(benchmarks.inputs.branch(tmp_path / "branch", 2))
     main(["review", "--base", "main"])
     assert "2 runs compared, 2 changed in effect" in capsys.readouterr().err
+
+
+def test_the_repository_is_the_same_each_time(benchmarks, tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import repository
+
+    maker = repository.Maker(tmp_path)
+    for make, count in ((maker.scores, 2), (maker.records, 2), (maker.cut, 1), (maker.task, 2), (maker.deepspeed, 1), (maker.trainer, 1)):
+        maker.each(count, make)
+    again = repository.Maker(tmp_path / "again")
+    again.each(2, again.scores)
+    assert (tmp_path / "again" / again.scores(0)[0]).exists()
+    assert (tmp_path / "results/step1/boolq.json").read_bytes() == (tmp_path / "again/results/step1/boolq.json").read_bytes()
+    (tmp_path / "again").rename(tmp_path.parent / "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", ".", "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [run["kinds"] for run in told["runs"]] == [["deepspeed"], ["huggingface"]]
+    monkeypatch.delitem(sys.modules, "repository")

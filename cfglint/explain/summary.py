@@ -203,6 +203,13 @@ def explained(run: CheckedRun) -> Outcome:
         return outcome
 
 
+def value_or_auto(setting: Setting) -> Any:
+    """The value of a setting; `auto` for one that is written so and that its consumer fills, whose number is not known."""
+    if setting.value is None and setting.written and setting.node is not None and setting.node.raw == "auto":
+        return "auto"
+    return setting.value
+
+
 def entry(item: Item) -> SettingEntry:
     """One setting; `file` and `line` are null for an unwritten value."""
     setting = item.setting
@@ -210,7 +217,7 @@ def entry(item: Item) -> SettingEntry:
     return {
         "key": setting.pointer,
         "name": item.label,
-        "value": setting.value,
+        "value": value_or_auto(setting),
         "origin": setting.origin,
         "file": setting.document.path if written and setting.document else None,
         "line": setting.document.position(setting.node.start)[0] if written and setting.document and setting.node else None,

@@ -6,7 +6,7 @@ import os
 import textwrap
 
 from cfglint.explain.log_analysis import ENDLESS
-from cfglint.explain.summary import origin
+from cfglint.explain.summary import origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
@@ -133,7 +133,7 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     text = origin(item) + reason(item.setting)
     for path, short in names.items():
         text = text.replace(path, short)
-    return columns(item.label, "?" if is_unknown(item.setting) else spelled(item.setting.value), text)
+    return columns(item.label, "?" if is_unknown(item.setting) else spelled(value_or_auto(item.setting)), text)
 
 
 def is_unknown(setting: Setting) -> bool:

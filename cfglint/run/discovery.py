@@ -9,7 +9,6 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.quick_scan import SECTIONS, unrelated_keys
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document, Problem
 from cfglint.source.errors import CfglintError
@@ -31,8 +30,10 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
-WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated
+WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
+FEW = 20  # where so many files are named at most
 MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
+SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -177,7 +178,11 @@ class FileSource:
             text = self.read(path)[0]
         except files.FileProblem:
             return None
-        return unrelated_keys(path, text, syntax_by_name(path)) if least <= len(text) <= MAX_SIZE else None
+        if not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run.quick_scan import unrelated_keys
+
+        return unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
 
 
 def syntax_by_name(path: str) -> str:
@@ -393,8 +398,9 @@ class Discovery:
         """Whether a file is certainly of no kind, told without parsing it; it is counted then."""
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
-        names = self.shelf.unrelated_keys(path, WORTHWHILE if path in self.named else 0)
-        if names is None or (path in self.named and not names):
+        one_of_few = path in self.named and len(self.named) <= FEW
+        names = self.shelf.unrelated_keys(path, WORTHWHILE if one_of_few else 0)
+        if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
         return True

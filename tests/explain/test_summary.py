@@ -181,3 +181,13 @@ def test_a_share_of_more_steps_than_a_float_can_count(account):
     told = account("neox", neox=f"train_iters: 1{'0' * 400}\nlr_decay_fraction: 0.5\nwarmup: 0.01\n")
     assert told.resolved["warmup_steps"] is None
     assert not told.run.bugs
+
+
+def test_an_automatic_size_that_its_trainer_fills_is_not_null(capsys, tmp_path, monkeypatch):
+    from cfglint.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}')
+    assert main(["explain", "ds.json"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "micro batch" in line)
+    assert line.split()[2] == "auto"

@@ -10,8 +10,8 @@ import pytest
 
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.run.discovery import Discovery, FileSource
-from cfglint.run.quick_scan import SECTIONS, unrelated_keys
+from cfglint.run.discovery import SECTIONS, Discovery, FileSource
+from cfglint.run.quick_scan import unrelated_keys
 from cfglint.source import outline
 
 RESULTS = '{"results": {"arc": {"acc": 0.5}}, "config": {"seed": 1}}\n'
@@ -52,7 +52,7 @@ def test_unrelated_yaml_is_of_no_kind(seed):
     for _ in range(100):
         lines = [chance.choice(FORMS).format(chance.choice(names)) for _ in range(chance.randint(1, 5))]
         text = chance.choice(["", "---\n", "# note\n", " "]) + "\n".join(lines) + "\n"
-        if unrelated_keys("a.yaml", text, "yaml") is not None:
+        if unrelated_keys("a.yaml", text, "yaml", SECTIONS) is not None:
             told += 1
             assert not recognised("a.yaml", text), text
     assert told > 5
@@ -66,7 +66,7 @@ def test_unrelated_json_is_of_no_kind(seed):
         inner = [{chance.choice(names): 1, chance.choice(names): {"enabled": True}} for _ in range(3)]
         text = json.dumps({chance.choice(names): chance.choice([1, "x", inner[0], inner]), chance.choice(names): inner[1]})
         path = chance.choice(["a.json", "ds_a.json"])
-        if unrelated_keys(path, text, "json") is not None:
+        if unrelated_keys(path, text, "json", SECTIONS) is not None:
             told += 1
             assert not recognised(path, text), text
     assert told > 5
@@ -106,7 +106,7 @@ def test_keys_of_unrelated_files(path, text, keys):
     ],
 )
 def test_texts_that_have_to_be_parsed(path, text):
-    assert unrelated_keys(path, text, path.rpartition(".")[2]) is None
+    assert unrelated_keys(path, text, path.rpartition(".")[2], SECTIONS) is None
 
 
 def test_an_outline_keeps_duplicates_and_two_levels():
