@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Project, Reader
+from cfglint.launch.reader import ROOT, Project, Reader
 
 
 def lines(text, files=None, gpus=None, nodes=None, name="run.sh", environment=None):
@@ -162,3 +162,20 @@ def test_what_is_wrong_with_a_line(line, code):
 def test_a_file_that_the_script_makes_is_not_missing():
     made = "cat > made.yaml <<EOF\nx: 1\nEOF\naccelerate launch --config_file made.yaml" + TAIL
     assert [problem.code for line in lines(made) for problem in line.problems] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "path"),
+    [
+        ("train.py", ROOT, "train.py"),
+        (f"{ROOT}/train.py", None, "train.py"),
+        ("train.py", None, None),
+        ("/train.py", ROOT, None),
+        ("~/train.py", ROOT, None),
+        ("train.py", "/elsewhere", None),
+        ("other.py", ROOT, None),
+    ],
+)
+def test_a_file_is_found_from_a_folder_of_the_project(name, folder, path):
+    reader = Reader(Project("", lambda each: each in ("train.py", "~/train.py", "/train.py"), {}.get), Machine(None, None), None)
+    assert reader.path_of(name, folder) == path
