@@ -174,11 +174,11 @@ def test_plan_and_the_gpu_counts_that_keep_a_batch() -> None:
 
 
 def test_large_numbers_are_no_search() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     solve(Problem(99_991, 10_000_000, 8, 4))
     solve(Problem(96_000, 8_648_640, 8, 4, max_micro_batch=1_000_000))
     solve(Problem(65_536, 9_979_200, 8, 4, pipeline_parallel=64, virtual_stages=4))
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 # ---- against a search over everything

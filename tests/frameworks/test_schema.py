@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from cfglint.frameworks import schema as tables
 from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.schema import Schema, load
+from cfglint.frameworks.schema import load
 
 KINDS = tables.kinds()
 ASSERTIONS = {
@@ -385,16 +383,3 @@ def test_a_file_of_sixty_keys_costs_microseconds():
     assert table.check(values) == []
     best = min(timed(lambda: table.check(values)) for _ in range(200))
     assert best < 60e-6
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_schema_loads_in_milliseconds(kind):
-    with open(tables.file_of(kind), encoding="utf-8") as file:
-        text = file.read()
-    assert min(timed(lambda: Schema(kind, json.loads(text))) for _ in range(20)) < 5e-3
-
-
-def timed(function: Any) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start

@@ -328,6 +328,12 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
             exception="ZeroDivisionError: ",
             facts={"target": {"transformers": "4.46.3"}},
         ),
+        Example(
+            'output_dir: out\ntorch_empty_cache_steps: "x"\n',
+            exception="TypeError: '>' not supported",
+            facts={"target": {"transformers": "4.46.3"}},
+        ),
+        Example("output_dir: out\ntorch_empty_cache_steps: 2.5\n", exception="ValueError: `torch_empty_cache_steps` must be"),
     ),
     good="output_dir: out\ntorch_empty_cache_steps: 4\n",
     example={"at": "/torch_empty_cache_steps"},
