@@ -35,6 +35,11 @@ def framework(kind: str) -> Framework[Any]:
     return _loaded[kind]
 
 
+def trainers() -> tuple[str, ...]:
+    """The trainers that a program can build from files of some kind: the values of `--trainer`."""
+    return tuple(name for kind in kinds() for name in framework(kind).trainers)
+
+
 def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release that is nearest to a version of a package; None where the version is modelled itself, or the package is not."""
     for kind in kinds():
@@ -48,7 +53,7 @@ def nearest_modelled(package: str, version: str) -> str | None:
 
 
 def detect(document: Document) -> tuple[str | None, int]:
-    """(kind, how sure) of a document; (None, UNCLEAR) where several kinds claim it or it only looks like one."""
+    """(kind, how sure) of a document; (None, MAYBE) where several kinds claim it or it only looks like one."""
     best: list[str] = []
     clearest = NO_MATCH
     for kind in kinds():

@@ -464,10 +464,11 @@ class Framework(Described["Own"]):
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
     estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
+    trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, where that changes what the file means
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:
-        """STRANGER, UNCLEAR (looks like it) or SURE, by keys and name; cheap, for it sees every file of a folder."""
+        """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
 
     def may_be(self, names: list[str]) -> bool:

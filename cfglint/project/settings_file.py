@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from cfglint.findings.diagnostic import SEVERITIES
-from cfglint.frameworks import kinds
+from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.base import is_version
-from cfglint.frameworks.trl import TRAINERS
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
@@ -108,7 +107,7 @@ class DeclaredRun:
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
-        self.trainer = one_of(TRAINERS, table, "trainer", where)
+        self.trainer = one_of(trainers(), table, "trainer", where)
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
         self.promises: dict[str, int] = {

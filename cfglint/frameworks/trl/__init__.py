@@ -134,6 +134,7 @@ class Trl(Framework["TrlConfig"]):
     newest = NEWEST
     oldest = OLDEST
     base = "huggingface"
+    trainers = TRAINERS
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
 
