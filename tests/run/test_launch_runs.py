@@ -189,3 +189,12 @@ def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
     before = (project / "train.sh").read_text()
     assert main(["fix", "train.sh", "--gpus", "8", "--global-batch", "64"]) == 2
     assert ((project / "train.sh").read_text(), (project / "lib.sh").read_text().count("$1")) == (before, 2)
+
+
+def test_a_program_that_may_not_use_the_trainer_is_not_held_to_its_defaults(project, capsys):
+    line = "accelerate launch --use_deepspeed --mixed_precision bf16 --num_processes 2 tune.py --output_dir out --learning_rate 1e-5"
+    (project / "train.sh").write_text(f"{line}\n")
+    assert "RUN001" not in {each["code"] for each in report(capsys, "check", ".")["diagnostics"]}
+    (project / "train.sh").write_text(f"{line} --bf16 False --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n")
+    messages = {each["code"]: each["message"] for each in report(capsys, "check", ".")["diagnostics"]}
+    assert messages["RUN001"].startswith("`mixed_precision` is ")
