@@ -106,6 +106,33 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("before", "launch", "reason"),
+    [
+        ("", "torchrun", "is 1 "),
+        ("", "torchrun --nproc_per_node false", "is not known "),
+        ("", "torchrun --nnodes 2 --nproc_per_node 8", "is 16 "),
+        ("", "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node gpu", "is 2 "),
+        ("", "torchrun --nproc_per_node gpu", None),
+        ("", "torchrun --nproc_per_node $1", None),
+        ("", "torchrun --nproc_per_node 4", None),
+        ("N=4\n", "torchrun --nproc_per_node $N", None),
+        ("", "accelerate launch", None),
+        ("", "deepspeed", None),
+        ("", "python", None),
+    ],
+)
+def test_fix_reaches_no_target_on_gpus_that_the_launch_does_not_use(project, capsys, before, launch, reason):
+    arguments = "--output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --save_strategy no"
+    (project / "train.sh").write_text(f"{before}{launch} train.py {arguments}\n")
+    text = (project / "train.sh").read_text()
+    status = main(["fix", "train.sh", "--gpus", "8", "--global-batch", "96", "--format", "json"])
+    [entry] = json.loads(capsys.readouterr().out)["runs"]
+    [run] = report(capsys, "check", "train.sh", "--gpus", "8")["runs"]
+    assert (status, run["resolved"]["global_batch"] == 96) == ((0, True) if reason is None else (2, False))
+    assert reason is None or (reason in entry["problem"] and (project / "train.sh").read_text() == text)
+
+
 def test_an_unknown_batch_size_makes_no_number_and_no_error(project, capsys):
     (project / "train.sh").write_text(SCRIPT.replace("BATCH=8\n", ""))
     found = report(capsys, "check", "train.sh")
@@ -189,3 +216,12 @@ def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
     before = (project / "train.sh").read_text()
     assert main(["fix", "train.sh", "--gpus", "8", "--global-batch", "64"]) == 2
     assert ((project / "train.sh").read_text(), (project / "lib.sh").read_text().count("$1")) == (before, 2)
+
+
+def test_a_program_that_may_not_use_the_trainer_is_not_held_to_its_defaults(project, capsys):
+    line = "accelerate launch --use_deepspeed --mixed_precision bf16 --num_processes 2 tune.py --output_dir out --learning_rate 1e-5"
+    (project / "train.sh").write_text(f"{line}\n")
+    assert "RUN001" not in {each["code"] for each in report(capsys, "check", ".")["diagnostics"]}
+    (project / "train.sh").write_text(f"{line} --bf16 False --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n")
+    messages = {each["code"]: each["message"] for each in report(capsys, "check", ".")["diagnostics"]}
+    assert messages["RUN001"].startswith("`mixed_precision` is ")

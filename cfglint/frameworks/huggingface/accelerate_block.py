@@ -48,7 +48,8 @@ class BlockLaunch(HfDeepSpeedConfig):
         keys = NAMES.get(path, (BLOCK,))
         setting = self.launcher.setting(*keys)
         origin = setting.origin if setting.written or setting.origin == OVERRIDE else DEFAULT
-        return Setting(keys, self.value(path), origin, setting.document, setting.node, setting.key_node)
+        value = self.value(path) if keys[0] == BLOCK else setting.value
+        return Setting(keys, value, origin, setting.document, setting.node, setting.key_node)
 
     def accepts_auto(self, setting: Setting) -> bool:
         """Only two keys of the block may be "auto", and none of the flags."""
