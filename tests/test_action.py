@@ -78,6 +78,7 @@ def test_the_check_annotates(runner):
     assert done.stdout.startswith("::error ")
 
 
+@pytest.mark.slow
 @needs_git
 def test_the_sarif_file_is_written_and_findings_do_not_fail_its_step(runner, tmp_path):
     file = tmp_path / "a file.sarif"
@@ -86,6 +87,7 @@ def test_the_sarif_file_is_written_and_findings_do_not_fail_its_step(runner, tmp
     assert "BAT001" in json.dumps(json.loads(file.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @needs_git
 def test_the_review_writes_the_comment(runner, tmp_path):
     done = runner(STEPS["Review"]["run"], FAIL_ON="error", REPORT=str(tmp_path / "cfglint.md"))
@@ -94,6 +96,7 @@ def test_the_review_writes_the_comment(runner, tmp_path):
     assert (tmp_path / "cfglint.md").read_text(encoding="utf-8").startswith(MARK)
 
 
+@pytest.mark.slow
 @needs_git
 def test_the_component_runs(runner, checkout):
     (line,) = COMPONENT["cfglint"]["script"]

@@ -18,25 +18,25 @@ MOST_FILES = 5  # beside the folders: __init__, __main__, api, record and py.typ
 
 
 @cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+def imports_of(path):
+    """The imports of a module that are more than for types: (at its top, anywhere); the tree is not kept, which is large."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = (ast.Import, ast.ImportFrom)
+    return [node for node in tree.body if isinstance(node, kinds)], [node for node in statements(tree.body) if isinstance(node, kinds)]
 
 
-def type_checking_only(tree):
-    """The nodes of the blocks that only a type checker sees."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            for statement in node.body:
-                yield from ast.walk(statement)
+def statements(body):
+    """The statements of a body and of all the bodies in it, without the blocks that only a type checker sees."""
+    for node in body:
+        yield node
+        typing_only = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ("orelse",) if typing_only else ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, inner, ()))
 
 
 def imported(path):
     """(module, line) of everything of ours that a module imports, at its top or late."""
-    tree = tree_of(path)
-    typing_only = set(type_checking_only(tree))
-    for node in ast.walk(tree):
-        if node in typing_only:
-            continue
+    for node in imports_of(path)[1]:
         if isinstance(node, ast.ImportFrom) and node.module == "cfglint":
             yield from ((f"cfglint.{each.name}", node.lineno) for each in node.names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cfglint."):
@@ -77,7 +77,7 @@ def test_no_circle_between_modules_at_their_tops():
     graph = {}
     for path in PACKAGE.rglob("*.py"):
         name = ".".join(("cfglint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
-        body = [node for node in tree_of(path).body if isinstance(node, ast.ImportFrom) and node.module]
+        body = [node for node in imports_of(path)[0] if isinstance(node, ast.ImportFrom) and node.module]
         graph[name] = {target for node in body for target in targets(node)}
     circles = [name for name in graph if name in reachable(graph, name)]
     assert circles == []

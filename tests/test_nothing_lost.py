@@ -26,6 +26,7 @@ TRAINER = "output_dir: out\nper_device_train_batch_size: 4 # each\ngradient_accu
 TO_NEW = ("--gpus", "8", "--global-batch", "512")
 TO_OTHER = ("--gpus", "8", "--global-batch", "1024")
 NOBODY = 65534
+SIGNALS = (signal.SIGTERM, *(pytest.param(sent, marks=pytest.mark.slow) for sent in (signal.SIGINT, signal.SIGHUP)))
 STEPS = ("open", "fstat", "read", "stat", "access", "chown", "chmod", "fsync", "link", "close", "replace", "unlink", "listdir")
 
 
@@ -146,10 +147,11 @@ class TestKilled:
         if hasattr(os, "O_TMPFILE") and writing.unnamed(str(folder), 0o600) is not None:
             assert sum(bool(litter) for _, litter in found) < 10  # from the naming to the renaming
 
+    @pytest.mark.slow
     def test_without_unnamed_files(self, folder, named):
         assert {text for text, _ in self.at_each_step(folder, signal.SIGKILL)} == {OLD, NEW}
 
-    @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    @pytest.mark.parametrize("sent", SIGNALS)
     def test_other_signals_wait_for_the_end_of_the_write(self, folder, named, sent):
         found = list(self.at_each_step(folder, sent))
         assert {text for text, _ in found} == {OLD, NEW}  # the old one: before there was anything to lose
@@ -520,7 +522,13 @@ class TestReports:
         assert "baseline base.json: cannot be written: no space left on device" in err
 
 
-@pytest.mark.parametrize("command", ["check . --format json", "fix . --diff --gpus 4", "schema deepspeed", "rule"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check . --format json",
+        *(pytest.param(command, marks=pytest.mark.slow) for command in ("fix . --diff --gpus 4", "schema deepspeed", "rule")),
+    ],
+)
 def test_a_reader_that_goes_away_is_no_traceback(folder, environment, command):
     for number in range(60):
         shutil.copy("ds.json", f"{number}-ds.json")

@@ -433,7 +433,7 @@ def left_out(tally: ScanStats) -> list[str]:
             f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}"
         )
     if tally.unreadable:
-        missing = [path for path in tally.unreadable if not os.path.lexists(path)]
+        missing = [path for path in tally.unreadable if is_missing(path)]
         closed = [path for path in tally.unreadable if path not in missing]
         if missing:
             parts.append(f"no such file or folder: {first_few(missing)}")
@@ -441,6 +441,17 @@ def left_out(tally: ScanStats) -> list[str]:
             thing = "folder" if all(map(os.path.isdir, closed)) else "file"
             parts.append(f"{count(len(closed), thing)} could not be opened: {first_few(closed)}")
     return parts
+
+
+def is_missing(path: str) -> bool:
+    """Whether nothing has this path; False where that cannot be told, as below a folder that is closed."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def add_skip_option(parser: Parser) -> None:

@@ -148,6 +148,7 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
+    refuse_fixed_launch(run, gpus)
     after = CheckedRun(run.documents, run.kinds, facts.but(gpus=gpus)).batch
     if before is None or after is None:
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
@@ -180,6 +181,19 @@ def refuse_unreadable(run: CheckedRun) -> None:
         for document, problem in config.load_problems:
             if not document.problems and not problem.only_here:
                 raise edit.EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
+
+
+def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
+    """Raise EditRefused where a launch line starts another number of processes and has no option to edit for it."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    if not isinstance(command, CommandDocument) or command.gpus_on is None or any("gpus" in config.batch_keys for config in run.configs):
+        return
+    found = command.gpus_on(gpus)
+    if found != gpus:
+        count = "is not known" if found is None else f"is {found}"
+        raise edit.EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:

@@ -104,10 +104,20 @@ class LaunchReader:
         assert isinstance(command, CommandDocument)
         return command
 
+    def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
+        """The GPUs that a line uses where the machine offers so many, as `--gpus` says; None where that is not known."""
+        offered = LaunchReader(self.source, self.facts.but(gpus=gpus))
+        now = offered.lines(line.script_path, text)
+        if len(now) != len(lines):
+            return None
+        return offered.run(now[lines.index(line)], text, now).facts.gpus
+
     def run(self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = ()) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
         command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
+        if line.launcher != BY_HAND:
+            command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
         others = [each for each in lines if each.call.start != line.call.start]
         command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
         documents: list[Document] = [command]

@@ -85,13 +85,24 @@ def test_bad_arguments_end_in_status_2(arguments, capsys):
     [
         ("ds_config.json", '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4}\n'),
         ("train.yaml", "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\n"),
-        ("accelerate.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n"),
-        ("125M.yml", "pipe_parallel_size: 1\nmodel_parallel_size: 1\ntrain_iters: 100\nlr_decay_iters: 100\n"),
-        ("sft.yaml", "output_dir: out\nper_device_train_batch_size: 4\npacking: true\nassistant_only_loss: true\n"),
-        (
+        pytest.param(
+            "accelerate.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 8\n",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "125M.yml", "pipe_parallel_size: 1\nmodel_parallel_size: 1\ntrain_iters: 100\nlr_decay_iters: 100\n", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "sft.yaml",
+            "output_dir: out\nper_device_train_batch_size: 4\npacking: true\nassistant_only_loss: true\n",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "factory.yaml",
             "stage: sft\ndo_train: true\nfinetuning_type: lora\nlora_target: all\ntemplate: llama3\ndataset: identity\n"
             "model_name_or_path: m\noutput_dir: out\ncutoff_len: 2048\n",
+            marks=pytest.mark.slow,
         ),
         (
             "axolotl.yaml",

@@ -234,7 +234,7 @@ class TestTerminal:
         assert new() == (130, ANY, "cfglint: nothing was written\n")
         assert os.listdir(folder) == []
 
-    @pytest.mark.parametrize("kind", [*KINDS, RUN])
+    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS)])
     def test_every_question_has_a_default(self, new, folder, terminal, kind):
         """Enter alone gives files that pass, with a rate that people train with."""
         terminal(*[""] * 20)

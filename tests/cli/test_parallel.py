@@ -85,7 +85,14 @@ def project(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("arguments", [(".", "--gpus", "8"), (".", "--format", "json"), ("--config", "runs.toml", "--format", "html")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (".", "--gpus", "8"),
+        pytest.param((".", "--format", "json"), marks=pytest.mark.slow),
+        pytest.param(("--config", "runs.toml", "--format", "html"), marks=pytest.mark.slow),
+    ],
+)
 def test_the_report_does_not_tell_how_many_had_a_share(project, arguments):
     told = [
         subprocess.run([sys.executable, "-m", "cfglint", "check", *arguments, "--jobs", jobs], cwd=project, capture_output=True)

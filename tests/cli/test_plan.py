@@ -147,6 +147,7 @@ def test_a_launch_file_tells_todays_gpus(folder, capsys):
     assert plan["chosen"] == {"feasible": True, "micro_batch": 4, "accumulation": 4, "data_parallel": 16, "global_batch": 256}
 
 
+@pytest.mark.slow
 def test_the_picture(folder, capsys):
     pytest.importorskip("matplotlib")
     arguments = ["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1"]

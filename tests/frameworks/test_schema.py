@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.schema import load
 
 KINDS = tables.kinds()
+LARGE = ("axolotl", "llamafactory", "neox", "trl")  # the meta-schema takes about a second for them
 ASSERTIONS = {
     "type",
     "enum",
@@ -84,10 +86,15 @@ def violations(kind: str, values: Any) -> set[tuple[Any, ...]]:
     return {found.path for found in load(kind).check(values)}
 
 
+@cache
+def validator(kind: str) -> Draft202012Validator:
+    return Draft202012Validator(load(kind).raw)
+
+
 def reference(kind: str, values: Any) -> set[tuple[Any, ...]]:
     """The places at which jsonschema finds something, unknown keys under their own path."""
     places = set()
-    for error in Draft202012Validator(load(kind).raw).iter_errors(values):
+    for error in validator(kind).iter_errors(values):
         path = tuple(error.absolute_path)
         if error.validator == "additionalProperties":
             patterns = error.schema.get("patternProperties", {})
@@ -102,7 +109,7 @@ def reference(kind: str, values: Any) -> set[tuple[Any, ...]]:
 # The schemas
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.slow if kind in LARGE else ()) for kind in KINDS])
 def test_valid_by_the_meta_schema(kind):
     Draft202012Validator.check_schema(load(kind).raw)
 
@@ -360,11 +367,12 @@ def without_integral_floats(value: Any) -> bool:
     return not (isinstance(value, float) and value.is_integer())
 
 
+@pytest.mark.parametrize("examples", [20, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_table_check_agrees_with_jsonschema(kind):
+def test_table_check_agrees_with_jsonschema(kind, examples):
     exact = load(kind).exact_types
 
-    @settings(max_examples=150)
+    @settings(max_examples=examples)
     @given(instances(load(kind).raw))
     def agree(values: dict[str, Any]) -> None:
         if exact and not without_integral_floats(values):

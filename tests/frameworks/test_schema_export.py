@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ GOOD = Path(__file__).resolve().parents[2] / "examples" / "good"
 KEYWORDS = PLAIN | ONE | SOME | NAMED | {"$ref", "$schema", "definitions"}
 
 
+@cache
 def exported(kind):
     return draft7(kind, json.loads(Path(file_of(kind)).read_text(encoding="utf-8")))
 

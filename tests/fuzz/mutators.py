@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 
 import yaml
@@ -12,6 +13,7 @@ from styles import Unspeakable, write
 
 from cfglint.frameworks import kinds
 
+SYNTAXES = {".json": "json", ".jsonc": "json", ".hjson": "json", ".config": "json", ".yaml": "yaml", ".yml": "yaml"}
 TOKEN = re.compile(r"[\w.+-]+|\s+|[^\w\s]")
 NUMBERS = (0, 1, -1, 2, 3, 4, 7, 8, 16, 64, 100, 1000, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63, 10**20, -(2**31), 10**400)
 FLOATS = (0.0, -0.0, 0.1, 0.5, 1.0, 1.5, 2.0, -0.5, 1e-8, 2e-5, 5e8, 1e16, 1e22, 1e308, 5e-324, float("inf"), -float("inf"), float("nan"))
@@ -245,12 +247,15 @@ class Mutator:
 
 
 def syntax_of(name):
-    """The syntax that a file's name tells."""
-    return "json" if name.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
+    """The syntax that a file's name tells: "text" for a script, a program or anything else that has no tree."""
+    end = os.path.splitext(name.lower())[1]
+    return SYNTAXES.get(end, "text")
 
 
 def read(text, syntax):
     """The tree of a text to PyYAML or json; None where there is none."""
+    if syntax == "text":
+        return None
     try:
         return yaml.safe_load(text) if syntax == "yaml" else json.loads(text.removeprefix("\ufeff"))
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, LookupError, OverflowError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from cfglint.new import KINDS, RUN, generate
@@ -128,6 +130,16 @@ CHANGES = {
 }
 
 
+@cache
+def made(kind, **facts):
+    """What is generated for the facts and said of it, or why nothing is."""
+    try:
+        found = generate(kind, JobSpec(**facts))
+    except (Contradiction, Unreachable) as error:
+        return str(error)
+    return [(file.text, file.reasons) for file in found.files], found.notes
+
+
 @pytest.mark.parametrize("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("kind", [*KINDS, RUN])
@@ -144,11 +156,4 @@ def test_no_fact_is_dropped(kind, name, length):
         base = {**base, "model": None, "layers": 12, "hidden": 768, "heads": 12}
     without = {**base, name: None} if base.get(name) == CHANGES[name] else base
 
-    def made(facts):
-        try:
-            found = generate(kind, JobSpec(**facts))
-        except (Contradiction, Unreachable) as error:
-            return str(error)
-        return [(file.text, file.reasons) for file in found.files], found.notes
-
-    assert made({**base, name: CHANGES[name]}) != made(without)
+    assert made(kind, **{**base, name: CHANGES[name]}) != made(kind, **without)

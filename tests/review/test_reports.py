@@ -83,6 +83,7 @@ def test_fits_into_a_comment_however_many_runs(compare):
     assert re.search(r"\d+ more lines do not fit into a comment", text)
 
 
+@pytest.mark.slow
 def test_fits_into_a_comment_however_long_a_run(compare):
     many = "".join(f"key{number}: {number}\n" for number in range(5000))
     text = render_changes("markdown", [compare(TRAINER, TRAINER + many)])

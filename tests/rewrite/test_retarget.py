@@ -45,6 +45,7 @@ def moved(run: CheckedRun, today: int, gpus: int, total: int) -> CheckedRun:
     return CheckedRun(rewritten(run, found.texts), run.kinds, run.facts)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(FILES), sizes, sizes, sizes, st.lists(st.tuples(sizes, sizes), min_size=1, max_size=3))
 def test_there_and_back(file, micro, steps, gpus, stops):
     kind, name, template = file

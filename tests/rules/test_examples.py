@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import count
 
 import pytest
 
@@ -65,12 +66,24 @@ def rule(request):
     return request.param
 
 
-def test_bad_example_is_found_at_its_place(rule, tmp_path):
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory):
+    """Paths of folders that are not there yet: most of the tests write nothing, and `tmp_path` makes a folder for each."""
+    above = tmp_path_factory.mktemp("examples")
+    return (above / str(number) for number in count())
+
+
+@pytest.fixture
+def folder(numbered):
+    return next(numbered)
+
+
+def test_bad_example_is_found_at_its_place(rule, folder):
     if not rule.bad:
         assert rule.code.startswith(("SRC001", "INT")), f"{rule.code} has no bad example"
         return
     for number, example in enumerate(rule.bad_examples):
-        run = run_of(rule, example.text, str(tmp_path / str(number)), example.facts)
+        run = run_of(rule, example.text, str(folder / str(number)), example.facts)
         found = [each for each in run.diagnostics if each.code == rule.code]
         assert found, (example.text, [f"{each.code} {each.message}" for each in run.diagnostics])
         at = example.at if number or example.at is not None else rule.example.get("at")
@@ -79,18 +92,18 @@ def test_bad_example_is_found_at_its_place(rule, tmp_path):
         assert any((example.message or "") in each.message for each in found)
 
 
-def test_good_example_is_clean_of_it(rule, tmp_path):
+def test_good_example_is_clean_of_it(rule, folder):
     if not rule.good:
         assert not rule.bad, f"{rule.code} has no good example"
         return
-    run = run_of(rule, rule.good, str(tmp_path))
+    run = run_of(rule, rule.good, str(folder))
     assert [each.message for each in run.diagnostics if each.code in (rule.code, "INT000")] == []
 
 
-def test_fix_makes_the_stated_text(rule, tmp_path):
+def test_fix_makes_the_stated_text(rule, folder):
     if rule.fixed is None:
         return
-    run = run_of(rule, rule.bad, str(tmp_path))
+    run = run_of(rule, rule.bad, str(folder))
     for each in run.diagnostics:
         if each.code != rule.code:
             each.fix = None
@@ -98,8 +111,8 @@ def test_fix_makes_the_stated_text(rule, tmp_path):
     assert list(mended.texts.values()) == [rule.fixed]
 
 
-def test_safe_fixes_settle_and_make_nothing_worse(rule, tmp_path):
-    run = run_of(rule, rule.bad, str(tmp_path)) if rule.bad else None
+def test_safe_fixes_settle_and_make_nothing_worse(rule, folder):
+    run = run_of(rule, rule.bad, str(folder)) if rule.bad else None
     texts = apply_fixes(run).texts if run else {}
     if not texts:
         return

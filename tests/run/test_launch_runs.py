@@ -106,6 +106,33 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("before", "launch", "reason"),
+    [
+        ("", "torchrun", "is 1 "),
+        ("", "torchrun --nproc_per_node false", "is not known "),
+        ("", "torchrun --nnodes 2 --nproc_per_node 8", "is 16 "),
+        ("", "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node gpu", "is 2 "),
+        ("", "torchrun --nproc_per_node gpu", None),
+        ("", "torchrun --nproc_per_node $1", None),
+        ("", "torchrun --nproc_per_node 4", None),
+        ("N=4\n", "torchrun --nproc_per_node $N", None),
+        ("", "accelerate launch", None),
+        ("", "deepspeed", None),
+        ("", "python", None),
+    ],
+)
+def test_fix_reaches_no_target_on_gpus_that_the_launch_does_not_use(project, capsys, before, launch, reason):
+    arguments = "--output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --save_strategy no"
+    (project / "train.sh").write_text(f"{before}{launch} train.py {arguments}\n")
+    text = (project / "train.sh").read_text()
+    status = main(["fix", "train.sh", "--gpus", "8", "--global-batch", "96", "--format", "json"])
+    [entry] = json.loads(capsys.readouterr().out)["runs"]
+    [run] = report(capsys, "check", "train.sh", "--gpus", "8")["runs"]
+    assert (status, run["resolved"]["global_batch"] == 96) == ((0, True) if reason is None else (2, False))
+    assert reason is None or (reason in entry["problem"] and (project / "train.sh").read_text() == text)
+
+
 def test_an_unknown_batch_size_makes_no_number_and_no_error(project, capsys):
     (project / "train.sh").write_text(SCRIPT.replace("BATCH=8\n", ""))
     found = report(capsys, "check", "train.sh")

@@ -6,6 +6,7 @@ import json
 import string
 
 import hjson
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,6 +117,7 @@ def comments(document):
     return [document.text[start:end] for start, end in document.comments]
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=40)
 @given(config=CONFIGS.filter(bool), style=st.sampled_from(["block", "flow", "commented", None, 2, "\t"]), crlf=st.booleans())
 def test_edits_do_what_they_say_or_are_refused(config, style, crlf):

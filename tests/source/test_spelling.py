@@ -100,6 +100,7 @@ VALUES = st.recursive(
 FORMS = ["5", "5e8", "5.0e+8", "0.5", "1_0", "x", "'x'", '"x"', "yes", "~"]
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=150)
 @given(value=VALUES, form=st.sampled_from(FORMS), flow=st.booleans())
 def test_yaml_reads_back(value, form, flow):

@@ -35,6 +35,7 @@ class CommandDocument(Document):
         "extent",
         "extra_files",
         "flags",
+        "gpus_on",
         "guessed",
         "is_main",
         "launch",
@@ -59,6 +60,7 @@ class CommandDocument(Document):
         self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
         self.machine = False  # whether the number of GPUs is that of the machine
         self.again: Callable[[str], CommandDocument] | None = None  # reads this launch in another text of the script
+        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch when the machine offers so many
         self.siblings: list[tuple[int, list[str]]] = []  # the other launches of the script: line, words
         self.size_key = ""  # the launcher's option that gives the processes of a node
         self.extra_files: list[str] = []  # files that the line names and that are of no kind known here

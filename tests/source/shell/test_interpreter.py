@@ -167,8 +167,8 @@ def test_what_comes_after_a_syntax_error_is_broken(text, expected):
     "text",
     [
         '"$(' * 100_000,
-        "a='\"(`${" * 60_000,
-        "x=1\n" * 100_000,
+        pytest.param("a='\"(`${" * 60_000, marks=pytest.mark.slow),
+        pytest.param("x=1\n" * 100_000, marks=pytest.mark.slow),
         "if a; then " * 3_000,
         "f() { f; f; }\nf\n",
         "while true; do run; done\n",
