@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main, plan
 from cfglint.cli.plan import counts
 
@@ -183,9 +184,7 @@ def test_matplotlib_is_imported_for_a_picture_only(folder, capsys, monkeypatch):
     assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "counts"), [("8-64", [8, 16, 32, 64]), ("7-9", [7, 8, 9]), ("8", [8]), ("4,8-16", [4, 8, 16]), ("8-9", [8, 9])]
-)
+@each_case(("text", "counts"), [("8-64", [8, 16, 32, 64]), ("7-9", [7, 8, 9]), ("8", [8]), ("4,8-16", [4, 8, 16]), ("8-9", [8, 9])])
 def test_ranges(text, counts):
     assert plan.counts(text) == counts
 

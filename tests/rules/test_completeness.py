@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cfglint
+from cases import each_case
 from cfglint.findings import rule as rule_module
 from cfglint.frameworks import schema
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
@@ -99,7 +100,7 @@ def test_every_key_that_is_looked_up_exists(observed):
     assert {(kind, key) for kind, key in looked_up if key not in known[kind]} == set()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "look_up",
     [
         lambda: read_section(ZERO, {"stage": 1}, (0, 19, 8))["stge"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.base import CERTAIN, LaunchFacts
@@ -54,7 +55,7 @@ def test_not_recognised(text):
     assert detect(parse("config.yaml", text, "yaml"))[0] != "accelerate"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "started"),
     [
         ("distributed_type: MULTI_GPU\nnum_processes: 8\n", 8),
