@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from cases import each_case
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import ROOT, Project, Reader
@@ -165,7 +163,7 @@ def test_a_file_that_the_script_makes_is_not_missing():
     assert [problem.code for line in lines(made) for problem in line.problems] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "folder", "path"),
     [
         ("train.py", ROOT, "train.py"),

@@ -64,9 +64,10 @@ def observed(tmp_path_factory):
         patch.setattr(rule_module.Finding, "__init__", recording)
         patch.setattr(Config, "get", noting(get))
         patch.setattr(Config, "setting", noting(setting))
+        above = tmp_path_factory.mktemp("examples")
         for rule in every_rule():
-            for example in rule.bad_examples:
-                _ = run_of(rule, example.text, str(tmp_path_factory.mktemp(rule.code)), example.facts).diagnostics
+            for number, example in enumerate(rule.bad_examples):
+                _ = run_of(rule, example.text, str(above / rule.code / str(number)), example.facts).diagnostics
     return places, keys
 
 

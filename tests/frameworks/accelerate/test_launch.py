@@ -133,7 +133,7 @@ def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra
     assert codes(found) == ["ACC012"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sizes", "version", "parallel", "refused"),
     [
         ({"dp_shard": 4, "cp": 2}, "5.23.0", 4, []),
