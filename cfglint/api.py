@@ -488,7 +488,7 @@ def facts_from(
         gpus_source="gpus",
         num_examples=positive("num_examples", num_examples),
         target=dict(target or {}),
-        whole=run,
+        complete=run,
         declared=kind is not None,
         strict_keys=strict_keys,
         overrides=tuple(given),
@@ -505,10 +505,10 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun
 def discovered(sources: Sources, facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
     """The runs of some sources."""
     paths, texts = named(sources)
-    discovery = Discovery(facts, kind, shelf=Texts(texts))
-    found = [discovery.one(paths)] if facts.whole else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
-    if discovery.tally.unreadable:
-        raise MissingFileError(", ".join(discovery.tally.unreadable))
+    discovery = Discovery(facts, kind, source=Texts(texts))
+    found = [discovery.one(paths)] if facts.complete else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    if discovery.stats.unreadable:
+        raise MissingFileError(", ".join(discovery.stats.unreadable))
     return found
 
 

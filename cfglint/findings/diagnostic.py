@@ -136,10 +136,10 @@ class Context:
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
-    `whole`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
+    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
     """
 
-    __slots__ = ("assumed", "marks", "memory", "settings", "texts", "whole")
+    __slots__ = ("assumed", "complete", "marks", "memory", "settings", "texts")
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Context:
         settings: list[SettingEntry],
         marks: dict[str, list[int]],
         assumed: list[str],
-        whole: bool,
+        complete: bool,
         memory: MemoryDrawing | None = None,
     ) -> None:
         self.memory = memory
@@ -155,7 +155,7 @@ class Context:
         self.settings = settings
         self.marks = marks
         self.assumed = assumed
-        self.whole = whole
+        self.complete = complete
 
 
 class Outcome:

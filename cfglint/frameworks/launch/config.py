@@ -50,7 +50,7 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     first = next(index for index, (_, kind) in enumerate(pairs) if kind == consumer)
     ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
     own = overrides(command) if consumer in READ_ARGUMENTS else []
-    facts = facts.but(overrides=(*own, *facts.overrides))
+    facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
 
 
