@@ -8,6 +8,7 @@ names is looked up among the texts first. Every error that the caller can handle
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from cfglint.explain.summary import RunSummary, explained, table
 from cfglint.frameworks.base import LaunchFacts, is_version
@@ -25,7 +26,7 @@ from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
@@ -460,11 +461,11 @@ def positive(name: str, value: int | None) -> int | None:
     return value
 
 
-def counted(gpus: int | Iterable[int]) -> list[int]:
+def counted(gpus: object) -> list[int]:
     """GPU counts as a list; ArgumentError for what is neither a count nor several."""
     if isinstance(gpus, int):
         return [gpus]
-    if isinstance(gpus, str) or not hasattr(gpus, "__iter__"):
+    if isinstance(gpus, str) or not isinstance(gpus, Iterable):
         raise ArgumentError(f"gpus must be a positive integer or several, not {gpus!r}")
     return list(gpus)
 
