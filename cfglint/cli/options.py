@@ -59,7 +59,7 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--model", metavar="PATH|NAME", help="the model's shape: a Hugging Face config.json, its folder, or a known model")
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in GiB (79.2), or a card: 80GB, H100")
     parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens per row, where the files do not give it")
-    parser.add_argument("--trainer", choices=trainers(), help="the TRL trainer that the script builds; else detected from the keys")
+    parser.add_argument("--trainer", choices=trainers, help="the TRL trainer that the script builds; else detected from the keys")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 

@@ -227,8 +227,6 @@ class Discovery:
             return self._launch(script, [path for path in paths if path != script])
         try:
             run = self._run(*self._declared(paths))
-        except (CfglintError, MemoryError, OSError):
-            raise
         except Exception as error:
             run = self._failed(paths[0], error)
         self.stats.count(run)
@@ -274,8 +272,6 @@ class Discovery:
                 yield from ((index, run, None) for run in self.launches(path))
             else:
                 yield from self._runs_of(index, path)
-        except (CfglintError, MemoryError, OSError):
-            raise
         except Exception as error:
             yield index, self._failed(path, error), None
 
@@ -290,7 +286,9 @@ class Discovery:
         yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
-        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug."""
+        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug. What is not a bug is raised."""
+        if isinstance(error, (CfglintError, MemoryError, OSError)):
+            raise error
         name = line_of(path)[0]
         run = CheckedRun([Document(name, "", "json")], [self.kind or (LAUNCH if is_script(name) else "deepspeed")], self.facts)
         run.configs = []

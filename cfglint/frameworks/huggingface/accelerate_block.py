@@ -37,8 +37,6 @@ DEFAULT_STAGE = 2
 class BlockLaunch(HfDeepSpeedConfig):
     """The DeepSpeed config that accelerate makes of a block of its own config, under a Trainer."""
 
-    is_own_file = False
-
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
         self.launcher = launcher

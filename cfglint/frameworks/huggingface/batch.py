@@ -7,6 +7,7 @@ size is the number of processes, divided from 4.53.0 on by the tensor-parallel s
 
 from __future__ import annotations
 
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
@@ -206,11 +207,6 @@ def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
 def above_zero(value: Any) -> bool:
     """Whether a value is a positive number."""
     return isinstance(value, (int, float)) and value > 0
-
-
-def spelled(value: Any) -> str:
-    """A value as a message shows it."""
-    return "null" if value is None else repr(value)
 
 
 class Steps:
