@@ -116,7 +116,7 @@ class LaunchReader:
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
         """The GPUs that a line uses where the machine offers so many, as `--gpus` says; None where that is not known."""
-        offered = LaunchReader(self.source, self.facts.but(gpus=gpus))
+        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
             return None
@@ -156,7 +156,7 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         choose_consumer(command, kinds)
-        if line.launcher == BY_HAND and (self.facts.whole or self.facts.declared):
+        if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
             command.guessed = False
         if built is not None:
             command.guessed = command.guessed or built.guessed
@@ -223,14 +223,14 @@ class LaunchReader:
 
         gpus = self.facts.gpus
         for document, kind in given:
-            told = framework(kind).launched_gpus(document, self.facts.but(overrides=())) if gpus is None else None
+            told = framework(kind).launched_gpus(document, self.facts.replace(overrides=())) if gpus is None else None
             gpus = told[0] if told is not None else gpus
         reader = Reader(self.project(BY_HAND), Machine(gpus, self.facts.nodes), dict(self.facts.environment))
         line = line_by_hand(reader, text)
         if line is None:
             return None
         set_by_hand = tuple(each for each in self.facts.overrides if each.origin != ARGS)
-        self.facts = self.facts.but(overrides=set_by_hand, arguments="")
+        self.facts = self.facts.replace(overrides=set_by_hand, arguments="")
         return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
@@ -275,7 +275,7 @@ class LaunchReader:
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
         trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
-        return self.facts.but(
+        return self.facts.replace(
             launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
@@ -284,7 +284,7 @@ class LaunchReader:
             undecided=built.undecided if built is not None else undecided_keys(command),
             program=command.program if built is None else built.program,
             strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
-            whole=(trainer and not command.guessed) or self.facts.whole,
+            complete=(trainer and not command.guessed) or self.facts.complete,
             declared=self.facts.declared
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser

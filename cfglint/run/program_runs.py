@@ -40,14 +40,14 @@ class BuiltArguments:
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run of these arguments, whose launch is not known."""
-        return facts.but(
+        return facts.replace(
             program=self.program,
             trainer=facts.trainer or self.trainer,
             guessed=self.guessed,
             undecided=self.undecided,
             strict_keys=facts.strict_keys or self.program.complete,
             declared=facts.declared or not self.guessed,
-            whole=facts.whole or not self.guessed,
+            complete=facts.complete or not self.guessed,
         )
 
 

@@ -418,8 +418,8 @@ class Step:
     def insert_first(self, key: str, text: str) -> None:
         """The first key of an empty YAML file, behind what comments it has."""
         name = spell_key(key, self.document)
-        whole = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
-        self.amend = lambda part: part.extend(whole)
+        added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
+        self.amend = lambda part: part.extend(added)
         line_break = self.layout.line_break()
         lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
         self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))

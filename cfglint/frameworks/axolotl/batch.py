@@ -22,7 +22,7 @@ MOST_WARMUP = 100
 def resolve(config: AxolotlConfig) -> Batch:
     """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
     model = config.model
-    if model is None or not config.whole:
+    if model is None or not config.parsed:
         return unresolved(config)
     world = config.facts.gpus if not model.use_ray or model.ray_num_workers == config.facts.gpus else None  # Ray starts the workers
     tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
@@ -124,7 +124,7 @@ def counted(config: AxolotlConfig) -> int | None:
 def total_steps(config: AxolotlConfig) -> int | None:
     """The steps of the run: a written `max_steps`, else the count, which goes to the trainer as its max_steps."""
     model = config.model
-    if model is None or not config.whole:
+    if model is None or not config.parsed:
         return None
     if model.max_steps:
         return int(model.max_steps) if model.max_steps > 0 else by_epochs(config)
@@ -174,7 +174,7 @@ def warmup_steps(config: AxolotlConfig) -> int | float | None:
 def numbers(config: AxolotlConfig) -> dict[str, int | None]:
     """Total steps, warm-up steps, and the length of packed rows."""
     model = config.model
-    if model is None or not config.whole:
+    if model is None or not config.parsed:
         return {"steps_per_epoch": None, "total_steps": None, "warmup_steps": None}
     total, warmup = total_steps(config), warmup_steps(config)
     if isinstance(warmup, float):

@@ -52,7 +52,7 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
     built = ordered[0][0]
     own = borrowed(command, built) if isinstance(built, CallDocument) else overrides(command) if consumer in READ_ARGUMENTS else []
-    facts = facts.but(overrides=(*own, *facts.overrides))
+    facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
 
 

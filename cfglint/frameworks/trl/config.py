@@ -39,11 +39,11 @@ class TrlConfig(TrainerConfig):
         self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
         if facts.program is not None and facts.trainer not in self.trainers:  # its class is not that of a modelled trainer
-            facts = facts.but(strict_keys=False, guessed=True, trainer=None, program=None)
+            facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
         self.refused: list[Refused] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
-        self.whole = self.whole and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
+        self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
         """The arguments that the values come to, once the parser has cast them."""

@@ -42,7 +42,7 @@ class Constructor:
         self.own = own
         self.call = call
         self.scope = scope
-        self.whole = own.complete
+        self.complete = own.complete
 
     @property
     def kind(self) -> str:
@@ -79,11 +79,11 @@ class Constructor:
             classes=(),
             fields=fields,
             defaults={name: field for name, field in own.items() if name in known},
-            complete=self.whole,
-            refuses=self.whole,
-            refuses_in_file=self.whole,
+            complete=self.complete,
+            refuses=self.complete,
+            refuses_in_file=self.complete,
             changed=tuple(sorted(open_fields)),
-            exact=self.whole,
+            exact=self.complete,
         )
 
     def _changed(self, scopes: list[Scope]) -> Iterator[str]:
@@ -150,7 +150,7 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
     if len(call.args) > 1 or any(isinstance(each, ast.Starred) for each in call.args):
         return
     found = Constructor(own.base, own, call, scope)
-    found.whole = own.complete and not has_own_init(scope, call.func)
+    found.complete = own.complete and not has_own_init(scope, call.func)
     yield found
 
 

@@ -79,8 +79,8 @@ def test_what_is_not_a_literal_is_unknown(check, code, micro):
 
 
 def test_a_subclass_gives_defaults(check):
-    code = "@dataclass\nclass Own(TrainingArguments):\n    per_device_train_batch_size: int = 5\n    extra: int = 1\nargs = Own('out', extra=2)"
-    found = check(code)
+    own = "@dataclass\nclass Own(TrainingArguments):\n    per_device_train_batch_size: int = 5\n    extra: int = 1\n"
+    found = check(own + "args = Own('out', extra=2)")
     assert (found["runs"][0]["resolved"]["micro_batch"], found["diagnostics"]) == (5, [])
 
 

@@ -51,7 +51,7 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
     Source: the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384
     passes values on unchanged.
     """
-    if not config.whole:
+    if not config.parsed:
         return
     for failure in type_failures(config):
         setting = of(config, failure.field)
@@ -73,7 +73,7 @@ def cast_by_script(config: TrainerConfig, value: Any) -> bool:
 
     `HfArgumentParser` gets every argument from a file that it reads, and releases before 4.49 require `output_dir`.
     """
-    known = config.facts.whole or config.facts.declared or config.sole_consumer
+    known = config.facts.complete or config.facts.declared or config.sole_consumer
     return isinstance(value, str) and not known and "output_dir" not in config.values
 
 
