@@ -41,14 +41,14 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the files and print the hook; 2 when a file is there already or cannot be written."""
     arguments.format, arguments.jobs = [], None
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         project = load_configuration(arguments)
         for path in (project.path, SETTINGS, BASELINE):
             if path and os.path.lexists(path):
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
-        found = outcomes(arguments, project, tally)
+        found = outcomes(arguments, project, stats)
         silence(found, Selection(project, None, None, None))
         number = sum(not each.suppressed for outcome in found for each in outcome.diagnostics)
         if number:
@@ -58,7 +58,7 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     sys.stdout.write(HOOK)
     accepted = f"; {BASELINE} accepts {count(number, 'finding')}" if number else "; no findings, so no baseline was written"
-    warn(f"{count(tally.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}{accepted}")
+    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}{accepted}")
     return 0
 
 

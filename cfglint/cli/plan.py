@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
         project = load_configuration(arguments)
-        each = one_run(arguments, project, whole=True)
+        each = one_run(arguments, project, complete=True)
         found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
     except MissingFactError as error:
         return fail(error.for_command_line)
@@ -92,7 +92,7 @@ def _report(form: str, told: PlanTable, run: CheckedRun) -> str:
     from cfglint.explain.summary import explained
     from cfglint.report import html
 
-    now = CheckedRun(run.documents, run.kinds, run.facts.but(gpus=current_gpus(run, run.facts)))
+    now = CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))
     return html.plan(told, explained(now))
 
 

@@ -162,9 +162,9 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery, FileSource
 
-    facts = LaunchFacts(gpus, num_examples, whole=True, declared=True)
+    facts = LaunchFacts(gpus, num_examples, complete=True, declared=True)
     texts = {file.name: file.text for file in made.files}
-    run = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts))
+    run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
     return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
 

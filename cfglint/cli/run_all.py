@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.cli.options import declared_run, gathering_of
+from cfglint.cli.options import declared_run, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.cli.progress import Progress
 from cfglint.findings.diagnostic import INTERNAL
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 class Share:
     """A part of the outcomes, by position, and what was learnt on the way.
 
-    `perhaps` are outcomes of files that others may name, by position and path, each with its own tally: they count
+    `perhaps` are outcomes of files that others may name, by position and path, each with its own statistics: they count
     when no file has. `taken` are the files that were named.
     """
 
-    __slots__ = ("found", "perhaps", "taken", "tally")
+    __slots__ = ("found", "perhaps", "stats", "taken")
 
     def __init__(self) -> None:
         self.found: list[tuple[int, Outcome]] = []
         self.perhaps: list[tuple[int, Outcome, str, ScanStats]] = []
-        self.tally = ScanStats()
+        self.stats = ScanStats()
         self.taken: set[str] = set()
 
 
-def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Outcome]:
+def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Outcome]:
     """What every run came to, in the order of the arguments."""
     if not arguments.paths and project.runs and not arguments.args:
         shares = of_declared(arguments, project)
     elif arguments.run:
-        gathering, paths = gathering_of(arguments, project, tally)
-        return [outcome_of(gathering.one(paths), arguments)]
+        discovery, paths = discovery_of(arguments, project, stats)
+        return [outcome_of(discovery.one(paths), arguments)]
     else:
         shares = of_paths(arguments, project)
     for share in shares:
-        tally.add(share.tally)
+        stats.add(share.stats)
     found = sorted((pair for share in shares for pair in share.found), key=lambda pair: pair[0])
     outcomes_of_runs = [outcome for _, outcome in found]
     tell_once(outcomes_of_runs)
@@ -76,7 +76,7 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
     def work(block: list[tuple[int, DeclaredRun]]) -> Share:
         share = Share()
         for index, each in block:
-            found = declared_run(each, arguments, project, share.tally, folders)
+            found = declared_run(each, arguments, project, share.stats, folders)
             if found is not None:
                 share.found.append((index, outcome_of(found, arguments)))
         return share
@@ -95,58 +95,58 @@ def watched(work: Callable[[list[Task]], Share], tasks: list[Task], jobs: int | 
 
 def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
     """The files of the paths, without those that were named by another one."""
-    gathering, paths = gathering_of(arguments, project, ScanStats())
+    discovery, paths = discovery_of(arguments, project, ScanStats())
 
     def work(block: list[tuple[int, str]]) -> Share:
         share = Share()
-        gathering.tally, gathering.taken = share.tally, share.taken
-        for index, run, path in gathering.looked_at(block):
+        discovery.stats, discovery.taken = share.stats, share.taken
+        for index, run, path in discovery.looked_at(block):
             outcome = outcome_of(run, arguments)
             if path is None:
-                share.tally.count(run)
+                share.stats.count(run)
                 share.found.append((index, outcome))
             else:
-                tally = ScanStats()
-                tally.count(run)
-                share.perhaps.append((index, outcome, path, tally))
+                stats = ScanStats()
+                stats.count(run)
+                share.perhaps.append((index, outcome, path, stats))
         return share
 
-    numbered = gathering.numbered(paths)
-    declared, numbered = of_runs_that_hold(gathering, numbered, arguments, project)
+    numbered = discovery.numbered(paths)
+    declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project)
     shares = watched(work, numbered, arguments.jobs, "files checked")
-    settle(shares, gathering)
+    settle(shares, discovery)
     return [*shares, declared]
 
 
 def of_runs_that_hold(
-    gathering: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
+    discovery: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
 ) -> tuple[Share, list[tuple[int, str]]]:
     """The declared runs that hold files of the command line, and the files that none of them holds."""
     share = Share()
-    if not gathering.named or not project.runs or arguments.kind or arguments.section:
+    if not discovery.named or not project.runs or arguments.kind or arguments.section:
         return share, numbered
-    places = {gathering.shelf.identity(path): index for index, path in reversed(numbered) if path in gathering.named}
+    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
     held: set[str] = set()
     folders: Folders = {}
     for each in project.runs:
-        tally = ScanStats()
-        found = declared_run(each, arguments, project, tally, folders)
-        files = {gathering.shelf.identity(document.path) for document in found.documents} if found is not None else set()
+        stats = ScanStats()
+        found = declared_run(each, arguments, project, stats, folders)
+        files = {discovery.source.identity(document.path) for document in found.documents} if found is not None else set()
         if found is not None and files & places.keys():
             held |= files
             share.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
-            share.tally.add(tally)
-    return share, [(index, path) for index, path in numbered if gathering.shelf.identity(path) not in held]
+            share.stats.add(stats)
+    return share, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
-def settle(shares: list[Share], gathering: Discovery) -> None:
+def settle(shares: list[Share], discovery: Discovery) -> None:
     """Take in what nobody has named, now that all have been asked."""
-    taken = gathering.identities(set().union(*(share.taken for share in shares)))
+    taken = discovery.identities(set().union(*(share.taken for share in shares)))
     for share in shares:
-        for index, outcome, path, tally in share.perhaps:
-            if not taken or gathering.shelf.identity(path) not in taken:
+        for index, outcome, path, stats in share.perhaps:
+            if not taken or discovery.source.identity(path) not in taken:
                 share.found.append((index, outcome))
-                share.tally.add(tally)
+                share.stats.add(stats)
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:

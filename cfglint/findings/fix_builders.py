@@ -82,7 +82,7 @@ def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Par
     from cfglint.source import edit, sections
 
     place = sections.in_file(document, path[:-1])
-    return sections.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
+    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
@@ -99,7 +99,7 @@ def replaced(setting: Setting, value: Any) -> Part:
     from cfglint.source import edit, sections
 
     document, path = setting.document, sections.in_file(setting.document, setting.path)
-    return sections.whole(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
+    return sections.file_document(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
 
 
 def removed(setting: Setting) -> Part:
@@ -108,7 +108,7 @@ def removed(setting: Setting) -> Part:
         return None
     from cfglint.source import edit, sections
 
-    return sections.whole(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
+    return sections.file_document(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
 
 
 def renamed(setting: Setting, key: str) -> Part:
@@ -117,7 +117,7 @@ def renamed(setting: Setting, key: str) -> Part:
         return None
     from cfglint.source import edit, sections
 
-    return sections.whole(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
+    return sections.file_document(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
 
 
 def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
@@ -126,7 +126,7 @@ def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
 
     document = config.document_of(path[0])
     place = sections.in_file(document, path[:-1])
-    return sections.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
+    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
 
 
 def stands_twice(setting: Setting) -> bool:

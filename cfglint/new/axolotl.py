@@ -28,7 +28,7 @@ USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The file of a supervised fine-tuning, and its DeepSpeed file."""
     job.refuse_beyond(TAKES, KIND)
-    job = job.but(target={**TARGET, **(job.target or {})})
+    job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, USUAL)
     keys = Keys()
     model(keys, job)

@@ -108,7 +108,7 @@ def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
 def optimizer(keys: Keys, job: JobSpec) -> None:
     """The optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
     name = job.optimizer or "adamw"
-    job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
+    job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
     if job.offload and name not in ON_CPU:
         raise Contradiction(f"--optimizer {name} does not support --offload: DeepSpeed's CPU optimizers are {', '.join(ON_CPU)}")
     keys.add("optimizer.type", OPTIMIZERS[name])

@@ -21,7 +21,7 @@ CUTOFF = 2048
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The training file of a supervised fine-tuning, and its DeepSpeed file."""
     job.refuse_beyond(TAKES, KIND)
-    job = job.but(target={**TARGET, **(job.target or {})})
+    job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, huggingface.USUAL)
     keys = Keys()
     method(keys, job)

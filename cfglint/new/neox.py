@@ -158,7 +158,7 @@ def batch(keys: Keys, chosen: Chosen) -> None:
 def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
     """Optimizer, rate and decay."""
     name = job.optimizer or "adamw"
-    spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
+    spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} does not support --offload: GPT-NeoX's only CPU optimizer is Adam")
     rate = shape.rate if job.learning_rate is None else job.learning_rate

@@ -35,7 +35,7 @@ LENGTH = 1024
 def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The file of a trainer, with the DeepSpeed file that it names where ZeRO was asked for."""
     target = FRAMEWORK.completed(LaunchFacts(target=job.target)).target
-    job = job.but(target=target) if target else job
+    job = job.replace(target=target) if target else job
     job.refuse_beyond(TAKES, KIND)
     name = job.trainer or TRAINERS[0]
     if name not in TRAINERS:
@@ -137,7 +137,7 @@ def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
         huggingface.rates(keys, job, total)
         return
     rate, why = usual_rate(name, bool(job.lora))
-    huggingface.rates(keys, job.but(learning_rate=rate), total)
+    huggingface.rates(keys, job.replace(learning_rate=rate), total)
     keys.why["learning_rate"] = why
 
 

@@ -107,7 +107,7 @@ class DeclaredRun:
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
-        self.trainer = one_of(trainers(), table, "trainer", where)
+        self.trainer = one_of(trainers(), table, "trainer", where) if "trainer" in table else None
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
         self.promises: dict[str, int] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.report.changes import NOTHING, block, title
-from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, size, tally
+from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, severity_counts, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
         return f"{NOTHING} in {runs}"
-    new = tally([found for each in altered for found in each.new])
+    new = severity_counts([found for each in altered for found in each.new])
     told = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
     return f"{told}, new: {new}" if new else told
 
@@ -93,7 +93,9 @@ def turned(before: str, after: str) -> str:
 
 def folded(comparison: Comparison, room: int) -> tuple[str, int]:
     """What is to be said of a run behind its headlines, and how many lines of it do not fit into a number of bytes."""
-    heads = "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or tally(comparison.new) or "other settings"
+    heads = (
+        "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or severity_counts(comparison.new) or "other settings"
+    )
     head = f"<details><summary><code>{html(cut(title(comparison)))}</code>: {html(heads)}</summary>\n\n"
     lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
     marks = "`" * max(3, longest_ticks("".join(lines)) + 1)

@@ -29,7 +29,7 @@ def render(outcomes: list[Outcome]) -> str:
     order = sorted(outcomes, key=urgency)
     found = [each for outcome in outcomes for each in open_findings(outcome)]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
-    parts = [f"{MARK}\n### cfglint: {tally(found) or 'nothing found'} in {runs}\n\n"]
+    parts = [f"{MARK}\n### cfglint: {severity_counts(found) or 'nothing found'} in {runs}\n\n"]
     if outcomes:
         parts.append(HEAD + "".join(row(each) for each in order[:MOST_ROWS]) + "\n")
     if len(order) > MOST_ROWS:
@@ -75,7 +75,7 @@ def counts(found: list[Diagnostic]) -> list[int]:
     return [sum(each.severity == severity for each in found) for severity in SEVERITIES]
 
 
-def tally(found: list[Diagnostic]) -> str:
+def severity_counts(found: list[Diagnostic]) -> str:
     """`2 errors, 1 warning`; empty for nothing."""
     named = zip(counts(found), SEVERITIES, strict=True)
     return ", ".join(f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for number, severity in named if number)
@@ -109,7 +109,7 @@ def cut(text: str) -> str:
 
 def folded(name: str, groups: list[Group], room: int) -> tuple[str, int]:
     """The findings behind a title, which is HTML, and how many of the groups fit into a number of bytes."""
-    title = f"<details><summary>{name}: {tally([found for each in groups for found in each.found])}</summary>\n\n"
+    title = f"<details><summary>{name}: {severity_counts([found for each in groups for found in each.found])}</summary>\n\n"
     room -= size(title) + size("\n\n</details>\n\n")
     texts: list[str] = []
     fence = 3

@@ -91,7 +91,7 @@ def header(account: RunSummary) -> list[Paragraph]:
     targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
     lines = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
     if not account.errors:
-        starts = "It would start" if run.facts.whole else "Nothing in these files keeps it from starting"
+        starts = "It would start" if run.facts.complete else "Nothing in these files keeps it from starting"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if run.verdict is None:

@@ -170,7 +170,7 @@ def test_deepspeed_configuration_counts_where_nobody_else_announces_the_run():
     ],
 )
 def test_numbers(text, number):
-    assert log_parser.whole(text) == number
+    assert log_parser.leading_integer(text) == number
 
 
 def test_what_is_a_log():

@@ -28,7 +28,7 @@ def memory(tmp_path):
         facts = LaunchFacts(
             gpus=gpus,
             target={**NEWEST, **(target or {})},
-            whole=True,
+            complete=True,
             declared=kind is not None,
             trainer=trainer,
             model=named_model(model),

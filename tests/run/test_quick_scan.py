@@ -40,10 +40,10 @@ def vocabulary() -> list[str]:
 
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
-    shelf = FileSource({path: text})
-    shelf.unrelated_keys = lambda path, least=0: None  # type: ignore[method-assign]
-    discovery = Discovery(LaunchFacts(), shelf=shelf)
-    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.tally.unclear or discovery.tally.related_tools)
+    files = FileSource({path: text})
+    files.unrelated_keys = lambda path, least=0: None  # type: ignore[method-assign]
+    discovery = Discovery(LaunchFacts(), source=files)
+    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -125,4 +125,4 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     monkeypatch.setattr(FileSource, "document", lambda self, path, syntax=None: parsed.append(path))
     discovery = Discovery(LaunchFacts())
     assert list(discovery.each(["."])) == []
-    assert (parsed, discovery.tally.unrecognized) == ([], 2)
+    assert (parsed, discovery.stats.unrecognized) == ([], 2)

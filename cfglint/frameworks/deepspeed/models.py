@@ -238,6 +238,11 @@ def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], ve
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
+def set_twice(setting: Setting) -> str:
+    """The message about a key whose value is also given under its other name."""
+    return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
+
+
 def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     """A field's value, or None with a fault noted in the section."""
     if field.model is not None:

@@ -72,7 +72,7 @@ def status(runs: list[views.Run]) -> str:
 
 def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:
     """Findings, files and versions."""
-    found = ", ".join(views.many(number, severity) for severity, number in views.tally(findings))
+    found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
     files = pictures.many(sum(len(each.files) for each in runs), "file")
     targets = list(dict.fromkeys(target for each in runs for target in each.targets))
     return f"{found or 'Nothing found'} in {files}; for {', '.join(targets)}." if runs else ""

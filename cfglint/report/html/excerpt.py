@@ -81,13 +81,13 @@ def around(place: Place, others: list[Place], lines: Sequence[str] | None) -> li
     return [each for each in told if each.mark or each.before.strip()]
 
 
-def listing(text: str, severities: dict[int, str], anchored: Iterable[int], whole: bool) -> list[Listed]:
+def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full: bool) -> list[Listed]:
     """The lines of a file: all, or those around the lines that findings and links are about."""
     lines = lines_of(text)
     if not lines[-1]:
         lines = lines[:-1]
     linked = set(anchored)
-    wanted = range(1, len(lines) + 1) if whole else sorted(near(linked, len(lines)))
+    wanted = range(1, len(lines) + 1) if full else sorted(near(linked, len(lines)))
     listed: list[Listed] = []
     last = 0
     for number in wanted:

@@ -76,7 +76,7 @@ def test_the_file_need_not_be_a_mapping(axolotl, found):
 
 
 def test_a_part_of_a_run_may_lack_keys(axolotl, found):
-    run = axolotl(text="base_model: m\n", whole=False)
+    run = axolotl(text="base_model: m\n", complete=False)
     assert (found(run), run.verdict) == ([], "accept")
 
 

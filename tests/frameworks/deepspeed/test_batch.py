@@ -40,7 +40,7 @@ def test_what_is_missing_is_derived(runs, values, expected):
 @pytest.mark.parametrize("values", [{}, {ACCUMULATION: 4}, {TOTAL: None}])
 def test_one_of_two_keys_is_needed(runs, values):
     assert problem(runs.of(values))[0] == "missing"
-    assert problem(runs.of(values, whole=False)) is None
+    assert problem(runs.of(values, complete=False)) is None
 
 
 @each_case(
@@ -87,7 +87,7 @@ def test_hjson_makes_whole_numbers_of_floats(runs):
 
 
 def test_auto_waits_for_a_trainer_in_a_fragment(runs):
-    run = runs.of({TOTAL: "auto", MICRO: "auto", ACCUMULATION: 4}, whole=False)
+    run = runs.of({TOTAL: "auto", MICRO: "auto", ACCUMULATION: 4}, complete=False)
     assert problem(run) is None
     assert resolved(run) == (None, None, 4, 8)
 

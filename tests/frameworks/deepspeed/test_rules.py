@@ -122,7 +122,7 @@ class TestOptimizers:
     def test_auto_is_filled_by_a_trainer_in_a_fragment(self, runs):
         values = {"optimizer": {"type": "AdamW", "params": {"lr": "auto", "torch_adam": True}}}
         assert runs.errors(values) == ["DSP043"]
-        assert runs.errors(values, whole=False) == []
+        assert runs.errors(values, complete=False) == []
 
 
 class TestSchedules:
@@ -251,11 +251,11 @@ class TestFragments:
 
     def test_missing_optimizer_and_auto(self, runs):
         values = {**zero(2), "bf16": {"enabled": "auto"}, "gradient_clipping": "auto", "train_batch_size": "auto"}
-        assert runs.of(values, whole=False).diagnostics == []
+        assert runs.of(values, complete=False).diagnostics == []
         assert runs.of(values).verdict == "reject"
 
     def test_what_is_wrong_for_everybody_stays(self, runs):
-        assert runs.errors(zero(2, overlap_com=True), whole=False) == ["KEY102"]
+        assert runs.errors(zero(2, overlap_com=True), complete=False) == ["KEY102"]
 
 
 class TestReaders:
@@ -270,12 +270,12 @@ class TestReaders:
 
     @pytest.mark.parametrize(("text", "code"), [(TWICE, "SRC002"), (COMMENT, "SRC003")])
     def test_undeclared_what_one_of_them_accepts_is_a_warning(self, runs, text, code):
-        found = {each.code: each.severity for each in runs.text(text, whole=False).diagnostics}
+        found = {each.code: each.severity for each in runs.text(text, complete=False).diagnostics}
         assert found[code] == "warning"
         assert found["TYP102"] == "error"
 
     def test_what_neither_takes_is_an_error(self, runs):
-        (found,) = runs.text('{"train_batch_size": 8, "zero_optimization": {"stage": ]', whole=False).diagnostics
+        (found,) = runs.text('{"train_batch_size": 8, "zero_optimization": {"stage": ]', complete=False).diagnostics
         assert (found.code, found.severity) == ("SRC002", "error")
 
 
@@ -313,7 +313,7 @@ def test_a_trainer_brings_the_optimizer():
     from cfglint.source.parse import parse
 
     document = parse("ds.json", '{"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2}', "json")
-    facts = LaunchFacts(gpus=1, whole=True, declared=True)
+    facts = LaunchFacts(gpus=1, complete=True, declared=True)
     values = {"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2, "train_micro_batch_size_per_gpu": 4}
     config = DeepSpeedConfig([document], facts, values=values, trainer=Config([document], facts), world_size=8)
     assert config.has_optimizer
@@ -345,20 +345,20 @@ class TestHints:
         assert found.message == "`optimizer.type` OneBitAdam was removed in DeepSpeed 0.19.7"
 
 
-@pytest.mark.parametrize(("whole", "severity"), [(True, "error"), (False, "warning")])
-def test_lists_are_for_the_autotuner_in_a_file_that_is_not_declared(runs, whole, severity):
+@pytest.mark.parametrize(("complete", "severity"), [(True, "error"), (False, "warning")])
+def test_lists_are_for_the_autotuner_in_a_file_that_is_not_declared(runs, complete, severity):
     values = {"zero_optimization": {"stage": 0, "overlap_comm": [True, False]}, "autotuning": {"enabled": True}}
-    assert runs.codes(values, severity, whole=whole) == ["TYP100"]
+    assert runs.codes(values, severity, complete=complete) == ["TYP100"]
 
 
 def test_a_file_that_one_of_two_readers_takes_is_checked_all_the_same(runs):
     text = '{"train_batch_size": 64, // for 8 GPUs\n"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}'
-    found = [(each.code, each.severity) for each in runs.text(text, whole=False).diagnostics]
+    found = [(each.code, each.severity) for each in runs.text(text, complete=False).diagnostics]
     assert found == [("BAT001", "error"), ("SRC003", "warning")]
 
 
 @pytest.mark.parametrize(("value", "advice"), [(True, 'use `"offload_optimizer": {"device": "cpu"}`'), (False, "remove it")])
 def test_what_replaces_an_old_switch(runs, value, advice):
-    run = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 2, "cpu_offload": value}}, whole=False)
+    run = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 2, "cpu_offload": value}}, complete=False)
     (found,) = [each for each in run.diagnostics if each.code == "KEY104"]
     assert advice in found.help

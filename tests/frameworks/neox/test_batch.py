@@ -119,9 +119,9 @@ def test_unknown_gpus_leave_the_product_open(batch):
 def test_fragment_is_not_held_to_what_it_does_not_say(runs):
     text = {"a.yml": f"{{{TOTAL}: 64, {MICRO}: 4}}"}
     assert "BAT001" in [each.code for each in runs.files(text).diagnostics]
-    assert runs.files(text, whole=False).verdict == "accept"
+    assert runs.files(text, complete=False).verdict == "accept"
     complete = {"a.yml": f"{{{TOTAL}: 64, {MICRO}: 4, {ACCUMULATION}: 1, pipe_parallel_size: 0, model_parallel_size: 1}}"}
-    assert runs.files(complete, whole=False).verdict == "reject"
+    assert runs.files(complete, complete=False).verdict == "reject"
 
 
 def test_huge_numbers_are_refused_and_not_computed(batch):

@@ -86,7 +86,7 @@ def test_types_that_pass(runs, given):
     [("save_interval", "checkpoint_factor"), ("hidden_sise", "hidden_size"), ("micro_batch_size", "train_micro_batch_size_per_gpu")],
 )
 def test_unknown_arguments_have_a_name(runs, key, meant):
-    run = runs.files({"a.yml": f"{{{key}: 4}}"}, whole=False)
+    run = runs.files({"a.yml": f"{{{key}: 4}}"}, complete=False)
     found = next(each for each in run.diagnostics if each.code == "KEY300")
     assert f"`{meant}`" in found.message
     assert found.fix.safe
@@ -94,7 +94,7 @@ def test_unknown_arguments_have_a_name(runs, key, meant):
 
 
 def test_former_argument_is_taken_out(runs):
-    run = runs.files({"a.yml": "{gas: 1, seed: 2}"}, whole=False)
+    run = runs.files({"a.yml": "{gas: 1, seed: 2}"}, complete=False)
     assert next(each for each in run.diagnostics if each.code == "KEY300").fix.title == "remove `gas`"
 
 
@@ -234,7 +234,7 @@ def test_values_of_any_type_break_no_rule(runs, part, value):
 def test_stages_to_try_are_for_the_autotuner_in_a_file_that_nobody_declared(runs):
     run = runs.of(zero_optimization={"stage": [1, 2]}, autotuning={"enabled": True})
     assert list(errors(run)) == ["NEO090"]
-    undeclared = CheckedRun(run.documents, run.kinds, run.facts.but(whole=False, declared=False))
+    undeclared = CheckedRun(run.documents, run.kinds, run.facts.replace(complete=False, declared=False))
     assert "NEO090" in warnings(undeclared)
 
 
