@@ -14,6 +14,7 @@ from cases import each_case
 from cfglint.cli import main
 from cfglint.report import html, render
 from cfglint.report.html.page import embedded, words
+from hostile_texts import each_hostile_text
 
 VOID = {"meta", "input", "br", "wbr"}
 CLOSED_BY_THE_NEXT = {"li", "th", "td", "tr", "tbody"}  # whose end tags HTML lets one leave out
@@ -241,6 +242,7 @@ class TestChanges:
 
 
 class TestHostileValues:
+    @each_hostile_text
     def test_nothing_becomes_markup(self, make, hostile):
         harmless = [tag for tag, _ in Page(render("html", [make.hostile("x")])).elements]
         tags = {tag for tag, _ in sound(render("html", [make.hostile(hostile)])).elements}

@@ -10,6 +10,7 @@ from cases import each_case
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 from cfglint.report.markdown import MARK
+from hostile_texts import each_hostile_text
 
 markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py comes with rich; without it nothing renders the comment")
 RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
@@ -89,6 +90,7 @@ def test_what_several_runs_have_in_common_is_told_once(make):
     assert text.index("copied") < text.index("alone")
 
 
+@each_hostile_text
 def test_hostile_text_becomes_no_markup(make, hostile):
     text = render("markdown", [make.hostile(hostile)])
     text.encode("utf-8")
