@@ -172,17 +172,26 @@ class FileSource:
             return document
         return parse(path, text, syntax, bom)
 
-    def unrelated_keys(self, path: str, least: int = 0) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters."""
+    def text(self, path: str) -> str | None:
+        """The text of a file; None where it cannot be read as one."""
+        given = self.texts.get(path)
         try:
-            text = self.read(path)[0]
+            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
         except files.FileProblem:
             return None
-        if not least <= len(text) <= MAX_SIZE:
-            return None
-        from cfglint.run.quick_scan import unrelated_keys
 
-        return unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+    def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters.
+
+        None are told of a file that was not named on the command line and does not parse.
+        """
+        text = self.text(path)
+        if text is None or not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run import quick_scan
+
+        names = quick_scan.unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+        return [] if names is None and not is_named and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
 
 def syntax_by_name(path: str) -> str:
@@ -399,7 +408,7 @@ class Discovery:
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
-        names = self.shelf.unrelated_keys(path, WORTHWHILE if one_of_few else 0)
+        names = self.shelf.unrelated_keys(path, WORTHWHILE if one_of_few else 0, path in self.named)
         if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
