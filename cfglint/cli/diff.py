@@ -122,6 +122,7 @@ def gathering(arguments: Namespace, project: Configuration, tally: ScanStats, *,
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     found = Discovery(facts_of(arguments, project, whole), arguments.kind or kind, section)
     found.tally = tally
+    found.exclude, found.kinds = project.exclude, project.kinds
     return found
 
 

@@ -113,6 +113,7 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
 def compare(branch: Branch, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
     """Every touched run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
+    branch.settings = before, project
     branch.look(file for declared in project.runs for file in declared.files)
     comparisons: list[Comparison] = []
     taken: set[str] = set()

@@ -475,9 +475,13 @@ class Framework(Described["Own"]):
     def may_be(self, names: list[str], path: str) -> bool:
         """Whether `detect` or `related_tool` may recognise a file with these top-level keys, and no others, by this path.
 
-        False only where they never do: such a file is not parsed any further. Without keys, it is told by the path alone.
+        False only where they never do: such a file is not parsed any further.
         """
         return True
+
+    def has_typical_name(self, path: str) -> bool:
+        """Whether `detect` may recognise a file with this path without any of `telling_keys`."""
+        return False
 
     def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""

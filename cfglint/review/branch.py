@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.pinned_versions import Found
+    from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
     from cfglint.run.discovery import ScanStats
@@ -54,6 +55,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.other_versions = False  # whether a file that names versions changed
+        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
 
     def look(self, declared: Iterable[str] = ()) -> None:
@@ -113,9 +115,10 @@ class Branch:
         gathering = self._gathering(NEW, after)
         gathering.tally = tally
         new = by_file(run for _, run in gathering.each(touched))
-        was = sorted({*map(self.was, touched), *self.gone} - taken)
-        old = by_file(run for _, run in self._gathering(OLD, before).each(self._there(was)))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
+        looked_at = [name for name in touched if name in self.altered or name in inside]
+        was = sorted({*map(self.was, looked_at), *self.gone} - taken)
+        old = by_file(run for _, run in self._gathering(OLD, before).each(self._there(was)))
         for name, runs in new.items():
             earlier = old.pop(self.was(name), [])
             if is_script(name):
@@ -137,6 +140,9 @@ class Branch:
         """The discovery of runs in the files of a side."""
         gathering = Discovery(facts, kind, shelf=(self.old, self.new)[side])
         gathering.folders = self._folders[side]
+        gathering.paths_are_named = False
+        if self.settings is not None:
+            gathering.exclude, gathering.kinds = self.settings[side].exclude, self.settings[side].kinds
         return gathering
 
     def _there(self, names: list[str]) -> list[str]:

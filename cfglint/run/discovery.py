@@ -102,8 +102,8 @@ class ScanStats:
 
 def is_script(path: str) -> bool:
     """Whether a file is looked into for launch lines, by its name."""
-    name = os.path.basename(path).lower()
-    return name.endswith(SCRIPTS) or name in MAKEFILES
+    name = path.lower()
+    return name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
 
 
 def has_shebang(text: str) -> bool:
@@ -221,6 +221,7 @@ class Discovery:
         self.exclude_named = False  # also where they are named on the command line
         self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
+        self.paths_are_named = True  # whether files among the paths are of the command line, and not found by cfglint
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
@@ -378,16 +379,22 @@ class Discovery:
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
             if os.path.isdir(path) and not self.shelf.is_file(path):
-                for found in files.walk(path, self._is_tracked, self.tally.unreadable):
-                    if self.exclude and is_one_of(found, self.exclude):
-                        continue
-                    if os.path.islink(found) and self._is_foreign(found, found):
-                        continue
-                    if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
-                        yield found
-            elif not (self.exclude_named and is_one_of(path, self.exclude)):
-                self.named.add(path)
+                yield from filter(self._is_looked_at, self._below(path))
+            elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
+                if self.paths_are_named:
+                    self.named.add(path)
                 yield path
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
+        for entry in files.walk_entries(folder, self._is_tracked, self.tally.unreadable):
+            excluded = self.exclude and is_one_of(entry.path, self.exclude)
+            if not excluded and not (entry.is_symlink() and self._is_foreign(entry.path, entry.path)):
+                yield entry.path
+
+    def _is_looked_at(self, path: str) -> bool:
+        """Whether a file of a folder may be a config or a script, by its name."""
+        return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
         """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
@@ -415,10 +422,10 @@ class Discovery:
         return True
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
-        """Count a file of no kind, with its keys where it was named on the command line."""
+        """Count a file of no kind, with its keys where it was named on the command line; not one that a branch touches."""
         if path in self.named:
             self.tally.unrecognized_named.append((path, names[:MOST_NAMES]))
-        else:
+        elif self.paths_are_named:
             self.tally.unrecognized += 1
 
     def _look(self, path: str) -> tuple[Document, str | None]:
@@ -663,6 +670,8 @@ class MissingSectionError(UnknownKindError):
 
 def is_one_of(path: str, globs: list[str]) -> bool:
     """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    if not globs:
+        return False
     from fnmatch import fnmatch
 
     path = os.path.abspath(path)

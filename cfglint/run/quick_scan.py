@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from cfglint.frameworks import detect, framework, kinds, related_tool
+from cfglint.frameworks.base import Framework
 from cfglint.source import outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # what a key can be spelled with, so that it is not in the text
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
 CUT = 5  # letters of a word at the end of a text that tell the key that it begins
 
 _telling: set[str] = set()
+_named: list[Framework[Any]] = []  # the frameworks whose files have typical names
 _known: set[bytes] = set()
 
 
 def unrelated_keys(path: str, text: str, syntax: str, sections: tuple[str, ...] = ()) -> list[str] | None:
     """The top-level keys of a file that is of no kind and has none of some sections; None for one that has to be parsed to tell."""
     names = of_json(path, text) if syntax == "json" else of_yaml(path, text)
-    return None if names is None or any(name in names for name in sections) else names
+    return None if names is None or not frozenset(sections).isdisjoint(names) else names
 
 
 def of_json(path: str, text: str) -> list[str] | None:
@@ -45,19 +48,21 @@ def of_yaml(path: str, text: str) -> list[str] | None:
 def may_be_ours(names: list[str], path: str) -> bool:
     """Whether some framework may recognise a file with these top-level keys."""
     if telling_keys().isdisjoint(with_underscores(names)):
-        names = []
+        return any(each.has_typical_name(path) for each in _named)
     return any(framework(kind).may_be(names, path) for kind in kinds())
 
 
 def with_underscores(names: list[str]) -> Iterable[str]:
     """Names as `telling_keys` has them."""
-    return [name.replace("-", "_") for name in names]
+    return "\n".join(names).replace("-", "_").split("\n")
 
 
 def telling_keys() -> set[str]:
-    """The keys without one of which no framework recognises a file."""
+    """The keys without one of which no framework recognises a file, except by a typical name of it."""
     if not _telling:
-        _telling.update(*(framework(kind).telling_keys for kind in kinds()))
+        frameworks = [framework(kind) for kind in kinds()]
+        _telling.update(*(each.telling_keys for each in frameworks))
+        _named.extend(each for each in frameworks if type(each).has_typical_name is not Framework.has_typical_name)
     return _telling
 
 

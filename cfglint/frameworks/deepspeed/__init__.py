@@ -126,6 +126,10 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         telling = not SIGNS.isdisjoint(names) or not SECTION_NAMES.isdisjoint(names)
         return telling or len(SHARED.intersection(names)) > 1 or looks_like_its_name(path)
 
+    def has_typical_name(self, path: str) -> bool:
+        """By `ds_`, `zero` or `deepspeed` in the name of the file."""
+        return looks_like_its_name(path)
+
     def syntax(self, path: str) -> str:
         """DeepSpeed parses every file with hjson, whatever its name."""
         return "json"
