@@ -219,6 +219,7 @@ class Discovery:
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
         self.exclude: list[str] = []  # patterns of absolute paths that are left out
         self.exclude_named = False  # also where they are named on the command line
+        self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
         self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
         self.paths_are_named = True  # whether files among the paths are of the command line, and not found by cfglint
@@ -388,7 +389,7 @@ class Discovery:
     def _below(self, folder: str) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
         for entry in files.walk_entries(folder, self._is_tracked, self.tally.unreadable):
-            excluded = self.exclude and is_one_of(entry.path, self.exclude)
+            excluded = is_one_of(entry.path, self.exclude) or (self.own_files and os.path.abspath(entry.path) in self.own_files)
             if not excluded and not (entry.is_symlink() and self._is_foreign(entry.path, entry.path)):
                 yield entry.path
 

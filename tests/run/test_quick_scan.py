@@ -94,7 +94,7 @@ def test_a_broken_text_without_a_known_word_is_of_no_kind(syntax):
         ("a.json", '{"zero_optimization": '),
         ("a.yaml", "name: [\nper-device-train-batch-size"),
         ("a.yaml", "name: [\nper_dev"),  # the text ends within the key
-        ("a.yaml", "name: [\n\"\\x62ase_model\": x"),
+        ("a.yaml", 'name: [\n"\\x62ase_model": x'),
         ("a.yaml", "train_args: [\n"),
         ("ds_config.json", "{"),
     ],
