@@ -79,8 +79,8 @@ def add_training(parser: Parser) -> None:
 
 def add_model(parser: Parser) -> None:
     """What only GPT-NeoX files hold."""
-    told = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
-    parser.add_argument("--model", metavar="NAME", help=told)
+    model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
+    parser.add_argument("--model", metavar="NAME", help=model_help)
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in the place of --max-micro-batch")
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
         parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")

@@ -236,10 +236,10 @@ def launch_line(line: str) -> list[Override]:
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts that the flags and the project's configuration give for undeclared runs."""
-    gpus, told_by = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
     return LaunchFacts(
         gpus=gpus,
-        gpus_source=told_by,
+        gpus_source=gpus_source,
         num_examples=arguments.num_examples,
         target={**project.target, **targets(arguments)},
         complete=complete,

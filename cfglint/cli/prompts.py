@@ -138,19 +138,19 @@ def batch(kind: str, framework: str, facts: Answers) -> Answers:
         most = number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
         again = most != asked["max_micro_batch"]
         asked["max_micro_batch"] = most
-        works = shown(kind, framework, {**facts, **asked}, told=not again)
+        works = shown(kind, framework, {**facts, **asked}, printed=not again)
         if works and choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
-def shown(kind: str, framework: str, facts: Answers, told: bool = False) -> bool:
+def shown(kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
     """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
     works = True
     try:
         text = planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples"))
     except (Unreachable, Contradiction) as error:
         works, text = False, f"  {error}"
-    if not told:
+    if not printed:
         print(text)
     return works
 

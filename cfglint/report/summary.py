@@ -88,7 +88,7 @@ def lines(account: RunSummary) -> list[Paragraph]:
 def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
-    targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
+    targets = ", ".join(f"{package} {version} ({version_source(run, package)})" for package, version in run.target.items())
     lines = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
     if not account.errors:
         starts = "It would start" if run.facts.complete else "Nothing in these files keeps it from starting"
@@ -112,7 +112,7 @@ def why_unknown(run: CheckedRun) -> str:
     return f": {', '.join(asked)} is not modelled" if asked else ""
 
 
-def told_by(run: Any, package: str) -> str:
+def version_source(run: Any, package: str) -> str:
     """Who names a version."""
     facts = run.facts
     if package in facts.target_from:

@@ -78,11 +78,11 @@ class ScanStats:
             if package not in outside:
                 self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
         for package, version in outside.items():
-            told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
+            source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.outside[f"of {package} {version} only the keys are known"] = None
             elif version:
-                self.outside[f"{package} {version}{told_by} is not modelled, {run.target[package]} is checked instead"] = None
+                self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
@@ -571,9 +571,9 @@ class Discovery:
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
-        beside = os.path.normpath(os.path.join(os.path.dirname(origin), name))
-        if self.source.is_file(beside):
-            return beside
+        adjacent = os.path.normpath(os.path.join(os.path.dirname(origin), name))
+        if self.source.is_file(adjacent):
+            return adjacent
         if not os.path.isabs(name):
             from cfglint.source.root import folders_upwards
 
