@@ -89,7 +89,7 @@ def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
     """The plans in a format; an HTML page shows the current run as well."""
     if form != "html":
         return plans.render(form, plan_table, terminal=sys.stdout.isatty(), width=columns())
-    from cfglint.explain.summary import explained
+    from cfglint.explanation.summary import explained
     from cfglint.report import html
 
     now = CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))

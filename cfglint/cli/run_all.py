@@ -153,6 +153,6 @@ def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
     """What a run came to, with what pictures are drawn from where a page was asked for."""
     if "html" not in arguments.format:
         return run.outcome()
-    from cfglint.explain.summary import explained
+    from cfglint.explanation.summary import explained
 
     return explained(run)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import RunSummary
+    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
@@ -29,11 +29,11 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
     from cfglint.report import summary
 
     if form == "json":
-        from cfglint.explain.summary import table
+        from cfglint.explanation.summary import table
 
         return summary.as_json(table(account))
     if form == "html":
-        from cfglint.explain.summary import pictured
+        from cfglint.explanation.summary import pictured
         from cfglint.report import html
 
         return html.explain(pictured(account))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import textwrap
 
-from cfglint.explain.log_analysis import ENDLESS
-from cfglint.explain.summary import origin, value_or_auto
+from cfglint.explanation.log_analysis import ENDLESS
+from cfglint.explanation.summary import origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import RunSummary
+    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.summary import RunSummary
     from cfglint.frameworks.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun

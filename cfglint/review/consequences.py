@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isclose, isfinite, sqrt
 
-from cfglint.explain.summary import origin
+from cfglint.explanation.summary import origin
 from cfglint.review.effects import EFFECTS, LENGTHS, length_key
 from cfglint.review.settings import equal, missing_files
 from cfglint.rewrite.retarget import tuned

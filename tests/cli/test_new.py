@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from cfglint.cli import main
-from cfglint.new import KINDS, RUN
+from cfglint.generators import KINDS, RUN
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 

@@ -5,7 +5,7 @@ The engine of the templates is imported with this package and by nothing else.
 
 from __future__ import annotations
 
-from cfglint.explain.log_analysis import ENDLESS
+from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.explain.log_analysis import Explanation
+    from cfglint.explanation.log_analysis import Explanation
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfglint.explain import log_parser
+from cfglint.explanation import log_parser
 
 LINES = (
     "***** Running training *****",
