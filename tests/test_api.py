@@ -11,6 +11,7 @@ import sys
 import pytest
 
 import cfglint
+from cases import each_case
 from cfglint.rewrite.retarget import MissingFactError
 
 TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -121,7 +122,7 @@ class TestFix:
 
 
 class TestArguments:
-    @pytest.mark.parametrize("gpus", ["8", 0, -1, 8.0, True])
+    @each_case("gpus", ["8", 0, -1, 8.0, True])
     def test_a_count_that_is_none(self, file, gpus):
         with pytest.raises(cfglint.ArgumentError, match="gpus must be a positive integer, not"):
             cfglint.check(file, gpus=gpus)

@@ -168,7 +168,7 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written):
         node = setting.key_node
     if node is None:
-        start = document.roots[0].start if document.syntax == "shell" and document.roots else 0
+        start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
 

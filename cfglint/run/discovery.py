@@ -30,6 +30,7 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
+PROGRAM = ".py"
 WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
 FEW = 20  # where so many files are named at most
 MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
@@ -104,6 +105,11 @@ def is_script(path: str) -> bool:
     """Whether a file is looked into for launch lines, by its name."""
     name = os.path.basename(path).lower()
     return name.endswith(SCRIPTS) or name in MAKEFILES
+
+
+def is_program(path: str) -> bool:
+    """Whether a file that is named is looked into for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
+    return line_of(path)[0].endswith(PROGRAM)
 
 
 def has_shebang(text: str) -> bool:
@@ -225,6 +231,9 @@ class Discovery:
         script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
+        program = next((path for path in paths if is_program(path)), None)
+        if program is not None and not self.section:
+            return self._launch(program, [path for path in paths if path != program])
         try:
             run = self._run(*self._declared(paths))
         except Exception as error:
@@ -270,6 +279,8 @@ class Discovery:
                 yield index, by_hand, None
             elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
+            elif is_program(path) and not self.section:
+                yield from ((index, run, None) for run in self.built_in(path))
             else:
                 yield from self._runs_of(index, path)
         except Exception as error:
@@ -319,6 +330,29 @@ class Discovery:
             finally:
                 self.facts = before
 
+    def built_in(self, path: str) -> Iterator[CheckedRun]:
+        """The runs whose arguments a program builds in code; a program without any is not recognised."""
+        from cfglint.run.launch_runs import LaunchReader
+
+        name, only = line_of(path)
+        try:
+            found = LaunchReader(self.source, self.facts).built_in(name)
+        except files.FileProblem as problem:
+            if problem.kind == "unreadable":
+                self.stats.unreadable.append(path)
+            return
+        chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
+        if not chosen:
+            self._count_unrecognized(path, [])
+        for each in chosen:
+            documents, kinds = self._with_references([each.document], [each.kind])
+            self.taken.update(document.path for document in documents[1:])
+            before, self.facts = self.facts, each.facts(self.facts)
+            try:
+                yield self._run(documents, kinds)
+            finally:
+                self.facts = before
+
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
         """The run of `--args`, with files that a launcher or the engine reads; None where a file gets the arguments as its own."""
         if not self.facts.arguments or self.section or any(is_script(line_of(path)[0]) for path in paths):
@@ -344,8 +378,8 @@ class Discovery:
             self.facts = before
 
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
-        """The one launch of a script, or the one at `script:line`, with further files that a person joins to it."""
-        found = list(self.launches(path))
+        """The one launch of a script or program, or the one at `script:line`, with further files that a person joins to it."""
+        found = list(self.built_in(path) if is_program(path) else self.launches(path))
         if path in self.stats.unreadable:
             document = self.source.document(line_of(path)[0])
             return CheckedRun([document], ["huggingface"], self.facts)
@@ -585,7 +619,7 @@ class Discovery:
 
     def _run(self, documents: list[Document], kinds: list[str]) -> CheckedRun:
         facts = self._facts(documents[0], kinds)
-        if kinds[0] != LAUNCH and any(map(may_be_template, documents)):
+        if kinds[0] != LAUNCH and not is_program(documents[0].path) and any(map(may_be_template, documents)):
             from cfglint.run.templates import template_run
 
             found = template_run(documents, kinds, facts)
@@ -634,9 +668,12 @@ class LaunchChoiceError(UnknownKindError):
     def __init__(self, path: str, commands: list[Document]) -> None:
         from cfglint.source.shell.command import CommandDocument
 
-        lines = sorted({each.launch["line"] for each in commands if isinstance(each, CommandDocument)})
+        places = [each.launch["line"] if isinstance(each, CommandDocument) else each.position(each.roots[0].start)[0] for each in commands]
+        lines = sorted({*places})
         name = line_of(path)[0]
         text = f"{path}: no training launch was found in this script"
+        if is_program(path):
+            text = f"{path}: this program builds no trainer's arguments in code; name the script that launches it"
         if lines:
             shown = ", ".join(f"{name}:{line}" for line in lines[:10])
             text = f"{path}: {len(commands)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"

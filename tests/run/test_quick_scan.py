@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import SECTIONS, Discovery, FileSource
@@ -72,7 +73,7 @@ def test_unrelated_json_is_of_no_kind(seed):
     assert told > 5
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text", "keys"),
     [
         ("a.json", RESULTS, ["results", "config"]),
@@ -86,7 +87,7 @@ def test_keys_of_unrelated_files(path, text, keys):
     assert unrelated_keys(path, text, path[2:]) == keys
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text"),
     [
         ("a.json", RESULTS[:-2]),  # cut

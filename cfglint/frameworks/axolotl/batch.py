@@ -88,21 +88,14 @@ def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> Bat
 
 
 def split_problem(config: AxolotlConfig, micro: Setting) -> BatchProblem | None:
-    """accelerate 1.15.0 data_loader.py:1183 and :159: a batch that is split must split evenly; packed rows have a sampler of their own."""
+    """A batch that accelerate cannot split evenly; packed rows have a sampler of their own."""
     model, world = config.model, config.facts.gpus
     loader = (model.accelerator_config or {}) if model is not None else {}
     if model is None or not world or world == 1 or not loader.get("split_batches") or model.sample_packing or streams(config):
         return None
-    parts = max(world // shared_by(model), 1)
-    if micro.value % parts == 0 or (micro.value == 1 and loader.get("dispatch_batches")):
-        return None
-    label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
-    text = (
-        f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
-        f"needs to be a round multiple of the number of processes ({parts})."
-    )
-    message = f"with `split_batches`, `{MICRO}` {micro.value} is not a multiple of {parts} processes"
-    return BatchProblem("layout", micro, message, text, "init")
+    from cfglint.frameworks.huggingface.batch import uneven_split
+
+    return uneven_split(micro, max(world // shared_by(model), 1), bool(loader.get("dispatch_batches")))
 
 
 def streams(config: AxolotlConfig) -> bool:

@@ -188,19 +188,22 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
 
 
 def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
-    """accelerate 1.15.0 data_loader.py:1183 and :159: with split_batches the batch must be divisible."""
     world = config.world_size
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
-    parts = shards(config, world, tensor_parallel(config))
-    if micro.value % parts == 0 or (micro.value == 1 and config.accelerator.get("dispatch_batches")):
+    return uneven_split(micro, shards(config, world, tensor_parallel(config)), bool(config.accelerator.get("dispatch_batches")))
+
+
+def uneven_split(micro: Setting, processes: int, dispatched: bool) -> BatchProblem | None:
+    """The problem of a batch that `split_batches` cannot split evenly (accelerate 1.15.0 data_loader.py:1183 and :159)."""
+    if micro.value % processes == 0 or (micro.value == 1 and dispatched):
         return None
     label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
     text = (
         f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
-        f"needs to be a round multiple of the number of processes ({parts})."
+        f"needs to be a round multiple of the number of processes ({processes})."
     )
-    message = f"`{micro.name}` ({micro.value}) must be a multiple of the number of processes ({parts}) with `split_batches`"
+    message = f"`{micro.name}` ({micro.value}) must be a multiple of the number of processes ({processes}) with `split_batches`"
     return BatchProblem("layout", micro, message, text, "init")
 
 

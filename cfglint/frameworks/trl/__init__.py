@@ -249,6 +249,10 @@ class Trl(Framework["TrlConfig"]):
             from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
 
             return ARGUMENTS
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         from cfglint.source.loaders import YAML11
 
         return YAML11

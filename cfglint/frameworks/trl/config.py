@@ -56,7 +56,10 @@ class TrlConfig(TrainerConfig):
             table = table.of_program(self.facts.program, self.modelled)
         if self.documents[0].syntax == "shell":
             self.values = complemented(self.values, table.types, table.defaults)
-        found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
+        if self.documents[0].syntax == "python":  # no parser between the code and its class
+            found = self.values
+        else:
+            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
