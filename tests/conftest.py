@@ -33,10 +33,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def no_width():
     """No width of a terminal, which pytest-xdist sets: what is printed depends on the arguments alone."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session")

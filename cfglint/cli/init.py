@@ -58,14 +58,14 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the files, and print the hooks where they cannot be written; 2 when a file is there already or cannot be written."""
     arguments.format, arguments.jobs = [], None
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         project = load_configuration(arguments)
         for path in (project.path, SETTINGS, BASELINE):
             if path and os.path.lexists(path):
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
-        found = outcomes(arguments, project, tally)
+        found = outcomes(arguments, project, stats)
         silence(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
         writing.put(SETTINGS, settings(arguments.gpus, bool(accepted)).encode())
@@ -73,7 +73,7 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
     told = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
-    warn(f"{count(tally.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {told}; {hooked}")
+    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {told}; {hooked}")
     return 0
 
 

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.report import FORMATS
 
@@ -82,7 +83,7 @@ class TestAnswer:
         assert (status, out) == (0, "no effective change\n")
         assert "2 runs compared, 0 changed in effect" in err
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @each_case("form", FORMATS)
     def test_every_format(self, topic, review, form):
         topic.write(train__yaml=HALVED, ds__json=BAD, new__yaml=f"{TRAINER}seed: 1\nseed: 2\n")
         status, out, _ = review("--format", form)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.report import html, render
 from cfglint.report.html.page import embedded, words
@@ -259,7 +260,7 @@ class TestHostileValues:
         assert len(page.named("script")) == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("global batch 256 -> 128", "global batch 256 \u2192 128"),

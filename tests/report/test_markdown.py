@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from cases import each_case
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 from cfglint.report.markdown import MARK
@@ -51,7 +52,7 @@ def test_the_worst_comes_first(make):
     assert text.index("error BAT001") < text.index("info BAT001")
 
 
-@pytest.mark.parametrize("character", ["x", "é", "\U0001f600", "`", "\x1b"])
+@each_case("character", ["x", "é", "\U0001f600", "`", "\x1b"])
 def test_fits_into_a_comment_however_much_there_is(make, character):
     outcomes = []
     for number in range(400):

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from cases import each_case
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.markdown import MARK
 
@@ -36,7 +37,7 @@ def hostile(request, compare):
     return compare(before, after, gpus=8, kind="huggingface", strict_keys=True, declared=True)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each_case("form", FORMATS)
 def test_hostile_text_in_every_format(hostile, form):
     made = render_changes(form, [hostile])
     assert "\x1b" not in made

@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import SECTIONS, Discovery, FileSource
@@ -39,10 +40,10 @@ def vocabulary() -> list[str]:
 
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
-    shelf = FileSource({path: text})
-    shelf.unrelated_keys = lambda path, least=0, is_named=True: None  # type: ignore[method-assign]
-    discovery = Discovery(LaunchFacts(), shelf=shelf)
-    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.tally.unclear or discovery.tally.related_tools)
+    files = FileSource({path: text})
+    files.unrelated_keys = lambda path, least=0, is_named=True: None  # type: ignore[method-assign]
+    discovery = Discovery(LaunchFacts(), source=files)
+    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -116,7 +117,7 @@ def test_an_array_is_told_by_its_first_item(text, is_recognised):
     assert (unrelated_keys("a.json", text, "json") is None) is is_recognised
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text", "keys"),
     [
         ("a.json", RESULTS, ["results", "config"]),
@@ -130,7 +131,7 @@ def test_keys_of_unrelated_files(path, text, keys):
     assert unrelated_keys(path, text, path[2:]) == keys
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text"),
     [
         ("a.json", RESULTS[:-2]),  # cut
@@ -169,4 +170,4 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     monkeypatch.setattr(FileSource, "document", lambda self, path, syntax=None: parsed.append(path))
     discovery = Discovery(LaunchFacts())
     assert list(discovery.each(["."])) == []
-    assert (parsed, discovery.tally.unrecognized) == ([], 2)
+    assert (parsed, discovery.stats.unrecognized) == ([], 2)

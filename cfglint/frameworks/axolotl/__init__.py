@@ -136,9 +136,9 @@ class Axolotl(Framework["AxolotlConfig"]):
         if version[:2] == modelled[:2]:
             return facts
         if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
-            return facts.but(target={**facts.target, "transformers": TRANSFORMERS})
+            return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
-        return facts.but(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
+        return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that a file names."""

@@ -221,6 +221,10 @@ class Trainer(Framework["TrainerConfig"]):
             from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
 
             return ARGUMENTS
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         return STRICT_JSON if document.syntax == "json" else YAML11
 
 

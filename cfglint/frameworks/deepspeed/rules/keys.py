@@ -7,7 +7,7 @@ from itertools import islice
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed.known_keys import ignored_keys
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
@@ -192,7 +192,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
         return Finding(
             setting,
-            f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too",
+            set_twice(setting),
             exception=fault.exception,
             fix=fix,
             on_key=True,
