@@ -13,7 +13,7 @@ import yaml
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.new import KINDS, RUN
+from cfglint.generators import KINDS, RUN
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 

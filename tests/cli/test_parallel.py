@@ -116,10 +116,10 @@ def project(tmp_path_factory):
     ],
 )
 def test_the_report_does_not_tell_how_many_had_a_share(project, arguments):
-    told = [
+    results = [
         subprocess.run([sys.executable, "-m", "cfglint", "check", *arguments, "--jobs", jobs], cwd=project, capture_output=True)
         for jobs in ("1", "3")
     ]
-    assert told[0].returncode == told[1].returncode == 1
-    assert told[0].stdout == told[1].stdout
-    assert told[0].stderr == told[1].stderr
+    assert results[0].returncode == results[1].returncode == 1
+    assert results[0].stdout == results[1].stdout
+    assert results[0].stderr == results[1].stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks import framework, kinds
-from cfglint.new import KINDS
+from cfglint.generators import KINDS
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
 

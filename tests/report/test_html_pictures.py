@@ -195,7 +195,7 @@ class TestCaptions:
 
     @each_case("lowest", [None, "1e-5", True, 10**400, float("nan"), float("inf"), -1.0, 2.0])
     def test_a_lowest_rate_that_is_none(self, lowest):
-        assert pictures.share(lowest, 1.0) == 0.0
+        assert pictures.lowest_fraction(lowest, 1.0) == 0.0
 
     def test_numbers_beyond_all_bounds(self):
         huge = 10**400

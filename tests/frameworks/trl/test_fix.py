@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.new import generate
-from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.generators import generate
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import retarget
 

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from cases import each_case
-from cfglint.new import RUN, generate
-from cfglint.new.generated import GeneratedFile, Keys
-from cfglint.new.job_spec import JobSpec
-from cfglint.new.models import PYTHIA, SHAPES, nearest
-from cfglint.new.neox import fraction
+from cfglint.generators import RUN, generate
+from cfglint.generators.generated import GeneratedFile, Keys
+from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.models import PYTHIA, SHAPES, nearest
+from cfglint.generators.neox import fraction
 
 NUMBERS = [1e-5, 5e-324, 0.1, 1e22, 3, True]
 WORDS = ["no", "NO", "on", "1e-5", "012", "null", "1:30", "a: b", "", "x #y", "ü"]

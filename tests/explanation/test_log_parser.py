@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import each_case
-from cfglint.explain import log_parser
+from cfglint.explanation import log_parser
 
 LINES = (
     "***** Running training *****",

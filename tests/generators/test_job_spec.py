@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from cases import each_case
-from cfglint.new import KINDS, RUN, generate
-from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.generators import KINDS, RUN, generate
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 
 MODEL = {"model": "pythia-160m", "steps": 1000}
 
