@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from cfglint.explain.summary import RunSummary, explained, table
+from cfglint.explanation.summary import RunSummary, explained, table
 from cfglint.frameworks.base import LaunchFacts, is_version
-from cfglint.new import KINDS, RUN, generate
-from cfglint.new.job_spec import JobSpec
+from cfglint.generators import KINDS, RUN, generate
+from cfglint.generators.job_spec import JobSpec
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.plan import Pace
 from cfglint.rewrite.plan import plan as plans_for
@@ -234,7 +234,7 @@ class Explanation:
         return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.explain.summary import pictured
+        from cfglint.explanation.summary import pictured
         from cfglint.report import html
 
         return html.notebook([pictured(self._summary)])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import pkgutil
 import subprocess
 import sys
 
 import pytest
 
 import cfglint
+from cases import each_case
 from cfglint.rewrite.retarget import MissingFactError
 
 TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -25,6 +28,14 @@ def test_importing_the_package_imports_nothing_else():
     code = "import sys; before = set(sys.modules); import cfglint; print(sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() in ("['cfglint']", "['__future__', 'cfglint']")
+
+
+def test_no_module_hides_a_function():
+    """Importing `cfglint.NAME` as a module would set the attribute of that name, whatever the order of imports."""
+    assert not set(cfglint.__all__) & {each.name for each in pkgutil.iter_modules(cfglint.__path__)}
+    for module in ("explanation.summary", "generators.job_spec"):
+        importlib.import_module(f"cfglint.{module}")
+    assert all(cfglint.__getattr__(name) is getattr(cfglint, name) is getattr(cfglint.api, name) for name in cfglint.__all__)
 
 
 def test_a_name_that_is_not_there():
@@ -111,7 +122,7 @@ class TestFix:
 
 
 class TestArguments:
-    @pytest.mark.parametrize("gpus", ["8", 0, -1, 8.0, True])
+    @each_case("gpus", ["8", 0, -1, 8.0, True])
     def test_a_count_that_is_none(self, file, gpus):
         with pytest.raises(cfglint.ArgumentError, match="gpus must be a positive integer, not"):
             cfglint.check(file, gpus=gpus)

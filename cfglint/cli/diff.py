@@ -122,17 +122,18 @@ def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *,
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section)
     found.stats = stats
+    found.exclude, found.kinds = project.exclude, project.kinds
     return found
 
 
 def of_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
     """Two files; what one of them is, the other is, too, where it does not tell."""
     runs: list[CheckedRun | None] = [of_file(path, arguments, project, stats) for path in (old, new)]
-    told = next((each for each in runs if each is not None), None)
-    if told is None:
+    recognized = next((each for each in runs if each is not None), None)
+    if recognized is None:
         raise UnknownKindError(old)
     return Comparison(
-        *(each or of_file(path, arguments, project, stats, told.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
+        *(each or of_file(path, arguments, project, stats, recognized.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
     )
 
 

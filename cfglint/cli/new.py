@@ -9,11 +9,11 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.generated import inside, schema_line, schema_name
-from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
-from cfglint.new.models import SHAPES
-from cfglint.new.trl import TRAINERS as TRL_TRAINERS
+from cfglint.generators import FRAMEWORKS, KINDS, RUN, generate, takes
+from cfglint.generators.generated import inside, schema_line, schema_name
+from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
+from cfglint.generators.models import SHAPES
+from cfglint.generators.trl import TRAINERS as TRL_TRAINERS
 from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
 from cfglint.source import files, writing
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory import Model
-    from cfglint.new.generated import Generated, GeneratedFile
+    from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
 STANDARD_OUTPUT = "-"
@@ -79,8 +79,8 @@ def add_training(parser: Parser) -> None:
 
 def add_model(parser: Parser) -> None:
     """What only GPT-NeoX files hold."""
-    told = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
-    parser.add_argument("--model", metavar="NAME", help=told)
+    model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
+    parser.add_argument("--model", metavar="NAME", help=model_help)
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in the place of --max-micro-batch")
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
         parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")
@@ -159,7 +159,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     """The facts of the existing run, if there is one, with those that flags say in their place."""
     if not sources(arguments):
         return given
-    from cfglint.new.convert import Existing
+    from cfglint.generators.convert import Existing
 
     facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), complete=True)
     discovery = Discovery(facts)

@@ -236,10 +236,10 @@ def launch_line(line: str) -> list[Override]:
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts that the flags and the project's configuration give for undeclared runs."""
-    gpus, told_by = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
     return LaunchFacts(
         gpus=gpus,
-        gpus_source=told_by,
+        gpus_source=gpus_source,
         num_examples=arguments.num_examples,
         target={**project.target, **targets(arguments)},
         complete=complete,
@@ -282,7 +282,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
     """The accepted findings that hold here, none yet when they are to be written; UsageError when they cannot be used."""
-    path = arguments.baseline or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+    path = baseline_path(arguments, project)
     if path is None:
         if arguments.write_baseline:
             raise UsageError("--write-baseline: say where with --baseline FILE, or with `baseline` in the configuration")
@@ -295,6 +295,18 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
         return baseline.read(path)
     except ConfigurationError as error:
         raise UsageError(str(error)) from error
+
+
+def baseline_path(arguments: Namespace, project: Configuration) -> str | None:
+    """The path of the baseline, by the flag or the configuration."""
+    given: str | None = getattr(arguments, "baseline", None)
+    return given or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+
+
+def own_files(arguments: Namespace, project: Configuration) -> set[str]:
+    """The files that are cfglint's own, which are not counted as skipped where a folder is walked."""
+    path = baseline_path(arguments, project)
+    return {os.path.abspath(path)} if path else set()
 
 
 def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
@@ -337,6 +349,7 @@ def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats)
     discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
     discovery.stats = stats
     discovery.exclude, discovery.kinds = project.exclude, project.kinds
+    discovery.own_files = own_files(arguments, project)
     discovery.exclude_named = getattr(arguments, "skip_unrecognized", False)
     return discovery, paths
 

@@ -82,10 +82,10 @@ def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
         commit = repository.commit(each)
         if commit is not None:
             return left_at(repository, each, commit, head), each
-    told = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
+    reason = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
     if repository.shallow:
-        raise UsageError(f"{told}; this clone is shallow, fetch the rest: {DEEPER}")
-    raise UsageError(f"{told}; name what to compare with: --base REV")
+        raise UsageError(f"{reason}; this clone is shallow, fetch the rest: {DEEPER}")
+    raise UsageError(f"{reason}; name what to compare with: --base REV")
 
 
 def candidates(asked: str | None) -> tuple[str, ...]:
@@ -113,6 +113,7 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
 def compare(branch: Branch, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
     """Every touched run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
+    branch.settings = before, project
     branch.look(file for declared in project.runs for file in declared.files)
     comparisons: list[Comparison] = []
     taken: set[str] = set()

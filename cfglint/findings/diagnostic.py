@@ -161,7 +161,7 @@ class Diagnostic:
 class Context:
     """What a report with diagrams shows in addition to the findings, as plain values.
 
-    `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.summary.table`;
+    `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
     `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
     """

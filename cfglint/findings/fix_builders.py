@@ -104,7 +104,7 @@ def replaced(setting: Setting, value: Any) -> Part:
 
 def removed(setting: Setting) -> Part:
     """The change of `remove`, for a fix of several changes."""
-    if setting.document is None or setting.key_node is None or stands_twice(setting):
+    if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
     from cfglint.source import edit, sections
 
@@ -113,7 +113,7 @@ def removed(setting: Setting) -> Part:
 
 def renamed(setting: Setting, key: str) -> Part:
     """The change of `rename`, for a fix of several changes."""
-    if setting.document is None or setting.key_node is None or stands_twice(setting):
+    if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
     from cfglint.source import edit, sections
 
@@ -129,7 +129,7 @@ def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
     return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
 
 
-def stands_twice(setting: Setting) -> bool:
+def is_duplicate(setting: Setting) -> bool:
     """Whether the key is set more than once: without the last one, an earlier one would take effect."""
     assert setting.document is not None
     mapping = setting.document.find(setting.path[:-1])[1]

@@ -465,18 +465,23 @@ class Framework(Described["Own"]):
     estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, where that changes what the file means
+    telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` recognise no file without one, with `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
 
     def detect(self, document: Document) -> int:
         """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
 
-    def may_be(self, names: list[str]) -> bool:
-        """Whether `detect` or `related_tool` may recognise a YAML file with some of these keys at its top, and no others.
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Whether `detect` or `related_tool` may recognise a file with these top-level keys, and no others, by this path.
 
-        False only where they never do: such a file is not parsed.
+        False only where they never do: such a file is not parsed any further.
         """
         return True
+
+    def has_typical_name(self, path: str) -> bool:
+        """Whether `detect` may recognise a file with this path without any of `telling_keys`."""
+        return False
 
     def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""

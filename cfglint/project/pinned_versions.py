@@ -220,7 +220,7 @@ def in_file(name: str, text: str, package: str) -> Found | None:
         version = locked(text, package)
         return Found(version, True, name, version) if version else None
     if name.endswith(".toml"):
-        return best(declared(text, package), package, name)
+        return best(specifiers(text, package), package, name)
     if name.startswith("setup."):
         from cfglint.project import setup_files
 
@@ -292,7 +292,7 @@ def specifier(requirement: str, package: str) -> str | None:
     return rest.partition(" --")[0].strip("() ")
 
 
-def declared(text: str, package: str) -> Iterator[str]:
+def specifiers(text: str, package: str) -> Iterator[str]:
     """The version specifiers of a package in a pyproject.toml: its dependencies and Poetry's; extras and side groups do not decide."""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml

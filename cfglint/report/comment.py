@@ -25,15 +25,15 @@ def render(comparisons: list[Comparison]) -> str:
     if len(altered) > MOST_ROWS:
         parts.append(f"{len(altered) - MOST_ROWS} more runs are not in the table.\n\n")
     left = LIMIT - TAIL - sum(map(size, parts))
-    untold = 0
+    left_out = 0
     for each in altered:
         text, lines = folded(each, left)
         left -= size(text)
-        untold += lines
+        left_out += lines
         parts.append(text)
-    if untold:
+    if left_out:
         parts.append(
-            f"{untold} more {'line does' if untold == 1 else 'lines do'} not fit into a comment; `--format json` has everything.\n"
+            f"{left_out} more {'line does' if left_out == 1 else 'lines do'} not fit into a comment; `--format json` has everything.\n"
         )
     return "".join(parts)
 
@@ -44,8 +44,8 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
     if not altered:
         return f"{NOTHING} in {runs}"
     new = severity_counts([found for each in altered for found in each.new])
-    told = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
-    return f"{told}, new: {new}" if new else told
+    changed = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
+    return f"{changed}, new: {new}" if new else changed
 
 
 def urgency(comparison: Comparison) -> tuple[int, ...]:
@@ -100,12 +100,12 @@ def folded(comparison: Comparison, room: int) -> tuple[str, int]:
     lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
     marks = "`" * max(3, longest_ticks("".join(lines)) + 1)
     room -= size(head) + 2 * size(marks) + size("text\n") + size(DETAILS_END)
-    told: list[str] = []
+    fitting: list[str] = []
     for line in lines:
         room -= size(line)
         if room < 0:
             break
-        told.append(line)
-    if not told:
+        fitting.append(line)
+    if not fitting:
         return "", len(lines)
-    return f"{head}{marks}text\n{''.join(told)}{marks}{DETAILS_END}", len(lines) - len(told)
+    return f"{head}{marks}text\n{''.join(fitting)}{marks}{DETAILS_END}", len(lines) - len(fitting)

@@ -35,14 +35,14 @@ def render(outcomes: list[Outcome]) -> str:
     if len(order) > MOST_ROWS:
         parts.append(f"{len(order) - MOST_ROWS} more runs are not in the table.\n\n")
     left = LIMIT - TAIL - sum(map(size, parts))
-    untold = 0
+    left_out = 0
     for title, groups in sections(outcomes, order):
-        text, told = folded(title, groups, left)
+        text, shared = folded(title, groups, left)
         left -= size(text)
-        untold += sum(len(each.found) for each in groups[told:])
+        left_out += sum(len(each.found) for each in groups[shared:])
         parts.append(text)
-    if untold:
-        more = "1 more finding does" if untold == 1 else f"{untold} more findings do"
+    if left_out:
+        more = "1 more finding does" if left_out == 1 else f"{left_out} more findings do"
         parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
 
@@ -55,9 +55,9 @@ def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, l
     for each in groups:
         if not each.across:
             own.setdefault(id(each.outcomes[0]), []).append(each)
-    told = [("In several runs", common)] if common else []
+    shared = [("In several runs", common)] if common else []
     runs = [(f"<code>{html(cut(', '.join(each.files)))}</code>", own[id(each)]) for each in order if id(each) in own]
-    return [*told, *runs]
+    return [*shared, *runs]
 
 
 def open_findings(outcome: Outcome) -> list[Diagnostic]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.pinned_versions import Found
+    from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
     from cfglint.run.discovery import ScanStats
@@ -54,6 +55,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.other_versions = False  # whether a file that names versions changed
+        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
 
     def look(self, declared: Iterable[str] = ()) -> None:
@@ -113,9 +115,10 @@ class Branch:
         discovery = self._discovery(NEW, after)
         discovery.stats = stats
         new = by_file(run for _, run in discovery.each(touched))
-        was = sorted({*map(self.was, touched), *self.gone} - taken)
-        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(was)))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
+        looked_at = [name for name in touched if name in self.altered or name in inside]
+        was = sorted({*map(self.was, looked_at), *self.gone} - taken)
+        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(was)))
         for name, runs in new.items():
             earlier = old.pop(self.was(name), [])
             if is_script(name):
@@ -137,6 +140,9 @@ class Branch:
         """The discovery of runs in the files of a side."""
         discovery = Discovery(facts, kind, source=(self.old, self.new)[side])
         discovery.folders = self._folders[side]
+        discovery.paths_are_named = False
+        if self.settings is not None:
+            discovery.exclude, discovery.kinds = self.settings[side].exclude, self.settings[side].kinds
         return discovery
 
     def _there(self, names: list[str]) -> list[str]:

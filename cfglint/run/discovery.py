@@ -79,11 +79,11 @@ class ScanStats:
             if package not in outside:
                 self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
         for package, version in outside.items():
-            told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
+            source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.outside[f"of {package} {version} only the keys are known"] = None
             elif version:
-                self.outside[f"{package} {version}{told_by} is not modelled, {run.target[package]} is checked instead"] = None
+                self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
@@ -103,8 +103,8 @@ class ScanStats:
 
 def is_script(path: str) -> bool:
     """Whether a file is looked into for launch lines, by its name."""
-    name = os.path.basename(path).lower()
-    return name.endswith(SCRIPTS) or name in MAKEFILES
+    name = path.lower()
+    return name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
 
 
 def is_program(path: str) -> bool:
@@ -178,17 +178,26 @@ class FileSource:
             return document
         return parse(path, text, syntax, bom)
 
-    def unrelated_keys(self, path: str, least: int = 0) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters."""
+    def text(self, path: str) -> str | None:
+        """The text of a file; None where it cannot be read as one."""
+        given = self.texts.get(path)
         try:
-            text = self.read(path)[0]
+            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
         except files.FileProblem:
             return None
-        if not least <= len(text) <= MAX_SIZE:
-            return None
-        from cfglint.run.quick_scan import unrelated_keys
 
-        return unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+    def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters.
+
+        None are told of a file that was not named on the command line and does not parse.
+        """
+        text = self.text(path)
+        if text is None or not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run import quick_scan
+
+        names = quick_scan.unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+        return [] if names is None and not is_named and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
 
 def syntax_by_name(path: str) -> str:
@@ -218,8 +227,10 @@ class Discovery:
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
         self.exclude: list[str] = []  # patterns of absolute paths that are left out
         self.exclude_named = False  # also where they are named on the command line
+        self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
         self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
+        self.paths_are_named = True  # whether files among the paths are of the command line, and not found by cfglint
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
@@ -403,16 +414,22 @@ class Discovery:
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
             if os.path.isdir(path) and not self.source.is_file(path):
-                for found in files.walk(path, self._is_tracked, self.stats.unreadable):
-                    if self.exclude and is_one_of(found, self.exclude):
-                        continue
-                    if os.path.islink(found) and self._is_foreign(found, found):
-                        continue
-                    if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
-                        yield found
-            elif not (self.exclude_named and is_one_of(path, self.exclude)):
-                self.named.add(path)
+                yield from filter(self._is_looked_at, self._below(path))
+            elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
+                if self.paths_are_named:
+                    self.named.add(path)
                 yield path
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
+        for entry in files.walk_entries(folder, self._is_tracked, self.stats.unreadable):
+            excluded = is_one_of(entry.path, self.exclude) or (self.own_files and os.path.abspath(entry.path) in self.own_files)
+            if not excluded and not (entry.is_symlink() and self._is_foreign(entry.path, entry.path)):
+                yield entry.path
+
+    def _is_looked_at(self, path: str) -> bool:
+        """Whether a file of a folder may be a config or a script, by its name."""
+        return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
         """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
@@ -433,17 +450,17 @@ class Discovery:
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
-        names = self.source.unrelated_keys(path, WORTHWHILE if one_of_few else 0)
+        names = self.source.unrelated_keys(path, WORTHWHILE if one_of_few else 0, path in self.named)
         if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
         return True
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
-        """Count a file of no kind, with its keys where it was named on the command line."""
+        """Count a file of no kind, with its keys where it was named on the command line; not one that a branch touches."""
         if path in self.named:
             self.stats.unrecognized_named.append((path, names[:MOST_NAMES]))
-        else:
+        elif self.paths_are_named:
             self.stats.unrecognized += 1
 
     def _look(self, path: str) -> tuple[Document, str | None]:
@@ -605,9 +622,9 @@ class Discovery:
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
-        beside = os.path.normpath(os.path.join(os.path.dirname(origin), name))
-        if self.source.is_file(beside):
-            return beside
+        adjacent = os.path.normpath(os.path.join(os.path.dirname(origin), name))
+        if self.source.is_file(adjacent):
+            return adjacent
         if not os.path.isabs(name):
             from cfglint.source.root import folders_upwards
 
@@ -691,6 +708,8 @@ class MissingSectionError(UnknownKindError):
 
 def is_one_of(path: str, globs: list[str]) -> bool:
     """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    if not globs:
+        return False
     from fnmatch import fnmatch
 
     path = os.path.abspath(path)

@@ -223,8 +223,8 @@ class LaunchReader:
 
         gpus = self.facts.gpus
         for document, kind in given:
-            told = framework(kind).launched_gpus(document, self.facts.replace(overrides=())) if gpus is None else None
-            gpus = told[0] if told is not None else gpus
+            consumer = framework(kind).launched_gpus(document, self.facts.replace(overrides=())) if gpus is None else None
+            gpus = consumer[0] if consumer is not None else gpus
         reader = Reader(self.project(BY_HAND), Machine(gpus, self.facts.nodes), dict(self.facts.environment))
         line = line_by_hand(reader, text)
         if line is None:
@@ -354,16 +354,16 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     line = command.launch_line
     names = trainer_names(command)
     own_parser = has_own_arguments(command)
-    told = program_kind(command)
-    if told:
-        kinds[:] = [told if kind in ("huggingface", "trl") else kind for kind in kinds]
+    consumer = program_kind(command)
+    if consumer:
+        kinds[:] = [consumer if kind in ("huggingface", "trl") else kind for kind in kinds]
     file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
         return
-    if told:
-        command.consumer, command.is_main = told, True
+    if consumer:
+        command.consumer, command.is_main = consumer, True
         return
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.explain.summary import RunSummary, origin
+from cfglint.explanation.summary import RunSummary, origin
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.setting import AUTO

@@ -10,7 +10,7 @@ import yaml
 from seeds import NAMES, own_keys
 
 from cfglint.api import diff
-from cfglint.explain.summary import RunSummary
+from cfglint.explanation.summary import RunSummary
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import Discovery, FileSource
 

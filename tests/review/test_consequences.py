@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.review.consequences import ratio
 
 TRAINER = """\
@@ -270,7 +271,7 @@ def test_a_number_beyond_all_floats(compare):
     assert [each.key for each in compare(before, after, kind="huggingface").settings] == ["learning_rate"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after", "words"),
     [
         (2, 4, "doubled"),

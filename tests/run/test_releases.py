@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import Discovery
@@ -13,7 +12,7 @@ from cfglint.run.discovery import Discovery
 TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com": true}}\n'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "verdict", "severity", "asked"),
     [
         ("0.9.5", None, "warning", "0.14.4"),

@@ -80,6 +80,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     oldest = NEWEST  # one release is modelled
     base = "huggingface"
     estimates_memory = True
+    telling_keys = OWN | SHARED | {MODEL}
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
     replaced_rules = frozenset(
         (
@@ -118,7 +119,7 @@ class Axolotl(Framework["AxolotlConfig"]):
             return MAYBE if own > 1 and shared > 1 else NO_MATCH
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By `base_model`, or by two of its own keys."""
         return MODEL in names or len(OWN.intersection(names)) > 1
 

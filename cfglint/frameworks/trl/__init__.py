@@ -135,6 +135,7 @@ class Trl(Framework["TrlConfig"]):
     oldest = OLDEST
     base = "huggingface"
     trainers = TRAINERS
+    telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
 
@@ -150,11 +151,11 @@ class Trl(Framework["TrlConfig"]):
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """What may be a trainer's file."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 
-        return TRAINER.may_be(names)
+        return TRAINER.may_be(names, path)
 
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""

@@ -146,18 +146,18 @@ def run(
     shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {each.file: each.anchor for each in source}
-    told = numbers(outcome)
+    found = numbers(outcome)
     used = outcome.context.memory if outcome.context is not None else None
     return Run(
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
-        told.gpus,
+        found.gpus,
         outcome.verdict != "reject",
         verdict(outcome),
-        told,
-        pictures.draw(told),
+        found,
+        pictures.draw(found),
         [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
         source,
         memory.bars(used),
@@ -234,14 +234,14 @@ def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) 
     context: Context | None = outcome.context
     if context is None:
         return []
-    told: list[Source] = []
+    found: list[Source] = []
     for place, file in enumerate(outcome.files, 1):
         linked = [other.line for each in shown for other, _ in each.related if other.file == file]
         linked += [each["line"] for each in context.settings if full and each["file"] == file and each["line"]]
         if full or linked:
             lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, full)
-            told.append(Source(file, f"{anchor}-f{place}", lines))
-    return [each for each in told if each.lines]
+            found.append(Source(file, f"{anchor}-f{place}", lines))
+    return [each for each in found if each.lines]
 
 
 def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:

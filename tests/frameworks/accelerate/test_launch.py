@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.base import CERTAIN, LaunchFacts
@@ -54,7 +55,7 @@ def test_not_recognised(text):
     assert detect(parse("config.yaml", text, "yaml"))[0] != "accelerate"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "started"),
     [
         ("distributed_type: MULTI_GPU\nnum_processes: 8\n", 8),
@@ -132,7 +133,7 @@ def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra
     assert codes(found) == ["ACC012"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sizes", "version", "parallel", "refused"),
     [
         ({"dp_shard": 4, "cp": 2}, "5.23.0", 4, []),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 TOTAL, MICRO, ACCUMULATION = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
 
 
@@ -16,7 +18,7 @@ def problem(run):
     return (found.reason, found.exception) if found else None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "expected"),
     [
         ({TOTAL: 64, MICRO: 4, ACCUMULATION: 2}, (64, 4, 2, 8)),
@@ -41,7 +43,7 @@ def test_one_of_two_keys_is_needed(runs, values):
     assert problem(runs.of(values, complete=False)) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "reason", "exception"),
     [
         ({TOTAL: 65, MICRO: 4, ACCUMULATION: 2}, "mismatch", "65 != 4 * 2 * 8"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 ADAM = {"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}
 CPU = {"device": "cpu"}
 
@@ -32,7 +34,7 @@ class TestSections:
     def test_null_is_taken(self, runs, key):
         assert runs.errors({key: None}) == []
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("key", "exception"),
         [
             ("zero_optimization", "TypeError: argument after ** must be a mapping, not NoneType"),
@@ -70,11 +72,11 @@ class TestSections:
 
 
 class TestOptimizers:
-    @pytest.mark.parametrize("name", ["adam", "ADAM", "AdamW", "lion", "SGD", "NAdam", "LBFGS"])
+    @each_case("name", ["adam", "ADAM", "AdamW", "lion", "SGD", "NAdam", "LBFGS"])
     def test_known_names(self, runs, name):
         assert "DSP040" not in runs.codes({"optimizer": {"type": name, "params": {"lr": 0.1}}})
 
-    @pytest.mark.parametrize("name", ["sgd", "rmsprop", "FusedAdam", "DeepSpeedCPUAdam", "OneBitAdam", ""])
+    @each_case("name", ["sgd", "rmsprop", "FusedAdam", "DeepSpeedCPUAdam", "OneBitAdam", ""])
     def test_unknown_names(self, runs, name):
         assert runs.errors({"optimizer": {"type": name, "params": {"lr": 0.1}}}) == ["DSP040"]
 
@@ -82,7 +84,7 @@ class TestOptimizers:
         values = {"optimizer": {"type": "OneBitAdam", "params": {"lr": 0.1, "freeze_step": 10}}}
         assert runs.errors(values, target="0.19.6") == []
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("params", "sections", "exception"),
         [
             ({"set_grad_none": True}, zero(2, offload_optimizer=CPU), "DeepSpeedCPUAdam.__init__() got an unexpected keyword argument"),
@@ -124,7 +126,7 @@ class TestOptimizers:
 
 
 class TestSchedules:
-    @pytest.mark.parametrize(
+    @each_case(
         ("name", "params"),
         [
             ("WarmupLR", {}),
@@ -137,7 +139,7 @@ class TestSchedules:
     def test_accepted(self, runs, name, params):
         assert runs.errors(scheduler(name, **params)) == []
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("name", "params", "exception"),
         [
             ("WarmupLR", {"warmup_num_steps": 2.5}, "ValueError: warmup_num_steps must be a positive integer, got 2.5"),
@@ -226,7 +228,7 @@ class TestParallel:
     def test_autotp_size_is_no_text(self, runs):
         assert runs.errors({"tensor_parallel": {"autotp_size": "2"}}) == ["DSP071"]
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("values", "message"),
         [
             ({"autoep_size": 3}, "must divide the stage size"),
@@ -278,7 +280,7 @@ class TestReaders:
 
 
 class TestTraps:
-    @pytest.mark.parametrize(
+    @each_case(
         ("values", "code"),
         [
             ({**zero(2, stage3_max_live_parameters=1e8), **ADAM}, "DSP100"),

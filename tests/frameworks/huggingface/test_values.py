@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 NUMBER_FIELDS = [
     ("learning_rate", "init"),
     ("adam_epsilon", "init"),
@@ -22,15 +24,15 @@ NUMBER_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "stage"), NUMBER_FIELDS)
-@pytest.mark.parametrize("value", ['"8"', "abc", "[1]", "{a: 1}"])
+@each_case(("field", "stage"), NUMBER_FIELDS)
+@each_case("value", ['"8"', "abc", "[1]", "{a: 1}"])
 def test_no_number(trainer, field, stage, value):
     run = trainer(f"output_dir: out\n{field}: {value}\n")
     assert run.verdict == "reject"
     assert run.fails_at == stage
 
 
-@pytest.mark.parametrize("field", ["eval_steps", "data_seed", "neftune_noise_alpha", "save_total_limit", "dataloader_prefetch_factor"])
+@each_case("field", ["eval_steps", "data_seed", "neftune_noise_alpha", "save_total_limit", "dataloader_prefetch_factor"])
 def test_null_is_fine_where_it_is_the_default(trainer, field):
     assert trainer(f"output_dir: out\n{field}: null\n").verdict == "accept"
 
@@ -52,7 +54,7 @@ def test_exponents_need_a_point_and_the_fix_writes_one(trainer):
 CHECKPOINTING = "output_dir: out\ngradient_checkpointing: true\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "name", "value", "exception"),
     [
         ("5.23.0", "activation_checkpointing_kwargs", "1", "TypeError: 'int' object is not iterable"),
@@ -96,7 +98,7 @@ def test_a_file_without_output_dir_is_read_by_a_script_that_may_cast(trainer, co
     assert codes(trainer(text), "error") == ["TYP200"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "code"),
     [
         ("eval_strategy: no", "HFT003"),
@@ -124,7 +126,7 @@ def test_refused_values(trainer, codes, line, code):
     assert code in codes(trainer(f"{line}\n"), "error")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         "debug: []",

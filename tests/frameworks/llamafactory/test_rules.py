@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "found"),
     [
         ({"dataset": "null", "val_size": "0.1", "do_train": "false"}, ("LLF010", "ValueError", "config")),
@@ -47,7 +49,7 @@ def test_refused(factory, errors, keys, found):
     assert errors(factory(1, **keys))[:1] == [found]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("gpus", "deepspeed", "keys", "accepted"),
     [
         (8, None, {"use_badam": "true", "finetuning_type": "full"}, False),
@@ -65,7 +67,7 @@ def test_processes_and_zero_stage(factory, gpus, deepspeed, keys, accepted):
     assert factory(gpus, deepspeed=deepspeed, **keys).verdict == ("accept" if accepted else "reject")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "keys",
     [
         {"stage": "sft", "dpo_label_smoothing": "0.1", "pref_loss": "ipo"},
@@ -110,7 +112,7 @@ def test_megatron_keys_depend_on_the_environment(factory):
     assert [each.code for each in run.diagnostics].count("LLF001") == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "code"),
     [
         ({"fp8": "false", "fp8_enable_fsdp_float8_all_gather": "true"}, "LLF083"),

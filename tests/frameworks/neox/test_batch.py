@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 TOTAL, MICRO, ACCUMULATION = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
 
 
@@ -25,7 +27,7 @@ def batch(runs):
     return of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "expected"),
     [
         ({"total": 64, "micro": 4, "accumulation": 2}, (64, 4, 2, 8)),
@@ -47,7 +49,7 @@ def test_inference(batch, given, expected):
     assert run.verdict == "accept"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "reason", "exception"),
     [
         ({}, "missing", "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"),
@@ -94,7 +96,7 @@ def test_layout(batch, sizes, expected):
     assert run.resolved["sequence_parallel"] == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "ways"),
     [
         ({"global_num_gpus": 4}, 4),

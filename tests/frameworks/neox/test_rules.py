@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.neox.fields import FIELDS
 from cfglint.run.checked import CheckedRun
 
@@ -31,7 +32,7 @@ def test_sound_config_is_silent(runs):
     assert runs.of().diagnostics == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "exception"),
     [
         ({"eval_iters": 10.0}, PLAIN.format("int")),
@@ -61,7 +62,7 @@ def test_wrong_types(runs, given, exception):
     assert run.fails_at == "config"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"hidden_dropout": 0},
@@ -97,7 +98,7 @@ def test_former_argument_is_taken_out(runs):
     assert next(each for each in run.diagnostics if each.code == "KEY300").fix.title == "remove `gas`"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "code", "exception"),
     [
         (
@@ -131,7 +132,7 @@ def test_precision_fills_in_what_the_section_lacks(runs):
     assert runs.of(fp16={"loss_scale": 0}).verdict == "reject"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "code"),
     [
         ({"zero_optimization": {"stage": 2}, "pipe_parallel_size": 1}, "NEO060"),
@@ -162,7 +163,7 @@ def test_workers(runs, given, code):
     assert run.fails_at == "init"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"optimizer": None, "no_load_optim": True},
@@ -185,7 +186,7 @@ def test_workers_start(runs, given):
     assert run.verdict == "accept", [f"{each.code} {each.message}" for each in run.diagnostics]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "code"),
     [
         ({"precision": "bf16"}, "PRC303"),
@@ -204,7 +205,7 @@ def test_traps_start(runs, given, code):
     assert run.verdict == "accept"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"gradient_clipping": 0.5},
@@ -222,8 +223,8 @@ def test_sound_settings_have_no_warning(runs, given):
     assert warnings(runs.of(**given)) == set()
 
 
-@pytest.mark.parametrize("value", [None, True, 0, -1, 2.5, float("nan"), "text", [], [[1]], {}, {"a": {"b": 1}}], ids=repr)
-@pytest.mark.parametrize("part", range(12))
+@each_case("value", [None, True, 0, -1, 2.5, float("nan"), "text", [], [[1]], {}, {"a": {"b": 1}}], ids=repr)
+@each_case("part", range(12))
 def test_values_of_any_type_break_no_rule(runs, part, value):
     given = dict.fromkeys(sorted(FIELDS)[part::12], value)
     broken = [each.message for each in runs.of(**given).diagnostics if each.code == "INT000"]

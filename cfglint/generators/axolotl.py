@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from math import ceil
 
-from cfglint.new import choices, deepspeed, huggingface
-from cfglint.new.choices import Choice
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import Contradiction
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.choices import Choice
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.choices import Chosen
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.choices import Chosen
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "axolotl"
 NAME = "config.yml"

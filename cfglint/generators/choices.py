@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch.solver import Problem, Solution, Split, solve
-from cfglint.new.job_spec import Contradiction, Unreachable
+from cfglint.generators.job_spec import Contradiction, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 GPUS_PER_NODE = 8
 PRECISION = "bf16"

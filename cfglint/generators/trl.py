@@ -9,15 +9,15 @@ from cfglint.batch.solver import Split
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
-from cfglint.new import choices, deepspeed, huggingface
-from cfglint.new.choices import Choice, Chosen
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.huggingface import NAME, OUTPUT
-from cfglint.new.job_spec import TRAINING, Contradiction, Unreachable
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.huggingface import NAME, OUTPUT
+from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.new import generate, takes
-from cfglint.new.convert import Existing
-from cfglint.new.job_spec import JobSpec
+from cfglint.generators import generate, takes
+from cfglint.generators.convert import Existing
+from cfglint.generators.job_spec import JobSpec
 from cfglint.run.discovery import Discovery, FileSource
 
 TRAINER = """\

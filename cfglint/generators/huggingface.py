@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch import steps
-from cfglint.new import accelerate, choices, deepspeed
-from cfglint.new.choices import Choice, Chosen
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import TRAINING, Contradiction
+from cfglint.generators import accelerate, choices, deepspeed
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "huggingface"
 NAME = "train.yaml"
