@@ -98,6 +98,15 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     newest = NEWEST
     oldest = OLDEST
     can_be_referenced = True
+    rule_families = {"DSP": title}
+    file_match = (
+        "ds_config.json",
+        "ds_config_*.json",
+        "ds_config-*.json",
+        "ds_z*_config.json",
+        "deepspeed_config.json",
+        "deepspeed_config_*.json",
+    )
 
     def detect(self, document: Document) -> int:
         """CERTAIN with a key or a section that only DeepSpeed has; MAYBE with shared keys, or with a typical file name alone."""

@@ -7,11 +7,13 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Final
 
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -140,6 +142,9 @@ class Trainer(Framework["TrainerConfig"]):
     package = PACKAGE
     newest = NEWEST
     oldest = OLDEST
+    reads_arguments = True
+    rule_families = {"HFT": title}
+    file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
 
     def detect(self, document: Document) -> int:
         """By the names at the top; a relative's file is a stranger here."""
@@ -205,6 +210,16 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.frameworks.huggingface.summary import account
 
         return account(config)
+
+    def argument_classes(self) -> Collection[str]:
+        """`TrainingArguments`, and its subclass for generation."""
+        return ("TrainingArguments", "Seq2SeqTrainingArguments")
+
+    def schema_additions(self) -> Additions:
+        """A boolean that is only asked whether it is true may be a number or a word."""
+        from cfglint.frameworks.schema_additions import TRUTH, Additions
+
+        return Additions(by_type={"boolean": (TRUTH,)})
 
     def load_rules(self) -> None:
         """Register the rules."""
