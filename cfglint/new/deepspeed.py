@@ -7,10 +7,14 @@ from math import ceil
 from cfglint.new import choices
 from cfglint.new.choices import Choice, Chosen
 from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.new.generator import Generator
 from cfglint.new.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.new.convert import Existing
     from cfglint.new.job_spec import JobSpec
 
 KIND = "deepspeed"
@@ -150,3 +154,21 @@ def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
     if total is None and job.epochs and job.num_examples:
         total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)
     return total
+
+
+class DeepSpeedFiles(Generator):
+    """DeepSpeed configs."""
+
+    takes = TAKES
+    optimizers = OPTIMIZERS
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return own(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.new.convert import of_deepspeed
+
+        of_deepspeed(found, config)
+
+
+GENERATOR = DeepSpeedFiles()
