@@ -72,7 +72,7 @@ def add_training(parser: Parser) -> None:
     parser.add_argument("--warmup", type=not_negative, metavar="W", help="a share of the run below 1, else steps")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
     parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
-    parser.add_argument("--trainer", choices=trainers, help="the trainer that the file is for, where its kind has several")
+    parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default sft)")
     parser.add_argument("--lora", action="store_true", help="an adapter is trained, not the whole model")
 
 
