@@ -118,10 +118,10 @@ class Option:
 
 def expected(convert: Convert) -> str:
     """The name of what a converter takes: its docstring, for our own."""
-    told = {int: "an integer", float: "a number"}.get(convert)  # type: ignore[call-overload]
+    type_name = {int: "an integer", float: "a number"}.get(convert)  # type: ignore[call-overload]
     described = (convert.__doc__ or "A value.").partition("\n")[0].removesuffix(".")
     article = described.partition(" ")[0] in ("A", "An")
-    return told or (described[:1].lower() + described[1:] if article else described)
+    return type_name or (described[:1].lower() + described[1:] if article else described)
 
 
 class Parser:

@@ -102,8 +102,8 @@ class DeclaredRun:
         self.gpus: int | None = expect(table, "gpus", int, where)
         self.gpu_memory = gpu_memory(table, where)
         named: str | None = expect(table, "model", str, where)
-        beside = os.path.normpath(os.path.join(folder, named)) if named else ""
-        self.model = beside if beside and os.path.exists(beside) else named
+        adjacent = os.path.normpath(os.path.join(folder, named)) if named else ""
+        self.model = adjacent if adjacent and os.path.exists(adjacent) else named
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)

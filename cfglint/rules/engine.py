@@ -94,7 +94,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     if severity == ERROR and may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         severity = WARNING
-    if severity == ERROR and config.facts.undecided and not stands_alone(rule, config):
+    if severity == ERROR and config.facts.undecided and not is_independent(rule, config):
         severity = WARNING
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
@@ -129,7 +129,7 @@ def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
     return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
 
 
-def stands_alone(rule: Rule, config: Config) -> bool:
+def is_independent(rule: Rule, config: Config) -> bool:
     """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
     if config.kind == "deepspeed":
         return not rule.code.startswith(("BAT", "RUN"))
@@ -168,7 +168,7 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written):
         node = setting.key_node
     if node is None:
-        start = document.roots[0].start if document.syntax == "shell" and document.roots else 0
+        start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import cfglint
-from cfglint.new import kinds as generated_kinds
+from cfglint.generators import kinds as generated_kinds
 
 PACKAGE = Path(cfglint.__file__).parent
 OPTIONAL = ("axolotl", "llamafactory", "trl")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from cfglint.frameworks import fields_of_class, framework, kind_of_class, kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs.classes import read_class
+from cfglint.launch.programs.classes import SEQ2SEQ, read_class
+from cfglint.launch.programs.constructors import constructors
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Modules
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.scopes import Scope
-
-SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
-SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py
-    "sortish_sampler": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
-    "predict_with_generate": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
-    "generation_max_length": Field("int", None, SEQ2SEQ_PATH, 1),
-    "generation_num_beams": Field("int", None, SEQ2SEQ_PATH, 1),
-    "generation_config": Field("str", None, SEQ2SEQ_PATH, 1),
-}
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
@@ -49,6 +41,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
+    facts.built = tuple(constructors(scopes, made))
+    facts.scopes = tuple(scopes)
     return facts
 
 
