@@ -211,12 +211,12 @@ class TestExplain:
 
 class TestNew:
     def test_files_that_pass_their_own_check(self):
-        made = cfglint.generators("deepspeed", gpus=8, global_batch=256, micro_batch=4, zero=2)
+        made = cfglint.new("deepspeed", gpus=8, global_batch=256, micro_batch=4, zero=2)
         [(name, text)] = made.texts.items()
         assert cfglint.check({name: text}, run=True, gpus=8).runs[0].resolved["global_batch"] == 256
 
     def test_written_once(self, tmp_path):
-        made = cfglint.generators("deepspeed", gpus=8, global_batch=256, micro_batch=4)
+        made = cfglint.new("deepspeed", gpus=8, global_batch=256, micro_batch=4)
         [path] = made.write(tmp_path)
         assert (tmp_path / path).read_text(encoding="utf-8") == next(iter(made.texts.values()))
         with pytest.raises(cfglint.CfglintError):
@@ -224,7 +224,7 @@ class TestNew:
 
     def test_a_fact_that_is_none(self):
         with pytest.raises(cfglint.ArgumentError, match="gpsu"):
-            cfglint.generators("deepspeed", gpsu=8)
+            cfglint.new("deepspeed", gpsu=8)
 
 
 class TestWrite:

@@ -21,7 +21,7 @@ explained: cfglint.Explanation = cfglint.explain("train.yaml", gpus=8)
 steps: int | None = explained.resolved["total_steps"]
 compared: cfglint.DiffResult = cfglint.diff("old.yaml", "new.yaml", overrides={"learning_rate": 1e-4})
 rows = compared.to_dicts()
-made: cfglint.NewFiles = cfglint.generators("huggingface", gpus=8, global_batch=256, precision="bf16")
+made: cfglint.NewFiles = cfglint.new("huggingface", gpus=8, global_batch=256, precision="bf16")
 paths: list[str] = made.write("configs")
 try:
     cfglint.check("nowhere.yaml")

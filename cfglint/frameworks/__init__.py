@@ -51,6 +51,12 @@ def kind_of_class(name: str) -> str:
     return next((kind for kind in kinds() if name in framework(kind).argument_classes()), "")
 
 
+def trainer_of_class(name: str) -> str | None:
+    """The trainer that a class of arguments is for; None where that is not decided by the class."""
+    kind = kind_of_class(name)
+    return framework(kind).argument_classes()[name] or None if kind else None
+
+
 def fields_of_class(name: str) -> set[str]:
     """The fields that a framework's class has in any modelled release, beyond those of its base."""
     return set().union(*(framework(kind).fields_of_class(name) for kind in kinds()))

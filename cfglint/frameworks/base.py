@@ -516,9 +516,9 @@ class Framework(Described["Own"]):
         """`yaml` or `json`: how this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 
-    def argument_classes(self) -> Collection[str]:
-        """The classes that the parser of a program fills from files and arguments of this kind."""
-        return ()
+    def argument_classes(self) -> dict[str, str]:
+        """The classes that a program makes of files and arguments of this kind, each with the trainer it is for; empty for any."""
+        return {}
 
     def script_classes(self) -> Collection[str]:
         """The framework's further classes that such a parser may be given as well."""

@@ -7,7 +7,6 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from typing import Final
 
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
@@ -214,9 +213,9 @@ class Trainer(Framework["TrainerConfig"]):
 
         return account(config)
 
-    def argument_classes(self) -> Collection[str]:
+    def argument_classes(self) -> dict[str, str]:
         """`TrainingArguments`, and its subclass for generation."""
-        return ("TrainingArguments", "Seq2SeqTrainingArguments")
+        return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
 
     def schema_additions(self) -> Additions:
         """A boolean that is only asked whether it is true may be a number or a word."""

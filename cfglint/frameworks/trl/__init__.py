@@ -250,7 +250,7 @@ class Trl(Framework["TrlConfig"]):
 
         return account(config)
 
-    def argument_classes(self) -> Collection[str]:
+    def argument_classes(self) -> dict[str, str]:
         """The configuration classes of the trainers."""
         from cfglint.frameworks.trl.classes import CLASSES
 
