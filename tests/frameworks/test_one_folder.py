@@ -27,6 +27,10 @@ NAMED_IN = {
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/program.py": "the names of parsers in a program's source",
+    "generators/axolotl.py": "its generator",
+    "generators/huggingface.py": "a note to the user",
+    "generators/llamafactory.py": "its generator",
+    "generators/trl.py": "its generator",
     "launch/command.py": "the commands of launch lines",
     "launch/programs/arguments.py": "the names of parsers in a program's source",
     "launch/programs/checks.py": "the names of parsers in a program's source",
@@ -37,10 +41,6 @@ NAMED_IN = {
     "launch/reader.py": "the commands of launch lines",
     "launch/tools.py": "the commands of launch lines",
     "launch/training.py": "the commands of launch lines",
-    "new/axolotl.py": "its generator",
-    "new/huggingface.py": "a note to the user",
-    "new/llamafactory.py": "its generator",
-    "new/trl.py": "its generator",
 }
 
 
