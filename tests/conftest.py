@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,20 +24,38 @@ else:  # the same examples in every run, and no failure because a machine is bus
     settings.register_profile("cfglint", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("cfglint")
 
-SLOW = ("hostile", "fuzz", "browser", "test_precommit.py", "test_package.py", "test_benchmarks.py", "test_ci_examples.py", "test_docs.py")
+SLOW = (
+    *("browser", "fuzz", "hostile", "schemas/test_ajv.py", "schemas/test_editor.py"),
+    *("server/test_language_server.py", "server/test_neovim.py", "test_action_runner.py", "test_benchmarks.py"),
+    *("test_ci_examples.py", "test_docs.py", "test_package.py", "test_precommit.py"),
+)
+
+
+@cache
+def is_slow(path):
+    """Whether a file or folder is of the suites that start many processes or build things."""
+    inside = Path(path).relative_to(ROOT / "tests").as_posix()
+    return inside.startswith(tuple(f"{each}/" for each in SLOW)) or inside in SLOW
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import the slow suites where none of their tests would run."""
+    if config.option.markexpr == "not slow" and not config.option.file_or_dir and is_slow(collection_path):
+        return True
+    return None
 
 
 def pytest_collection_modifyitems(items):
     """Mark the suites that start many processes or build things; `pytest -m slow` runs them, CI runs both."""
     for item in items:
-        if os.path.relpath(item.path, ROOT / "tests").split(os.sep)[0] in SLOW:
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def no_width():
     """No width of a terminal, which pytest-xdist sets: what is printed depends on the arguments alone."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session")

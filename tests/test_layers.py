@@ -11,7 +11,7 @@ import cfglint
 PACKAGE = Path(cfglint.__file__).parent
 # From the top downwards; a module may import those after its own.
 LAYERS = (
-    *("__main__", "cli", "server", "api", "report", "review", "new", "explain", "rewrite", "run", "launch", "project", "rules"),
+    *("__main__", "cli", "server", "api", "report", "review", "generators", "explanation", "rewrite", "run", "launch", "project", "rules"),
     *("frameworks", "findings", "batch", "source", "record", "__init__"),
 )
 MOST_FILES = 5  # beside the folders: __init__, __main__, api, record and py.typed

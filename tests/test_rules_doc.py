@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from cases import each_case
 from cfglint.cli import main
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
 
 RULES = every_rule()
 
-every_page = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+every_page = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
 def test_the_book_is_current(root, updating):

@@ -36,10 +36,10 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """List the runs; 2 when a path cannot be read."""
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         project = load_configuration(arguments)
-        found = [each for _, each in sorted(runs_of(arguments, project, tally), key=lambda pair: pair[0])]
+        found = [each for _, each in sorted(runs_of(arguments, project, stats), key=lambda pair: pair[0])]
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if arguments.declare:
@@ -49,9 +49,9 @@ def run(arguments: Namespace) -> int:
     else:
         sys.stdout.write("".join(map(described, found)))
     launches = sum(isinstance(each.documents[0], CommandDocument) for each in found)
-    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(tally)]
+    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
     warn("; ".join(parts))
-    return 2 if tally.unreadable else 0
+    return 2 if stats.unreadable else 0
 
 
 def as_json(found: list[CheckedRun]) -> str:

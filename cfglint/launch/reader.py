@@ -223,8 +223,8 @@ class Reader:
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
         self.name_files(line, arguments, before)
-        told = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
-        if not told and not trains(line, {each.name for each in arguments}):
+        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
+        if not always_trains and not trains(line, {each.name for each in arguments}):
             return None
         for file in line.files:
             self.locate(file, line, known)

@@ -36,14 +36,14 @@ def notice(comparison: Comparison) -> str:
     from cfglint.report.github import escape, escape_property
     from cfglint.report.text import shown
 
-    told = [shown(each.text) for each in comparison.sentences]
-    if not told or comparison.after is None:
+    sentences = [shown(each.text) for each in comparison.sentences]
+    if not sentences or comparison.after is None:
         return ""
     place = next((each.after.place for each in comparison.settings if each.after.written), None)
     file, _, line = (place or f"{comparison.files[0]}:1").rpartition(":")
     file = os.path.normpath(file).replace(os.sep, "/")
     properties = f"file={escape_property(shown(file))},line={line},title={escape_property(shown(comparison.consequences[0].headline))}"
-    return f"::notice {properties}::{escape(chr(10).join(told))}\n"
+    return f"::notice {properties}::{escape(chr(10).join(sentences))}\n"
 
 
 # ---- text

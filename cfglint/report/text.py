@@ -61,10 +61,10 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
         return text + "\n"
     from textwrap import TextWrapper
 
-    beside = column <= width - SHORTEST  # else it begins on a line of its own, below a long path
-    folder = TextWrapper(width, " " * column if beside else indent, indent, break_long_words=False, break_on_hyphens=False)
+    adjacent = column <= width - SHORTEST  # else it begins on a line of its own, below a long path
+    folder = TextWrapper(width, " " * column if adjacent else indent, indent, break_long_words=False, break_on_hyphens=False)
     lines = [unobeyed(line) for line in folder.wrap(text.lstrip())]
-    if not beside:
+    if not adjacent:
         return "\n" + "\n".join(lines) + "\n"
     start = " " if text.startswith(" ") else ""
     return start + "\n".join([lines[0].lstrip(), *lines[1:]]) + "\n"

@@ -11,8 +11,9 @@ from unittest.mock import ANY
 import pytest
 import yaml
 
+from cases import each_case
 from cfglint.cli import main
-from cfglint.new import KINDS, RUN
+from cfglint.generators import KINDS, RUN
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 
@@ -139,7 +140,7 @@ class TestFacts:
         out = new("deepspeed", *BATCH, "--zero", "3", "--offload-weights", "-o", "-")[1]
         assert json.loads(out)["zero_optimization"]["offload_param"] == {"device": "cpu"}
 
-    @pytest.mark.parametrize(("flag", "value"), [("--lr", "0"), ("--lr", "nan"), ("--warmup", "-1"), ("--gpus", "0"), ("--zero", "4")])
+    @each_case(("flag", "value"), [("--lr", "0"), ("--lr", "nan"), ("--warmup", "-1"), ("--gpus", "0"), ("--zero", "4")])
     def test_numbers_out_of_range(self, new, flag, value, capsys):
         with pytest.raises(SystemExit) as stopped:
             new("huggingface", flag, value)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.frameworks import framework, kinds
-from cfglint.new import KINDS
+from cfglint.generators import KINDS
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
 
@@ -33,7 +32,7 @@ def lacks(kind, root):
     return {part for part, there in parts.items() if not there}
 
 
-@pytest.mark.parametrize("kind", kinds())
+@each_case("kind", kinds())
 def test_a_framework_is_complete(kind, root):
     assert lacks(kind, root) - GAPS.get(kind, set()) == set()
     assert framework(kind).kind == kind

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.report import FORMATS, render
 
 MARKS = ("::error file=x::", "##[error]", "##vso[task.setvariable variable=x]y", "##teamcity[buildStop comment='x']", "::stop-commands::t")
@@ -27,8 +26,8 @@ def obeyed(printed):
     return found + [line for line in lines if any(mark in line for mark in ("##[", "##vso[", "##teamcity["))]
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("mark", MARKS)
+@each_case("form", FORMATS)
+@each_case("mark", MARKS)
 def test_no_text_of_a_file_is_a_command(make, form, mark):
     for shape in SHAPES:
         text = shape.format(mark, mark)

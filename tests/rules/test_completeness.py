@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cfglint
+from cases import each_case
 from cfglint.findings import rule as rule_module
 from cfglint.frameworks import schema
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
@@ -63,9 +64,10 @@ def observed(tmp_path_factory):
         patch.setattr(rule_module.Finding, "__init__", recording)
         patch.setattr(Config, "get", noting(get))
         patch.setattr(Config, "setting", noting(setting))
+        above = tmp_path_factory.mktemp("examples")
         for rule in every_rule():
-            for example in rule.bad_examples:
-                _ = run_of(rule, example.text, str(tmp_path_factory.mktemp(rule.code)), example.facts).diagnostics
+            for number, example in enumerate(rule.bad_examples):
+                _ = run_of(rule, example.text, str(above / rule.code / str(number)), example.facts).diagnostics
     return places, keys
 
 
@@ -99,7 +101,7 @@ def test_every_key_that_is_looked_up_exists(observed):
     assert {(kind, key) for kind, key in looked_up if key not in known[kind]} == set()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "look_up",
     [
         lambda: read_section(ZERO, {"stage": 1}, (0, 19, 8))["stge"],

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import cache
 from itertools import count
 
 import pytest
 
+from cases import each_case
 from cfglint.findings import rule as rule_module
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import LaunchFacts
@@ -49,7 +51,7 @@ def run_of(rule, texts, folder, changes=()):
         gpus=example.get("gpus"),
         num_examples=example.get("num_examples"),
         target=example.get("target"),
-        whole=example.get("whole", True),
+        complete=example.get("complete", True),
         declared=example.get("declared", True),
         strict_keys=example.get("strict_keys", False),
         model=named_model(example["model"]) if "model" in example else None,
@@ -61,29 +63,35 @@ def run_of(rule, texts, folder, changes=()):
     return Discovery(facts, kind).one([os.path.join(folder, name) for name in list(files)[: example.get("named", len(files))]])
 
 
-@pytest.fixture(params=RULES, ids=lambda rule: rule.code)
-def rule(request):
-    return request.param
+every_rule_alone = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
 @pytest.fixture(scope="module")
-def numbered(tmp_path_factory):
-    """Paths of folders that are not there yet: most of the tests write nothing, and `tmp_path` makes a folder for each."""
+def folders(tmp_path_factory):
+    """Paths of folders that are not there yet, one for each example that is written."""
     above = tmp_path_factory.mktemp("examples")
-    return (above / str(number) for number in count())
+    return (str(above / str(number)) for number in count())
 
 
-@pytest.fixture
-def folder(numbered):
-    return next(numbered)
+@pytest.fixture(scope="module")
+def checked(folders):
+    """The run of a rule's bad example of this number, which is checked once for all tests."""
+
+    @cache
+    def run(rule, number=0):
+        example = rule.bad_examples[number]
+        return run_of(rule, example.text, next(folders), example.facts)
+
+    return run
 
 
-def test_bad_example_is_found_at_its_place(rule, folder):
+@every_rule_alone
+def test_bad_example_is_found_at_its_place(rule, checked):
     if not rule.bad:
         assert rule.code.startswith(("SRC001", "INT")), f"{rule.code} has no bad example"
         return
     for number, example in enumerate(rule.bad_examples):
-        run = run_of(rule, example.text, str(folder / str(number)), example.facts)
+        run = checked(rule, number)
         found = [each for each in run.diagnostics if each.code == rule.code]
         assert found, (example.text, [f"{each.code} {each.message}" for each in run.diagnostics])
         at = example.at if number or example.at is not None else rule.example.get("at")
@@ -92,27 +100,31 @@ def test_bad_example_is_found_at_its_place(rule, folder):
         assert any((example.message or "") in each.message for each in found)
 
 
-def test_good_example_is_clean_of_it(rule, folder):
+@every_rule_alone
+def test_good_example_is_clean_of_it(rule, folders):
     if not rule.good:
         assert not rule.bad, f"{rule.code} has no good example"
         return
-    run = run_of(rule, rule.good, str(folder))
+    run = run_of(rule, rule.good, next(folders))
     assert [each.message for each in run.diagnostics if each.code in (rule.code, "INT000")] == []
 
 
-def test_fix_makes_the_stated_text(rule, folder):
+@every_rule_alone
+def test_fix_makes_the_stated_text(rule, checked):
     if rule.fixed is None:
         return
-    run = run_of(rule, rule.bad, str(folder))
-    for each in run.diagnostics:
-        if each.code != rule.code:
-            each.fix = None
-    mended = apply_fixes(run, unsafe=True)
+    run = checked(rule)
+    with pytest.MonkeyPatch.context() as patch:
+        for each in run.diagnostics:
+            if each.code != rule.code:
+                patch.setattr(each, "fix", None)
+        mended = apply_fixes(run, unsafe=True)
     assert list(mended.texts.values()) == [rule.fixed]
 
 
-def test_safe_fixes_settle_and_make_nothing_worse(rule, folder):
-    run = run_of(rule, rule.bad, str(folder)) if rule.bad else None
+@every_rule_alone
+def test_safe_fixes_settle_and_make_nothing_worse(rule, checked):
+    run = checked(rule) if rule.bad else None
     texts = apply_fixes(run).texts if run else {}
     if not texts:
         return
@@ -121,6 +133,7 @@ def test_safe_fixes_settle_and_make_nothing_worse(rule, folder):
     assert {each.code for each in after.diagnostics if each.severity == "error"} <= {each.code for each in run.diagnostics}
 
 
+@every_rule_alone
 def test_page_says_what_a_reader_needs(rule):
     page = rule.page
     first = page.partition("\n")[0]

@@ -370,7 +370,16 @@ def real(kind: str, package: str | None) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("kind", "package"), [("accelerate", "accelerate"), ("deepspeed", "deepspeed"), ("huggingface", "transformers"), ("neox", None)]
+    ("kind", "package"),
+    [
+        ("accelerate", "accelerate"),
+        ("axolotl", "axolotl"),
+        ("deepspeed", "deepspeed"),
+        ("huggingface", "transformers"),
+        ("llamafactory", "llamafactory"),
+        ("neox", None),
+        ("trl", "trl"),
+    ],
 )
 def test_the_committed_schema_is_what_the_framework_gives(kind, package):
     path = real(kind, package)

@@ -47,6 +47,7 @@ class Accelerate(Framework["AccelerateConfig"]):
     package = "accelerate"
     newest = NEWEST
     is_launcher = True
+    telling_keys = COMPANIONS | {"compute_environment", "distributed_type"}
 
     def detect(self, document: Document) -> int:
         """Detection by `compute_environment`, or by `distributed_type` together with other keys of accelerate."""
@@ -57,7 +58,7 @@ class Accelerate(Framework["AccelerateConfig"]):
             return CERTAIN if companions else MAYBE
         return MAYBE if companions > 2 else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By one of the two keys that tell it, or by three others."""
         return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
 

@@ -80,6 +80,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     oldest = NEWEST  # one release is modelled
     base = "huggingface"
     estimates_memory = True
+    telling_keys = OWN | SHARED | {MODEL}
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
     replaced_rules = frozenset(
         (
@@ -118,7 +119,7 @@ class Axolotl(Framework["AxolotlConfig"]):
             return MAYBE if own > 1 and shared > 1 else NO_MATCH
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By `base_model`, or by two of its own keys."""
         return MODEL in names or len(OWN.intersection(names)) > 1
 
@@ -135,9 +136,9 @@ class Axolotl(Framework["AxolotlConfig"]):
         if version[:2] == modelled[:2]:
             return facts
         if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
-            return facts.but(target={**facts.target, "transformers": TRANSFORMERS})
+            return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
-        return facts.but(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
+        return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that a file names."""

@@ -238,6 +238,11 @@ def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], ve
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
+def set_twice(setting: Setting) -> str:
+    """The message about a key whose value is also given under its other name."""
+    return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
+
+
 def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     """A field's value, or None with a fault noted in the section."""
     if field.model is not None:
@@ -290,7 +295,7 @@ def count(default: int, least: float | None = 0, **options: Any) -> Field:
     return Field(pydantic.integer, default, least=least, **options)
 
 
-def share(default: float, **options: Any) -> Field:
+def fraction(default: float, **options: Any) -> Field:
     """A number from 0 to 1."""
     return Field(pydantic.number, default, least=0.0, most=1.0, **options)
 
@@ -388,9 +393,9 @@ OFFLOAD_OPTIMIZER = Model(
         "pipeline_read": flag(),
         "pipeline_write": flag(),
         "fast_init": flag(),
-        "ratio": share(1.0, since=(0, 12, 3)),
+        "ratio": fraction(1.0, since=(0, 12, 3)),
         "super_offload": flag(since=(0, 18, 0)),
-        "cpuadam_cores_perc": share(0.8, since=(0, 18, 0)),
+        "cpuadam_cores_perc": fraction(0.8, since=(0, 18, 0)),
     },
     nullable=True,
 )
@@ -403,9 +408,9 @@ ZENFLOW = Model(
         "update_interval": Field(pydantic.text_or_integer, "auto"),
         "overlap_step": flag(),
         "offload": flag(),
-        "auto_ratio": share(0.99),
+        "auto_ratio": fraction(0.99),
         "full_warm_up_rounds": count(0, None),
-        "pt_reserved_cores_perc": share(0.5, since=(0, 17, 6)),
+        "pt_reserved_cores_perc": fraction(0.5, since=(0, 17, 6)),
         "steps_per_epoch": Field(pydantic.optional(pydantic.integer)),
     },
     check_zenflow,

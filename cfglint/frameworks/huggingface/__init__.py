@@ -140,6 +140,7 @@ class Trainer(Framework["TrainerConfig"]):
     package = PACKAGE
     newest = NEWEST
     oldest = OLDEST
+    telling_keys = OWN | SHARED | SWIFT | {"base_model"}
 
     def detect(self, document: Document) -> int:
         """By the names at the top; a relative's file is a stranger here."""
@@ -152,9 +153,11 @@ class Trainer(Framework["TrainerConfig"]):
             return CERTAIN
         return MAYBE if own or shared > 2 else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
-        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files."""
-        return "base_model" in names or not OWN.isdisjoint(names) or len(SHARED.intersection(names)) > 2
+    def may_be(self, names: list[str], path: str) -> bool:
+        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files, by a key of its own for ms-swift's."""
+        if "base_model" in names or not OWN.isdisjoint(names) or not SWIFT.isdisjoint(names):
+            return True
+        return len(SHARED.intersection(names)) > 2
 
     def related_tool(self, document: Document) -> str | None:
         """axolotl and ms-swift, where a file is their own; a kind of its own answers for LLaMA-Factory's."""
@@ -218,6 +221,10 @@ class Trainer(Framework["TrainerConfig"]):
             from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
 
             return ARGUMENTS
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         return STRICT_JSON if document.syntax == "json" else YAML11
 
 

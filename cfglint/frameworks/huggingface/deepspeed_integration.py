@@ -92,10 +92,8 @@ class HfDeepSpeedConfig:
 
     `values` is what the engine gets; `filled` maps a dotted key that said `"auto"` to its value;
     `mismatches` are raised together when training begins; `refusal` is what stops the trainer before
-    the engine is built. `is_own_file`: it is written as a DeepSpeed config, whose keys may be "auto".
+    the engine is built.
     """
-
-    is_own_file = True
 
     def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
         self.trainer = trainer

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TrainerFiles(Config):
     """What `HfArgumentParser` makes of a file.
 
-    `whole` is false where the file is not a mapping or could not be read; `arguments` are then the defaults.
+    `parsed` is false where the file is not a mapping or could not be read; `arguments` are then the defaults.
     `files` maps a key that names a file to that file.
     """
 
@@ -39,7 +39,7 @@ class TrainerFiles(Config):
         self.files = attach(documents, kinds, self.framework)
         self.root: Any = self._read(documents[0])
         self.readable = not self.load_problems
-        self.whole = self.readable and isinstance(self.root, dict)
+        self.parsed = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()

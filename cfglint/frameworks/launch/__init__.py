@@ -27,7 +27,7 @@ class Launch(Framework["LaunchConfig"]):
         """Never by the content of a YAML or JSON file; scripts are told by their names."""
         return NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """Never, as above."""
         return False
 

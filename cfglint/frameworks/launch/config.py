@@ -6,6 +6,7 @@ from cfglint.frameworks import framework
 from cfglint.frameworks.base import Batch, Config, Layout
 from cfglint.frameworks.launch import FRAMEWORK, KIND
 from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -49,8 +50,9 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     pairs = list(zip(documents[1:], kinds[1:], strict=True))
     first = next(index for index, (_, kind) in enumerate(pairs) if kind == consumer)
     ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
-    own = overrides(command) if consumer in READ_ARGUMENTS else []
-    facts = facts.but(overrides=(*own, *facts.overrides))
+    built = ordered[0][0]
+    own = borrowed(command, built) if isinstance(built, CallDocument) else overrides(command) if consumer in READ_ARGUMENTS else []
+    facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
 
 
@@ -67,6 +69,22 @@ def overrides(command: CommandDocument) -> list[Override]:
         override = Override(key.raw, words or [], ARGS)
         override.place = (command, value)
         override.unknown = command.unknown.get(key.raw, ())
+        found.append(override)
+    return found
+
+
+def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
+    """The arguments of a line that a program hands on to the call that builds its trainer's, each with its place."""
+    from cfglint.frameworks.overrides import ARGS, Override
+
+    found: list[Override] = []
+    for key, argument in built.borrowed.items():
+        node = command.find((argument,))[1]
+        if node is None:
+            continue
+        override = Override(key, command.words[argument] or [], ARGS)
+        override.place = (command, node)
+        override.unknown = command.unknown.get(argument, ())
         found.append(override)
     return found
 

@@ -65,6 +65,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     estimates_memory = True
+    telling_keys = OWN
     replaced_rules = REPLACED
 
     def detect(self, document: Document) -> int:
@@ -81,7 +82,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
             return CERTAIN
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By two keys of its own; by `model_name_or_path` for files of its other commands."""
         return "model_name_or_path" in names or len(OWN.intersection(names)) > 1
 

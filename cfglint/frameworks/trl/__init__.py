@@ -135,6 +135,7 @@ class Trl(Framework["TrlConfig"]):
     oldest = OLDEST
     base = "huggingface"
     trainers = TRAINERS
+    telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
 
@@ -150,11 +151,11 @@ class Trl(Framework["TrlConfig"]):
         clarity = TRAINER.detect(document)
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """What may be a trainer's file."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 
-        return TRAINER.may_be(names)
+        return TRAINER.may_be(names, path)
 
     def packages(self) -> dict[str, str]:
         """TRL, and transformers under it."""
@@ -166,17 +167,17 @@ class Trl(Framework["TrlConfig"]):
         """The facts with the release of TRL or transformers that suits the other, where only one of them is known."""
         if PACKAGE not in facts.target and TRANSFORMERS in facts.target:
             old = facts.version(TRANSFORMERS, "") < TRANSFORMERS_NEEDED
-            return facts.but(target={**facts.target, PACKAGE: OLDEST}) if old else facts
+            return facts.replace(target={**facts.target, PACKAGE: OLDEST}) if old else facts
         if TRANSFORMERS in facts.target or facts.version(PACKAGE, NEWEST) >= FIRST_WITH_NEWEST:
             return facts
-        return facts.but(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
+        return facts.replace(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer that the name of a script tells: `trl grpo`, `grpo.py`, `run_sft.py`."""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
         named = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
         if facts.trainer is None and len(named) == 1:
-            facts = facts.but(trainer=named[0])
+            facts = facts.replace(trainer=named[0])
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
@@ -249,6 +250,10 @@ class Trl(Framework["TrlConfig"]):
             from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
 
             return ARGUMENTS
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         from cfglint.source.loaders import YAML11
 
         return YAML11

@@ -69,8 +69,8 @@ class Fields:
         """The fields of the classes that a program parses, with its own."""
         from cfglint.frameworks.trl.classes import OTHER_CLASSES
 
-        told = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
-        found = Fields(release, self.trainers, self.transformers, told)
+        other_classes = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
+        found = Fields(release, self.trainers, self.transformers, other_classes)
         for name, field in program.fields.items():
             found.types[name] = field.kind if field.kind in CAST else "str"
             found.defaults[name] = field.default

@@ -260,7 +260,7 @@ class Expander:
         if mark == "!":
             return self.indirect(name, index, stop == end, quoted)
         if index is not None and text[index[0] : index[1]] in ("@", "*"):
-            return self.whole_array(name, text[index[0]], mark, (stop, end), quoted)
+            return self.entire_array(name, text[index[0]], mark, (stop, end), quoted)
         if name in ("@", "*") and mark != "#":
             values = self.state.positional
             if stop < end and text[stop] == ":" and values is not None:
@@ -306,7 +306,7 @@ class Expander:
         found = self.pieces(start, end, quoted)
         return [Piece(piece.text, not quoted or piece.splits, piece.fields) for piece in found] or [Piece(EMPTY, not quoted)]
 
-    def whole_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
+    def entire_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
         value = self.state.variables.get(name)
         if mark == "#":

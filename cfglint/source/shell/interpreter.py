@@ -99,9 +99,9 @@ class Return(Exception):
 class Leave(Exception):
     """A loop is left, or goes on with its next round."""
 
-    def __init__(self, goes_on: bool) -> None:
+    def __init__(self, continues: bool) -> None:
         super().__init__()
-        self.goes_on = goes_on
+        self.continues = continues
 
 
 class Exhausted(Exception):
@@ -470,7 +470,7 @@ class Interpreter:
             try:
                 self.round(name, value, body)
             except Leave as leave:  # noqa: PERF203
-                if not leave.goes_on:
+                if not leave.continues:
                     break
         return True
 
@@ -496,7 +496,7 @@ class Interpreter:
                 try:
                     self.block(body)
                 except Leave as leave:
-                    if not leave.goes_on:
+                    if not leave.continues:
                         break
                 expander = self.expander()
                 expander.number(second + 1, end)
@@ -524,7 +524,7 @@ class Interpreter:
             try:
                 self.block(body)
             except Leave as leave:
-                if not leave.goes_on:
+                if not leave.continues:
                     return None
             if before == {name: value for name, value in self.state.variables.items() if isinstance(value, Text)}:
                 return None  # nothing changes: it would never end

@@ -167,7 +167,7 @@ class _Loader:
             self.release = found.group(1) if found else self.release
         elif "world" in text:
             size = _WORLD_SIZE.search(text)
-            self.world_size = whole(size.group(1)) if size else self.world_size
+            self.world_size = leading_integer(size.group(1)) if size else self.world_size
 
     def _collect(self, number: int, text: str) -> None:
         self.open = [each for each in self.open if number - each.line <= (REACH if each.framework == HUGGINGFACE else ARGUMENTS_REACH)]
@@ -182,7 +182,7 @@ def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """(name, number, frameworks) of a line of the Trainer's banner."""
     for mark, name in LINES:
         if mark in text:
-            value = whole(text.partition(mark)[2])
+            value = leading_integer(text.partition(mark)[2])
             if value is not None:
                 yield name, value, (HUGGINGFACE,)
 
@@ -191,12 +191,12 @@ def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """(name, number, frameworks) of a line `train_batch_size ............ 32`."""
     found = _ARGUMENT.search(text)
     if found:
-        value = whole(found.group(2))
+        value = leading_integer(found.group(2))
         if value is not None:
             yield ARGUMENTS[found.group(1)], value, (NEOX, DEEPSPEED)
 
 
-def whole(text: str) -> int | None:
+def leading_integer(text: str) -> int | None:
     """The integer at the start of a text: `1,230`, `37800.0`; None where there is none."""
     found = _NUMBER.match(text)
     if not found:

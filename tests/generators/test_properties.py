@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cfglint.batch import steps
-from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
-from cfglint.new.models import SHAPES
+from cfglint.generators import FRAMEWORKS, KINDS, RUN, generate, takes
+from cfglint.generators.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
+from cfglint.generators.models import SHAPES
 
 VERSIONS = {
     "transformers": ("4.42.4", "4.51.3", "4.57.6", "5.3.0", "5.23.0"),

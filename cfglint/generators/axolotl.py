@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from math import ceil
 
-from cfglint.new import choices, deepspeed, huggingface
-from cfglint.new.choices import Choice
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import Contradiction
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.choices import Choice
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.choices import Chosen
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.choices import Chosen
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "axolotl"
 NAME = "config.yml"
@@ -28,7 +28,7 @@ USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The file of a supervised fine-tuning, and its DeepSpeed file."""
     job.refuse_beyond(TAKES, KIND)
-    job = job.but(target={**TARGET, **(job.target or {})})
+    job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, USUAL)
     keys = Keys()
     model(keys, job)

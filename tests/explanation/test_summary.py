@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.explain.summary import RunSummary, origin, table
+from cfglint.explanation.summary import RunSummary, origin, table
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import Discovery
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import floor, nextafter
 
 from cfglint.batch import steps
-from cfglint.new import choices, models
-from cfglint.new.choices import Choice, Chosen
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
-from cfglint.new.models import Shape
+from cfglint.generators import choices, models
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
+from cfglint.generators.models import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "neox"
 MODEL = "model.yml"  # the launcher adds .yml to any other ending
@@ -158,7 +158,7 @@ def batch(keys: Keys, chosen: Chosen) -> None:
 def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
     """Optimizer, rate and decay."""
     name = job.optimizer or "adamw"
-    spelled = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
+    spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} does not support --offload: GPT-NeoX's only CPU optimizer is Adam")
     rate = shape.rate if job.learning_rate is None else job.learning_rate

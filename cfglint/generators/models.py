@@ -9,7 +9,7 @@ micro batch of llama/train_config.yml.
 from __future__ import annotations
 
 from cfglint.batch.shapes import config_of
-from cfglint.new.job_spec import Contradiction
+from cfglint.generators.job_spec import Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

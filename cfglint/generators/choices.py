@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch.solver import Problem, Solution, Split, solve
-from cfglint.new.job_spec import Contradiction, Unreachable
+from cfglint.generators.job_spec import Contradiction, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 GPUS_PER_NODE = 8
 PRECISION = "bf16"
@@ -67,7 +67,7 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
         raise Unreachable(infeasible(solve(problem)))
     if job.global_batch is None:
         return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
-    problem = problem.but(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
+    problem = problem.replace(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
     if job.micro_batch is not None:
         return Chosen(exact(problem, job.micro_batch), "")
     solution = solve(problem)

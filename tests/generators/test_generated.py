@@ -7,11 +7,12 @@ import json
 import pytest
 import yaml
 
-from cfglint.new import RUN, generate
-from cfglint.new.generated import GeneratedFile, Keys
-from cfglint.new.job_spec import JobSpec
-from cfglint.new.models import PYTHIA, SHAPES, nearest
-from cfglint.new.neox import fraction
+from cases import each_case
+from cfglint.generators import RUN, generate
+from cfglint.generators.generated import GeneratedFile, Keys
+from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.models import PYTHIA, SHAPES, nearest
+from cfglint.generators.neox import fraction
 
 NUMBERS = [1e-5, 5e-324, 0.1, 1e22, 3, True]
 WORDS = ["no", "NO", "on", "1e-5", "012", "null", "1:30", "a: b", "", "x #y", "ü"]
@@ -29,7 +30,7 @@ def text_of(made, name):
 
 
 class TestYaml:
-    @pytest.mark.parametrize("value", [*NUMBERS, *WORDS])
+    @each_case("value", [*NUMBERS, *WORDS])
     def test_is_read_as_it_was_meant(self, value):
         read = yaml.safe_load(GeneratedFile("train.yaml", "huggingface", keys(key=value)).text)["key"]
         assert (read, type(read)) == (value, type(value))
@@ -123,13 +124,13 @@ class TestMatchingSet:
 
 
 class TestModels:
-    @pytest.mark.parametrize("name", SHAPES)
+    @each_case("name", SHAPES)
     def test_every_published_shape_starts(self, name, checked):
         job = JobSpec(gpus=8, model=name, tokens=300_000_000_000, warmup=0.01)
         run = checked(generate("neox", job), job)
         assert (run.verdict, [each.code for each in run.diagnostics if each.severity != "info"]) == ("accept", [])
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("name", "weights"),
         [("pythia-70m", 19e6), ("pythia-160m", 85e6), ("pythia-12b", 11.3e9), ("neox-20b", 19.9e9), ("gpt3-175b", 174e9)],
     )
@@ -142,7 +143,7 @@ class TestModels:
 
 
 class TestShareOfWarmup:
-    @pytest.mark.parametrize("total", [100, 143_000, 143_052, 30_534, 999_999])
-    @pytest.mark.parametrize("part", [1, 7, 13, 99])
+    @each_case("total", [100, 143_000, 143_052, 30_534, 999_999])
+    @each_case("part", [1, 7, 13, 99])
     def test_is_never_below_the_steps(self, part, total):
         assert part <= fraction(part, total) * total < part + 1e-9

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfglint.explain import log_parser
+from cases import each_case
+from cfglint.explanation import log_parser
 
 LINES = (
     "***** Running training *****",
@@ -157,7 +158,7 @@ def test_deepspeed_configuration_counts_where_nobody_else_announces_the_run():
     assert under_trainer.framework == "huggingface"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "number"),
     [
         (" 1,230", 1230),
@@ -169,7 +170,7 @@ def test_deepspeed_configuration_counts_where_nobody_else_announces_the_run():
     ],
 )
 def test_numbers(text, number):
-    assert log_parser.whole(text) == number
+    assert log_parser.leading_integer(text) == number
 
 
 def test_what_is_a_log():

@@ -183,7 +183,7 @@ def context(account: RunSummary) -> Context:
     texts = {document.path: document.text for document in run.documents}
     asked = run.facts.model is not None or run.facts.gpu_memory is not None
     memory = account.memory.drawn() if asked and account.memory is not None else None
-    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.whole, memory)
+    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
 
 
 def pictured(account: RunSummary) -> Outcome:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import ceil
 
-from cfglint.new import choices
-from cfglint.new.choices import Choice, Chosen
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import TRAINING, Contradiction
+from cfglint.generators import choices
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "deepspeed"
 NAME = "ds_config.json"
@@ -108,7 +108,7 @@ def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
 def optimizer(keys: Keys, job: JobSpec) -> None:
     """The optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
     name = job.optimizer or "adamw"
-    job.but(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
+    job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
     if job.offload and name not in ON_CPU:
         raise Contradiction(f"--optimizer {name} does not support --offload: DeepSpeed's CPU optimizers are {', '.join(ON_CPU)}")
     keys.add("optimizer.type", OPTIMIZERS[name])

@@ -6,14 +6,15 @@ from functools import cache
 
 import pytest
 
-from cfglint.new import KINDS, RUN, generate
-from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
+from cases import each_case
+from cfglint.generators import KINDS, RUN, generate
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 
 MODEL = {"model": "pythia-160m", "steps": 1000}
 
 
 class TestFactsThatExcludeEachOther:
-    @pytest.mark.parametrize(
+    @each_case(
         ("facts", "says"),
         [
             ({"epochs": 1, "steps": 10}, "--epochs and --steps are incompatible; pass one of them"),
@@ -36,7 +37,7 @@ class TestFactsThatExcludeEachOther:
 
 
 class TestFactsThatAKindCannotSay:
-    @pytest.mark.parametrize(
+    @each_case(
         ("kind", "facts", "says"),
         [
             ("deepspeed", {"tensor_parallel": 2}, "--tp: not available for `deepspeed`, but for `neox`"),
@@ -140,9 +141,9 @@ def made(kind, **facts):
     return [(file.text, file.reasons) for file in found.files], found.notes
 
 
-@pytest.mark.parametrize("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
-@pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("kind", [*KINDS, RUN])
+@each_case("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
+@each_case("name", CHANGES)
+@each_case("kind", [*KINDS, RUN])
 def test_no_fact_is_dropped(kind, name, length):
     """Every flag changes the files or what is said of them, or is refused."""
     base = {"gpus": 8, "global_batch": 256, "zero": 1, "warmup": 10, **(length if kind != "accelerate" else {})}

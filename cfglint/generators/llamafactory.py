@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.new import choices, deepspeed, huggingface
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.choices import Chosen
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.choices import Chosen
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "llamafactory"
 NAME = "train.yaml"
@@ -21,7 +21,7 @@ CUTOFF = 2048
 def training(job: JobSpec, folder: str = "") -> Generated:
     """The training file of a supervised fine-tuning, and its DeepSpeed file."""
     job.refuse_beyond(TAKES, KIND)
-    job = job.but(target={**TARGET, **(job.target or {})})
+    job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, huggingface.USUAL)
     keys = Keys()
     method(keys, job)

@@ -7,14 +7,14 @@ these samples and epochs can give the printed number of steps is tried, the defa
 from __future__ import annotations
 
 from cfglint.batch import steps
-from cfglint.explain.log_parser import HUGGINGFACE, NEOX
+from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
 from cfglint.frameworks.base import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cfglint.explain.log_parser import TrainingBanner
+    from cfglint.explanation.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
 FLOOR = (4, 51, 3)

@@ -9,15 +9,15 @@ from cfglint.batch.solver import Split
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
-from cfglint.new import choices, deepspeed, huggingface
-from cfglint.new.choices import Choice, Chosen
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.huggingface import NAME, OUTPUT
-from cfglint.new.job_spec import TRAINING, Contradiction, Unreachable
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.huggingface import NAME, OUTPUT
+from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
@@ -35,7 +35,7 @@ LENGTH = 1024
 def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The file of a trainer, with the DeepSpeed file that it names where ZeRO was asked for."""
     target = FRAMEWORK.completed(LaunchFacts(target=job.target)).target
-    job = job.but(target=target) if target else job
+    job = job.replace(target=target) if target else job
     job.refuse_beyond(TAKES, KIND)
     name = job.trainer or TRAINERS[0]
     if name not in TRAINERS:
@@ -137,7 +137,7 @@ def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
         huggingface.rates(keys, job, total)
         return
     rate, why = usual_rate(name, bool(job.lora))
-    huggingface.rates(keys, job.but(learning_rate=rate), total)
+    huggingface.rates(keys, job.replace(learning_rate=rate), total)
     keys.why["learning_rate"] = why
 
 

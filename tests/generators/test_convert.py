@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.new import generate, takes
-from cfglint.new.convert import Existing
-from cfglint.new.job_spec import JobSpec
+from cfglint.generators import generate, takes
+from cfglint.generators.convert import Existing
+from cfglint.generators.job_spec import JobSpec
 from cfglint.run.discovery import Discovery, FileSource
 
 TRAINER = """\
@@ -45,7 +45,7 @@ DEEPSPEED = {
 
 def existing(gpus=8, **texts):
     names = {name.replace("_yaml", ".yaml").replace("_yml", ".yml").replace("_json", ".json"): text for name, text in texts.items()}
-    return Existing(Discovery(LaunchFacts(gpus, whole=True), shelf=FileSource(names)).one(list(names)))
+    return Existing(Discovery(LaunchFacts(gpus, complete=True), source=FileSource(names)).one(list(names)))
 
 
 def over(found, kind, **more):
@@ -123,7 +123,7 @@ class TestThereAndBack:
         job = JobSpec(gpus=8, global_batch=64, max_micro_batch=4, zero=2, steps=500, learning_rate=1e-4, scheduler="linear", warmup=20)
         made = generate(kind, job)
         texts = {file.name: file.text for file in made.files}
-        found = Existing(Discovery(LaunchFacts(8, whole=True), shelf=FileSource(texts)).one(list(texts)))
+        found = Existing(Discovery(LaunchFacts(8, complete=True), source=FileSource(texts)).one(list(texts)))
         again, left = over(found, kind)
         assert left == []
         assert [values(file) for file in again.files] == [values(file) for file in made.files]

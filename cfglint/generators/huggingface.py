@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch import steps
-from cfglint.new import accelerate, choices, deepspeed
-from cfglint.new.choices import Choice, Chosen
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import TRAINING, Contradiction
+from cfglint.generators import accelerate, choices, deepspeed
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "huggingface"
 NAME = "train.yaml"
@@ -39,7 +39,7 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
 def matching_set(job: JobSpec, folder: str = "") -> Generated:
     """Trainer, DeepSpeed and accelerate files for one launch."""
     why = "" if job.zero is not None else "accelerate's own default"
-    job = job.but(zero=ZERO) if why else job
+    job = job.replace(zero=ZERO) if why else job
     file, chosen = trainer_file(job, folder)
     files = [file, deepspeed.of_a_trainer(job, why), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
     command = f"{accelerate.launcher(job, folder)} your_script.py {inside(folder, NAME)}"
@@ -111,7 +111,7 @@ def optimizer(job: JobSpec, consumer: str) -> str:
     name = job.optimizer or "adamw"
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
-    spelled: str = job.but(optimizer=name).choose("optimizer", OPTIMIZERS, consumer)
+    spelled: str = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, consumer)
     return spelled
 
 

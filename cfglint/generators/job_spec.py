@@ -106,7 +106,7 @@ class JobSpec:
             raise TypeError(f"no such fact: {', '.join(known)}")
         self._check()
 
-    def but(self, **changes: Any) -> JobSpec:
+    def replace(self, **changes: Any) -> JobSpec:
         """The same job with some facts changed."""
         return JobSpec(**{**self.known(), **changes})
 
@@ -166,7 +166,7 @@ class JobSpec:
 
 def kinds_with(name: str) -> str:
     """The kinds of file that support a fact."""
-    from cfglint.new import KINDS, takes
+    from cfglint.generators import KINDS, takes
 
     *others, last = [f"`{kind}`" for kind in KINDS if name in takes(kind)]
     return f"{', '.join(others)} and {last}" if others else last

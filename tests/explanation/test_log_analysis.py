@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.batch import steps
-from cfglint.explain import log_analysis
-from cfglint.explain.log_parser import TrainingBanner
+from cfglint.explanation import log_analysis
+from cfglint.explanation.log_parser import TrainingBanner
 
 OLD, NEW = steps.FLOOR_RELEASES, steps.CEIL_RELEASES
 

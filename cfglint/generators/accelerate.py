@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.new import choices, deepspeed
-from cfglint.new.generated import Generated, GeneratedFile, Keys, inside
-from cfglint.new.job_spec import COMMON
+from cfglint.generators import choices, deepspeed
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.job_spec import COMMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.new.job_spec import JobSpec
+    from cfglint.generators.job_spec import JobSpec
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"
