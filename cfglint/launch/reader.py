@@ -201,9 +201,9 @@ class Reader:
         """How much of what the commands name exists, seen from a folder: 3 for a program, 2 for a config."""
         total = 0
         for start, names in calls:
-            start = normal(folder + start[len(HERE) :]) if start.startswith(HERE) else start
+            here = normal(folder + start[len(HERE) :]) if start.startswith(HERE) else start
             for name in names:
-                if self.project.exists(normal(f"{start}/{name}")):
+                if self.project.exists(normal(f"{here}/{name}")):
                     total += 3 if name.endswith(".py") else 2
         return total
 
