@@ -250,7 +250,7 @@ def steps(config: TrainerConfig) -> Steps:
         return UNKNOWN
     limit = int(limit)
     batches = batches_of_rank(config)
-    if batches is None:
+    if batches is None or batch.accumulation.value is None:
         total = limit if limit > 0 else None
         return Steps(None, None, total, warmup(config, total))
     try:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.scopes import Scope
 
+    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, where that is written, value
+
+FIRST = "output_dir"  # the one parameter that people give without its name
 MOST = 4  # calls of one program that are runs of their own; with more, what is launched hangs on too much
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
@@ -43,6 +46,7 @@ class Constructor:
         self.call = call
         self.scope = scope
         self.complete = own.complete
+        self.arguments = arguments_of(call, scope)
 
     @property
     def kind(self) -> str:
@@ -69,8 +73,9 @@ class Constructor:
         known = self.known()
         own = self.own.own
         later = set(self._changed(scopes))
-        given = {each.arg for each in self.call.keywords}
-        open_fields = known - given if None in given or self._is_copied(scopes) else later & known
+        arguments, every = self.arguments
+        given = {name for name, _, _ in arguments}
+        open_fields = later & known if every and not self._is_copied(scopes) else (known - given) | (later & known)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         return changed(
@@ -120,6 +125,38 @@ class Constructor:
                 if path[-1:] == ["update"] and any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(call.func)):
                     return True
         return False
+
+
+def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
+    """(the arguments of a call with their names, whether there are no others), those of `**{...}` and `**dict(...)` among them."""
+    found: list[Argument] = [(FIRST, each, each) for each in call.args]
+    every = True
+    for each in call.keywords:
+        inside = unpacked(each.value, scope) if each.arg is None else [(each.arg, each, each.value)]
+        every = every and inside is not None
+        found.extend(inside or [])
+    return found, every
+
+
+def unpacked(node: ast.expr, scope: Scope) -> list[Argument] | None:
+    """The arguments of a mapping that is unpacked; None where they are not known."""
+    from cfglint.launch.programs.evaluation import assigned, is_mutated
+
+    if isinstance(node, ast.Name):
+        value, module = assigned(node, scope)
+        if value is None or module is not scope.module or is_mutated(node.id, module):
+            return None
+        node = value
+    if isinstance(node, ast.Call) and dotted(node.func) == ["dict"] and not node.args:
+        return [(each.arg, each, each.value) for each in node.keywords if each.arg] if all(each.arg for each in node.keywords) else None
+    if not isinstance(node, ast.Dict):
+        return None
+    pairs = zip(node.keys, node.values, strict=True)
+    found: list[Argument] = []
+    for key, value in pairs:
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            found.append((key.value, key, value))
+    return found if len(found) == len(node.keys) else None
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:

@@ -6,9 +6,9 @@ import ast
 
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
-from cfglint.launch.programs.literals import COMPUTED, is_unpacked, literal
+from cfglint.launch.programs.literals import COMPUTED, arithmetic, is_unpacked, literal
 from cfglint.launch.programs.modules import Definition, target_names
-from cfglint.launch.programs.scopes import dotted, parameters
+from cfglint.launch.programs.scopes import FUNCTIONS, dotted, parameters
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.scopes import Scope
 
-FIRST = "output_dir"  # the one parameter that people give without its name
+CHANGES = ("update", "pop", "popitem", "setdefault", "clear", "append", "extend", "insert", "remove", "sort", "reverse")
 
 
 class Evaluated:
@@ -48,29 +48,104 @@ def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
     if value is not COMPUTED:
         return Evaluated(value, node, scope.module)
     if isinstance(node, ast.Name):
-        return named(node, scope)
+        return named(node, scope, program)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return of_arguments(node, scope, program)
+        own = of_class(node, scope, program)
+        return of_arguments(node, scope, program) if own is None else own
+    if isinstance(node, ast.BinOp):
+        return calculated(node, scope, program)
     return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
 
 
-def named(node: ast.Name, scope: Scope) -> Evaluated:
-    """The value of a name that one assignment gives a literal."""
+def calculated(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of `BATCH // MICRO`, of two numbers that are known. It has no place of its own."""
+    left, right = (evaluated(each, scope, program) for each in (node.left, node.right))
+    unclear = next((each for each in (left, right) if each.value is COMPUTED), None)
+    if unclear is not None or left.argument or right.argument:
+        return Evaluated(COMPUTED, reason=unclear.reason if unclear is not None else f"`{shown(node)}` is computed by the program")
+    if any(type(each.value) not in (int, float) for each in (left, right)):
+        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+    value = arithmetic(ast.BinOp(constant(left.value), node.op, constant(right.value)))
+    return Evaluated(value, reason="" if value is not COMPUTED else f"`{shown(node)}` is computed by the program")
+
+
+def constant(value: float) -> ast.expr:
+    """A number as an expression."""
+    return ast.Constant(value, lineno=1, col_offset=0, end_lineno=1, end_col_offset=1)
+
+
+def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated | None:
+    """The value of `Config.name` or `config.name`: a literal that a plain class of the program gives its attribute; None for others."""
+    found = class_of(node.value, scope)
+    if found is None or not isinstance(found.node, ast.ClassDef):
+        return None
+    body = found.node.body
+    unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
+    lines = [line for line in body if node.attr in target_names_of(line)]
+    value = getattr(lines[0], "value", None) if len(lines) == 1 else None
+    if value is None or any(isinstance(line, FUNCTIONS) for line in body) or is_set(node.attr, program.scopes):
+        return unclear
+    return at_literal(value, found.module, unclear)
+
+
+def class_of(node: ast.expr, scope: Scope) -> Definition | None:
+    """The class without bases that a name refers to, or of which it is an instance made without arguments."""
+    found = scope.resolve(node)
+    if isinstance(found, Definition) and isinstance(found.node, (ast.Assign, ast.AnnAssign, ast.Call)):
+        made = found.node if isinstance(found.node, ast.Call) else found.node.value
+        clear = isinstance(node, ast.Name) and node.id not in found.module.ambiguous
+        plain = isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args and not made.keywords
+        found = scope.resolve(made.func) if clear and plain and isinstance(made, ast.Call) else None
+    if not isinstance(found, Definition) or not isinstance(found.node, ast.ClassDef):
+        return None
+    return None if found.node.bases or found.node.name in found.module.ambiguous else found
+
+
+def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of a name that one assignment gives a literal, or a sum of others."""
     if node.id in parameters(scope.node):
         return Evaluated(COMPUTED, reason=f"`{node.id}` is a parameter of `{getattr(scope.node, 'name', '')}()`")
     unclear = Evaluated(COMPUTED, reason=f"`{node.id}` is not the name of one literal")
-    if is_global(node.id, scope.module):
+    value, module = assigned(node, scope)
+    if value is None or is_global(node.id, module):
         return unclear
+    if isinstance(value, ast.BinOp):
+        found = calculated(value, scope, program)
+        return found if found.value is not COMPUTED and module is scope.module else unclear
+    found = at_literal(value, module, unclear)
+    is_mutable = isinstance(found.value, (dict, list))
+    return unclear if is_mutable and (is_mutated(node.id, scope.module) or is_mutated(node.id, module)) else found
+
+
+def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
+    """(the one expression that a name is assigned, its module); None where there are several, or it may not be reached."""
     if node.id in scope.bound:
         value = scope.values.get(node.id)
-        certain = value is not None and not scope.is_conditional(value)
-        return at_literal(value, scope.module, unclear) if certain and value is not None else unclear
+        return (None if value is None or scope.is_conditional(value) else value), scope.module
     found = scope.resolve(node)
     if not isinstance(found, Definition) or node.id in found.module.ambiguous:
-        return unclear
-    if not isinstance(found.node, (ast.Assign, ast.AnnAssign)) or is_unpacked(found.node) or found.node.value is None:
-        return unclear
-    return at_literal(found.node.value, found.module, unclear)
+        return None, scope.module
+    if not isinstance(found.node, (ast.Assign, ast.AnnAssign)) or is_unpacked(found.node):
+        return None, found.module
+    return found.node.value, found.module
+
+
+def is_mutated(name: str, module: Module) -> bool:
+    """Whether code changes a list or mapping in place, or hands it to a function of the project."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Name) or node.id != name:
+            continue
+        above = module.parent(node)
+        if isinstance(above, ast.Subscript) and above.value is node:
+            while isinstance(above, ast.Subscript):
+                if not isinstance(above.ctx, ast.Load):
+                    return True
+                above = module.parent(above)
+        if isinstance(above, ast.Attribute) and above.attr in CHANGES:
+            return True
+        if isinstance(above, ast.Call) and node in above.args and isinstance(above.func, ast.Name) and above.func.id in module.names:
+            return True
+    return False
 
 
 def at_literal(node: ast.expr, module: Module, otherwise: Evaluated) -> Evaluated:
@@ -116,8 +191,14 @@ def target_names_of(node: ast.AST | None) -> set[str]:
 
 def is_set(attribute: str, scopes: tuple[Scope, ...]) -> bool:
     """Whether code sets an attribute of this name, of whatever."""
-    nodes = (node for scope in scopes for node in scope.nodes)
-    return any(isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store) for node in nodes)
+    for scope in scopes:
+        for node in scope.nodes:
+            if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store):
+                return True
+            called = isinstance(node, ast.Call) and dotted(node.func) == ["setattr"] and len(node.args) > 1
+            if called and isinstance(node, ast.Call) and literal(node.args[1]) in (attribute, COMPUTED):
+                return True
+    return False
 
 
 def shown(node: ast.expr) -> str:
@@ -131,26 +212,15 @@ def call_document(built: Constructor, program: ProgramFacts) -> CallDocument:
     module = built.scope.module
     offsets = Offsets(module.text)
     document = CallDocument(module.path, module.text, built.name, *offsets.span(built.call))
-    for each in built.call.args[:1]:
-        add(document, FIRST, each, offsets, offsets.span(each), built, program)
-    for keyword in built.call.keywords:
-        if keyword.arg is not None:
-            start = offsets.span(keyword)[0]
-            add(document, keyword.arg, keyword.value, offsets, (start, start + len(keyword.arg)), built, program)
+    for name, key, value in built.arguments[0]:
+        start, end = offsets.span(key)
+        place = (start, start + len(name)) if isinstance(key, ast.keyword) else (start, end)
+        add(document, Node(SCALAR, *place, name), value, offsets, built, program)
     return document
 
 
-def add(
-    document: CallDocument,
-    name: str,
-    expression: ast.expr,
-    offsets: Offsets,
-    place: tuple[int, int],
-    built: Constructor,
-    program: ProgramFacts,
-) -> None:
+def add(document: CallDocument, key: Node, expression: ast.expr, offsets: Offsets, built: Constructor, program: ProgramFacts) -> None:
     """Add an argument of a call to its document."""
-    key = Node(SCALAR, *place, name)
     found = evaluated(expression, built.scope, program)
     if found.value is COMPUTED:
         document.leave_open(key, *offsets.span(expression), Unknown((found.reason,)), (found.reason,))
@@ -161,6 +231,6 @@ def add(
         node.raw, node.style = str(found.value), '"' if isinstance(found.value, str) else ""
     document.add(key, node, found.value)
     if inside:
-        document.literal.add(name)
+        document.literal.add(key.raw)
     if found.argument:
-        document.borrowed[name] = found.argument
+        document.borrowed[key.raw] = found.argument

@@ -70,12 +70,31 @@ def test_columns_count_characters(check):
         (built() + "\nsetattr(args, name, 3)", None),
         (built() + "\nargs = dataclasses.replace(args, per_device_train_batch_size=3)", None),
         (built() + "\nargs.set_training(batch_size=3)", None),
+        ("A, B = 3, 4\n" + built("per_device_train_batch_size=A"), None),
+        ("TOTAL = 32\nSIZE = 4\n" + built("per_device_train_batch_size=TOTAL // SIZE"), 8),
+        ("class C:\n    size = 6\nc = C()\n" + built("per_device_train_batch_size=c.size"), 6),
+        ("class C:\n    size = 6\nc = C()\nc.size = x\n" + built("per_device_train_batch_size=c.size"), None),
+        ("more = dict(per_device_train_batch_size=6)\n" + built("**more"), 6),
+        ("more = {'per_device_train_batch_size': 6}\nmore.update(x)\n" + built("**more"), None),
         ("class Own(TrainingArguments):\n    pass\nargs = Own('out')", 8),
     ],
 )
 def test_what_is_not_a_literal_is_unknown(check, code, micro):
     [run] = check(code)["runs"]
     assert run["resolved"]["micro_batch"] == micro
+
+
+def test_nothing_is_found_about_unknown_keywords(check):
+    assert check(built("**more"), "--num-examples", "100")["diagnostics"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"), [("", ["RUN001"]), ("own['train_micro_batch_size_per_gpu'] = 4\n", []), ("change(own)\n", [])]
+)
+def test_a_mapping_for_deepspeed(check, change, codes):
+    code = "def change(x): ...\nown = {'train_micro_batch_size_per_gpu': 8, 'zero_optimization': {'stage': 1}}\n" + change
+    found = check(code + built("per_device_train_batch_size=4", "deepspeed=own"))
+    assert [each["code"] for each in found["diagnostics"]] == codes
 
 
 def test_a_subclass_gives_defaults(check):
