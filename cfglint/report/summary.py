@@ -11,7 +11,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks.summary import FILLED, GROUPS
-from cfglint.report.text import shown, unobeyed
+from cfglint.report.escapes import shown, unobeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
