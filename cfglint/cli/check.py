@@ -24,7 +24,7 @@ from cfglint.cli.options import (
 from cfglint.cli.output import check_outputs, write
 from cfglint.cli.run_all import outcomes
 from cfglint.report import FORMATS, render
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
 

@@ -17,7 +17,7 @@ from cfglint.cli.options import (
     runs_of,
 )
 from cfglint.cli.output import in_build_log
-from cfglint.report.text import MARKS, shown, unobeyed
+from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
 from cfglint.rewrite.write_texts import edited

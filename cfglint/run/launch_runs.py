@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework
+from cfglint.frameworks import detect, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 BY_HAND = "--args"  # the launcher of a line that is given by hand
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
-OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
-CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
 
 
 class LaunchRun:
@@ -182,7 +180,7 @@ class LaunchReader:
     def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, where no file gives them."""
         program: ProgramFacts | None = command.program
-        if program is None or not program.built or set(kinds) & set(CONSUMERS[:5]):
+        if program is None or not program.built or any(map(takes_arguments, kinds)):
             return None
         from cfglint.run.program_runs import built_arguments
 
@@ -287,12 +285,12 @@ class LaunchReader:
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
-        trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
+        trainer = takes_arguments(command.consumer) or own_parser
         return self.facts.replace(
             launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
-            trainer=self.facts.trainer or (built.trainer if built is not None else trainer_of(line, command)),
+            trainer=self.facts.trainer or (built.trainer if built is not None else None),
             guessed=command.guessed,
             undecided=built.undecided if built is not None else undecided_keys(command),
             program=command.program if built is None else built.program,
@@ -301,7 +299,7 @@ class LaunchReader:
             declared=self.facts.declared
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser
-            or line.launcher in OWN_FILES,
+            or has_own_files(line),
         )
 
 
@@ -355,20 +353,15 @@ def is_strict(command: CommandDocument) -> bool:
     return bool(program.refuses if command.is_main else program.refuses_in_file)
 
 
-def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
-    """Which of TRL's trainers the program's name tells, as `trl sft` and `sft.py` do."""
-    if command.consumer != "trl" or line.program is None:
-        return None
-    from cfglint.frameworks.trl import TRAINERS
-    from cfglint.frameworks.trl.classes import CLASSES
+def has_own_files(line: LaunchLine) -> bool:
+    """Whether the launcher of a line takes files of one kind only."""
+    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
 
-    if command.program is not None and command.program.arguments in CLASSES:
-        return CLASSES[command.program.arguments]
 
-    name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
-    parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    found = [each for each in TRAINERS if each in parts]
-    return found[0] if len(found) == 1 else None
+def consumer_among(kinds: list[str]) -> str:
+    """The kind of the file that the arguments of a line belong to, one that stands on another kind first; empty without one."""
+    found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
+    return found[0] if found else ""
 
 
 def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
@@ -378,8 +371,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     own_parser = has_own_arguments(command)
     consumer = program_kind(command)
     if consumer:
-        kinds[:] = [consumer if kind in ("huggingface", "trl") else kind for kind in kinds]
-    file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
+        kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
+    file_kind = consumer_among(kinds)
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
@@ -407,12 +400,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
 
 def program_kind(command: CommandDocument) -> str:
     """The kind of the arguments that the parser of the program fills; empty where that is not known."""
-    program = command.program
-    if program is None or not program.arguments:
-        return ""
-    from cfglint.frameworks.trl.classes import CLASSES
-
-    return "trl" if program.arguments in CLASSES else "huggingface"
+    return kind_of_class(command.program.arguments) if command.program is not None else ""
 
 
 def has_own_arguments(command: CommandDocument) -> bool:

@@ -43,7 +43,7 @@ WORDS = st.sampled_from(
 @example("./a")
 @example("../..")
 def test_plain_values_are_those_of_omegaconf(text):
-    fast, loaded = by_omegaconf(Override("value", [text], ARGS)), loaded_by_omegaconf(ARGS, text)
+    fast, loaded = by_omegaconf(Override("value", [text], ARGS)), loaded_by_omegaconf(text)
     assert (type(fast), repr(fast)) == (type(loaded), repr(loaded))
 
 

@@ -7,6 +7,8 @@ call, and as unknown in words.
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.conditions import Condition
@@ -37,6 +39,8 @@ WORDS = frozenset(
         "extglob_pattern", "test_operator", "subscript", "special_variable_name", "variable_name",
     )
 )  # fmt: skip
+OF_COMMAND = WORDS | {"command_name", "variable_assignment"}
+CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
 class Call:
@@ -446,8 +450,6 @@ class Interpreter:
 
     def pattern_fits(self, node: Any, value: str, glob: Callable[[str], str]) -> bool:
         """Whether a string fits a pattern."""
-        import re
-
         pattern = self.expander().string(node.start_byte, node.end_byte).value
         if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
             return False
@@ -746,26 +748,26 @@ class Interpreter:
 
     def command(self, node: Any, extra: list[Any] | None = None) -> bool | None:
         """A simple command: its assignments, then its words."""
+        if self._captured is None and self.only_prints(node):
+            return True
         words: list[Text] = []
         environment: dict[str, Text] = {}
-        redirected: list[Any] = list(extra or ())
         before = self._stdin
-        children = [*node.children, *redirected]
-        name_at = node.end_byte
-        for child in children:
-            if child.type == "variable_assignment" and not words:
+        expander = self.expander()
+        for child in (*node.children, *(extra or ())):
+            kind = child.type
+            if kind == "variable_assignment" and not words:
                 self.prefix(child, environment)
-            elif child.type == "command_name" or child.type in WORDS or child.type == "variable_assignment":
-                name_at = min(name_at, child.start_byte)
-                words.extend(self.expander().fields(child.start_byte, child.end_byte))
-            elif child.type == "herestring_redirect":
+            elif kind in OF_COMMAND:
+                words.extend(expander.fields(child.start_byte, child.end_byte))
+            elif kind == "herestring_redirect":
                 named = [each for each in child.children if each.is_named]
                 self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
-            elif child.type == "file_redirect":
+            elif kind == "file_redirect":
                 targets = [each for each in child.children if each.type in WORDS]
                 self._placeholder = self._placeholder or self.source(child).startswith("<")
                 for target in targets[1:]:
-                    words.extend(self.expander().fields(target.start_byte, target.end_byte))
+                    words.extend(expander.fields(target.start_byte, target.end_byte))
         try:
             if not words:
                 for name, value in environment.items():
@@ -774,6 +776,12 @@ class Interpreter:
             return self.start(words, environment, node)
         finally:
             self._stdin, self._placeholder = before, False
+
+    def only_prints(self, node: Any) -> bool:
+        """Whether a command is an `echo` whose words change nothing."""
+        text = self.script.text
+        prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in self.state.functions
+        return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
     def prefix(self, node: Any, environment: dict[str, Text]) -> None:
         """An assignment in front of a command, which holds for that command alone."""
