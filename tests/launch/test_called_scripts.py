@@ -8,7 +8,7 @@ import pytest
 
 from cfglint.cli import main
 
-LAUNCH = "torchrun --nproc_per_node {gpus} train.py --output_dir out --per_device_train_batch_size {size} --learning_rate 1e-5 --bf16 True\n"
+LAUNCH = "torchrun --nproc_per_node {gpus} train.py --output_dir out --per_device_train_batch_size {size} --learning_rate 1e-5\n"
 
 
 @pytest.fixture
