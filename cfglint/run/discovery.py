@@ -325,7 +325,7 @@ class Discovery:
         if self._launches is None:
             self._launches = LaunchReader(self.source, self.facts)
         try:
-            found = self._launches.runs(name, only)
+            found = self._launches.runs(name, only, path in self.named)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.stats.unreadable.append(path)

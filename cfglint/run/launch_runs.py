@@ -60,12 +60,17 @@ class LaunchReader:
         self.facts = facts
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
+        self.called: dict[str, list[LaunchLine]] = {}
 
-    def runs(self, path: str, only: int | None = None) -> list[LaunchRun]:
-        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
+    def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
+        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem.
+
+        Without `again` those of called scripts are left out that these start without their caller, too.
+        """
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
+        wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
         return [run for line in wanted[:MOST] for run in self.runs_of(line, text, lines)]
 
     def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
@@ -87,6 +92,13 @@ class LaunchReader:
         """The files around a script."""
         return Project(self.root(path), self.source.is_file, self.text)
 
+    def stands_alone(self, line: LaunchLine) -> bool:
+        """Whether a launch in a called script is what that script starts without its caller, too."""
+        path = line.call.path
+        if path not in self.called:
+            self.called[path] = self.lines(path, self.text(path) or "")
+        return any(same_launch(line, each) for each in self.called[path])
+
     def root(self, path: str) -> str:
         """The top of the project that a script lies in, as a path like those of the files."""
         folder = os.path.dirname(os.path.abspath(path))
@@ -104,7 +116,8 @@ class LaunchReader:
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another text of its script. EditRefused where that starts something else."""
         if line.is_sourced:
-            raise EditRefused("the launch is in a sourced file, whose other users are not known", line.call.start)
+            how = "called script" if line.call.called_from is not None else "sourced file"
+            raise EditRefused(f"the launch is in a {how}, whose other users are not known", line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -297,6 +310,15 @@ def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
     return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
 
 
+def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
+    """Whether two launches start the same: one command, from one folder, in one environment."""
+    one, two = line.call, other.call
+    if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
+        return False
+    words = [(each.string, each.known) for each in one.words] == [(each.string, each.known) for each in two.words]
+    return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
+
+
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
     """The flags of an accelerate launch as overrides of its config file, each with its place."""
     if line.launcher != "accelerate" or line.options is None:
@@ -399,12 +421,14 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines of which a line of the file is a part."""
-    exact = [line for line in lines if line.call.line == number]
+    """The launch lines of which a line of the file is a part, or that it starts by calling their script."""
+    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
+    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
+    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
     if exact:
         return exact
     found: list[LaunchLine] = []
-    for line in lines:
+    for line in (each for each in lines if not each.is_sourced):
         first = text.count("\n", 0, line.call.start) + 1
         last = text.count("\n", 0, line.call.end) + 1
         if first <= number <= last:

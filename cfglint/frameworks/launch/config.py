@@ -99,6 +99,8 @@ def account(config: LaunchConfig) -> Summary:
 
     summary = Summary("")
     summary.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
+    if config.command.launch.get("called_from"):
+        summary.derive(LAUNCH, "called from", "called_from", config.command.launch["called_from"], "")
     if config.command.consumer in ("", KIND):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
