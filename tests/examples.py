@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.frameworks.memory import named_model
@@ -64,20 +65,25 @@ def by_family(rules):
     return families
 
 
-def findings_of(run):
-    """A run in lines: its verdict and numbers, and each finding with all that a report shows of it."""
-    folder = os.path.commonpath([os.path.dirname(document.path) for document in run.documents])
-    lines = [f"  {run.verdict} {run.fails_at} {json.dumps({name: value for name, value in run.resolved.items() if value is not None})}"]
+def findings_of(run, above):
+    """A run in lines: its verdict and numbers, its launch line, and each finding with all that a report shows of it.
+
+    The examples are in folders of `above`, which the lines leave out.
+    """
+    numbers = {name: value for name, value in run.resolved.items() if value is not None}
+    lines = [f"  {run.verdict} {run.fails_at} {json.dumps(numbers)}"]
+    if "launch" in run.kinds:
+        lines.append(f"  {json.dumps(run.outcome().launch)}")
     for each in run.diagnostics:
-        place = each.place
-        lines.append(f"  {place.file}:{place.line}:{place.column} {each.severity} {each.code} {each.key} {each.fails_at}: {each.message}")
-        parts = {f"to {place.end_line}:{place.end_column}, exception": each.exception, "note": each.note, "help": each.help}
+        place = f"{each.place.file}:{each.place.line}:{each.place.column}-{each.place.end_line}:{each.place.end_column}"
+        lines.append(f"  {place} {each.severity} {each.code} {each.key} {each.fails_at}: {each.message}")
+        parts = {"exception": each.exception, "note": each.note, "help": each.help}
         lines += [f"    {name}: {text}" for name, text in parts.items() if text]
         lines += [f"    {other.file}:{other.line}:{other.column}: {text}" for other, text in each.related]
         if each.fix is not None:
             edits = [(edit.start, edit.end, edit.text) for edit in each.fix.edits]
             lines.append(f"    {'safe' if each.fix.safe else 'unsafe'} fix: {each.fix.title} {edits}")
-    return [line for text in lines for line in text.replace(folder + os.sep, "").splitlines()]
+    return [line for text in lines for line in re.sub(rf"{re.escape(above)}/\d+/?", "", text).splitlines()]
 
 
 def recorded(path, lines, updating):

@@ -36,10 +36,15 @@ every_rule_alone = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def above(tmp_path_factory):
+    """The folder of the folders."""
+    return str(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="module")
+def folders(above):
     """Paths of folders that are not there yet, one for each example that is written."""
-    above = tmp_path_factory.mktemp("examples")
-    return (str(above / str(number)) for number in count())
+    return (f"{above}/{number}" for number in count())
 
 
 class Seen:
@@ -132,14 +137,14 @@ def test_good_example_is_clean_of_it(rule, checked_good):
 
 
 @each_case("family", by_family(RULES))
-def test_each_good_example_and_bad_one_is_as_recorded(family, root, checked, checked_good, updating):
+def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, checked, checked_good, updating):
     """All findings of every example with their texts and fixes, the verdict and the numbers; `CFGLINT_UPDATE=1` rewrites the record."""
     lines = []
     for rule in by_family(RULES)[family]:
         for number in range(len(rule.bad_examples)):
-            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number))]
+            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number), above)]
         if rule.good:
-            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule))]
+            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above)]
     assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
 
 
