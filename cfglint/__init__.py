@@ -51,11 +51,12 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     """The names of `cfglint.api`, imported when one is asked for: the command needs none of them.
 
-    All are set at once, since `explain` and `new` are folders of the package too.
+    None is the name of a module of the package: its import would replace the function.
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from cfglint import api
 
-    globals().update({each: getattr(api, each) for each in __all__})
-    return globals()[name]
+    value: object = getattr(api, name)
+    globals()[name] = value
+    return value

@@ -8,11 +8,13 @@ names is looked up among the texts first. Every error that the caller can handle
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from cfglint.explain.summary import RunSummary, explained, table
+from cfglint.explanation.summary import RunSummary, explained, table
 from cfglint.frameworks.base import LaunchFacts, is_version
-from cfglint.new import KINDS, RUN, generate
-from cfglint.new.job_spec import JobSpec
+from cfglint.generators import RUN, generate
+from cfglint.generators import kinds as generated_kinds
+from cfglint.generators.job_spec import JobSpec
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.plan import Pace
 from cfglint.rewrite.plan import plan as plans_for
@@ -25,7 +27,7 @@ from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
@@ -114,7 +116,7 @@ class CheckResult:
     def __repr__(self) -> str:
         rejected = sum(run.verdict == "reject" for run in self.runs)
         skipped = f", unrecognized: {', '.join(self.unrecognized)}" if self.unrecognized else ""
-        return f"<CheckResult: {len(self.runs)} runs, {rejected} rejected, {len(self.diagnostics)} findings{skipped}>"
+        return f"<CheckResult: runs {len(self.runs)}, rejected {rejected}, findings {len(self.diagnostics)}{skipped}>"
 
     def _repr_html_(self) -> str:
         from cfglint.report import html
@@ -154,7 +156,7 @@ class FixResult:
 
     def __repr__(self) -> str:
         state = "" if self.feasible else ", target cannot be reached"
-        return f"<FixResult: {len(self.texts)} files, {len(self.changes)} values changed{state}>"
+        return f"<FixResult: files changed {len(self.texts)}, values changed {len(self.changes)}{state}>"
 
 
 class PlanResult:
@@ -190,7 +192,8 @@ class PlanResult:
         return render("text", self._table)
 
     def __repr__(self) -> str:
-        return f"<PlanResult: {', '.join(str(plan['gpus']) for plan in self.plans if plan['feasible']) or 'none'} GPUs work>"
+        works = ", ".join(str(plan["gpus"]) for plan in self.plans if plan["feasible"])
+        return f"<PlanResult: works on {works} GPUs>" if works else "<PlanResult: no GPU count works>"
 
     def _repr_html_(self) -> str:
         from cfglint.report import html
@@ -228,10 +231,11 @@ class Explanation:
 
     def __repr__(self) -> str:
         files = ", ".join(document.path for document in self._summary.run.documents)
-        return f"<Explanation of {files}: global batch {self.resolved['global_batch']}, {self.resolved['total_steps']} steps>"
+        batch, steps = ("unknown" if self.resolved[key] is None else self.resolved[key] for key in ("global_batch", "total_steps"))
+        return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.explain.summary import pictured
+        from cfglint.explanation.summary import pictured
         from cfglint.report import html
 
         return html.notebook([pictured(self._summary)])
@@ -259,7 +263,7 @@ class DiffResult:
         return render_changes("text", [self._comparison])
 
     def __repr__(self) -> str:
-        return f"<DiffResult: {len(self._comparison.consequences)} consequences, {len(self._comparison.settings)} settings changed>"
+        return f"<DiffResult: consequences {len(self._comparison.consequences)}, settings changed {len(self._comparison.settings)}>"
 
     def _repr_html_(self) -> str:
         from cfglint.report import html
@@ -380,7 +384,7 @@ def fix(
 def plan(
     sources: Sources,
     *,
-    gpus: Iterable[int],
+    gpus: int | Iterable[int],
     global_batch: int | None = None,
     max_micro_batch: int | None = None,
     from_gpus: int | None = None,
@@ -392,8 +396,8 @@ def plan(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> PlanResult:
-    """A global batch (default: the current one) on each of several GPU counts; MissingFactError when it cannot be computed."""
-    counts = [positive("gpus", count) for count in gpus]
+    """A global batch (default: the current one) on one or several GPU counts; MissingFactError when it cannot be computed."""
+    counts = [positive("gpus", count) for count in counted(gpus)]
     for name, value in (("global_batch", global_batch), ("max_micro_batch", max_micro_batch)):
         positive(name, value)
     facts = facts_from(kind, None, num_examples, target, overrides, strict_keys, True, positive("from_gpus", from_gpus))
@@ -441,8 +445,8 @@ def new(kind: str, *, framework: str = "huggingface", **job: Any) -> NewFiles:
     With kind `run` the matching files of a `framework`. Raises CfglintError where the values contradict each other, do
     not suffice, cannot be written in such a file, or where the global batch cannot be reached.
     """
-    if kind not in (*KINDS, RUN):
-        raise ArgumentError(f"kind must be one of {', '.join((*KINDS, RUN))}, not {kind!r}")
+    if kind not in (*generated_kinds(), RUN):
+        raise ArgumentError(f"kind must be one of {', '.join((*generated_kinds(), RUN))}, not {kind!r}")
     try:
         spec = JobSpec(**job)
     except TypeError as error:
@@ -456,6 +460,15 @@ def positive(name: str, value: int | None) -> int | None:
     if value is not None and (type(value) is not int or value < 1):
         raise ArgumentError(f"{name} must be a positive integer, not {value!r}")
     return value
+
+
+def counted(gpus: object) -> list[int]:
+    """GPU counts as a list; ArgumentError for what is neither a count nor several."""
+    if isinstance(gpus, int):
+        return [gpus]
+    if isinstance(gpus, str) or not isinstance(gpus, Iterable):
+        raise ArgumentError(f"gpus must be a positive integer or several, not {gpus!r}")
+    return list(gpus)
 
 
 def facts_from(
@@ -488,7 +501,7 @@ def facts_from(
         gpus_source="gpus",
         num_examples=positive("num_examples", num_examples),
         target=dict(target or {}),
-        whole=run,
+        complete=run,
         declared=kind is not None,
         strict_keys=strict_keys,
         overrides=tuple(given),
@@ -505,10 +518,10 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun
 def discovered(sources: Sources, facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
     """The runs of some sources."""
     paths, texts = named(sources)
-    discovery = Discovery(facts, kind, shelf=Texts(texts))
-    found = [discovery.one(paths)] if facts.whole else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
-    if discovery.tally.unreadable:
-        raise MissingFileError(", ".join(discovery.tally.unreadable))
+    discovery = Discovery(facts, kind, source=Texts(texts))
+    found = [discovery.one(paths)] if facts.complete else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    if discovery.stats.unreadable:
+        raise MissingFileError(", ".join(discovery.stats.unreadable))
     return found
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 UPDATE = "CFGLINT_UPDATE"  # set: expected outputs are rewritten with what is printed now
@@ -23,20 +31,45 @@ else:  # the same examples in every run, and no failure because a machine is bus
     settings.register_profile("cfglint", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("cfglint")
 
-SLOW = ("hostile", "fuzz", "browser", "test_precommit.py", "test_package.py", "test_benchmarks.py", "test_ci_examples.py", "test_docs.py")
+SLOW = (
+    *("browser", "fuzz", "hostile", "schemas/test_ajv.py", "schemas/test_editor.py"),
+    *("server/test_language_server.py", "server/test_neovim.py", "test_action_runner.py", "test_benchmarks.py"),
+    *("test_ci_examples.py", "test_docs.py", "test_package.py", "test_precommit.py"),
+)
+
+
+@cache
+def is_slow(path):
+    """Whether a file or folder is of the suites that start many processes or build things."""
+    inside = Path(path).relative_to(ROOT / "tests").as_posix()
+    return inside.startswith(tuple(f"{each}/" for each in SLOW)) or inside in SLOW
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import the slow suites where none of their tests would run."""
+    if config.option.markexpr == "not slow" and not config.option.file_or_dir and is_slow(collection_path):
+        return True
+    return None
 
 
 def pytest_collection_modifyitems(items):
     """Mark the suites that start many processes or build things; `pytest -m slow` runs them, CI runs both."""
     for item in items:
-        if os.path.relpath(item.path, ROOT / "tests").split(os.sep)[0] in SLOW:
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def no_width():
     """No width of a terminal, which pytest-xdist sets: what is printed depends on the arguments alone."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    os.environ.pop("COLUMNS", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bytecode(tmp_path_factory):
+    """Processes that tests start share what they compile, even where Python may not write it beside the sources."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp().parent / "bytecode")
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +87,9 @@ class Transcript:
         self.preface, *parts = re.split(r"^(?=\$ )", text, flags=re.MULTILINE)
         self.steps = [part.partition("\n")[::2] for part in parts]
 
-    def replayed(self, folder: str | os.PathLike[str], environment: dict[str, str]) -> str:
-        """The text again, with what the commands print in a folder now."""
-        return self.preface + "".join(f"{prompt}\n{printed(prompt[2:], folder, environment)}" for prompt, _ in self.steps)
+    def replayed(self, run: Callable[[str], str]) -> str:
+        """The text again, with what the commands print now."""
+        return self.preface + "".join(f"{prompt}\n{run(prompt[2:])}" for prompt, _ in self.steps)
 
 
 def printed(command: str, folder: str | os.PathLike[str], environment: dict[str, str]) -> str:
@@ -72,9 +105,33 @@ def replay(environment):
     """Run a transcript in a folder: the text that it should be."""
 
     def run(text: str, folder: str | os.PathLike[str]) -> str:
-        return Transcript(text).replayed(folder, environment)
+        return Transcript(text).replayed(lambda command: printed(command, folder, environment))
 
     return run
+
+
+@pytest.fixture
+def replay_here(monkeypatch):
+    """The same in this process, which takes a tenth of the time: for commands that are `cfglint` and its arguments."""
+
+    def run(text: str, folder: str | os.PathLike[str]) -> str:
+        monkeypatch.chdir(folder)
+        return Transcript(text).replayed(said)
+
+    return run
+
+
+def said(command: str) -> str:
+    """What `cfglint` with these arguments prints on a terminal of 120 columns, both streams in their order."""
+    from cfglint.cli import main
+
+    name, *arguments = shlex.split(command)
+    assert name == "cfglint", command
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "120")
+        main(arguments)
+    return output.getvalue()
 
 
 @pytest.fixture(scope="session")

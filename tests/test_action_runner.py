@@ -24,10 +24,7 @@ BOT = "github-actions[bot]"
 TOKEN = "a-token"
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash")
 
 
 class Api:

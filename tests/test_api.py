@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import pkgutil
 import subprocess
 import sys
 
 import pytest
 
 import cfglint
+from cases import each_case
 from cfglint.rewrite.retarget import MissingFactError
 
 TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -24,6 +28,14 @@ def test_importing_the_package_imports_nothing_else():
     code = "import sys; before = set(sys.modules); import cfglint; print(sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() in ("['cfglint']", "['__future__', 'cfglint']")
+
+
+def test_no_module_hides_a_function():
+    """Importing `cfglint.NAME` as a module would set the attribute of that name, whatever the order of imports."""
+    assert not set(cfglint.__all__) & {each.name for each in pkgutil.iter_modules(cfglint.__path__)}
+    for module in ("explanation.summary", "generators.job_spec"):
+        importlib.import_module(f"cfglint.{module}")
+    assert all(cfglint.__getattr__(name) is getattr(cfglint, name) is getattr(cfglint.api, name) for name in cfglint.__all__)
 
 
 def test_a_name_that_is_not_there():
@@ -110,7 +122,7 @@ class TestFix:
 
 
 class TestArguments:
-    @pytest.mark.parametrize("gpus", ["8", 0, -1, 8.0, True])
+    @each_case("gpus", ["8", 0, -1, 8.0, True])
     def test_a_count_that_is_none(self, file, gpus):
         with pytest.raises(cfglint.ArgumentError, match="gpus must be a positive integer, not"):
             cfglint.check(file, gpus=gpus)
@@ -152,11 +164,35 @@ class TestDiff:
         assert not cfglint.diff(file, file, gpus=8)
 
 
-def test_the_documentation_is_true(root, monkeypatch):
+def test_results_and_findings_show_what_they_hold(file):
+    """In a console or a debugger nothing is an address in memory."""
+    assert repr(cfglint.check(file, gpus=8).runs[0]) == f"<Outcome of {file}: reject, findings: 1>"
+    [finding] = cfglint.check(file, gpus=8).diagnostics
+    assert repr(finding).startswith(f"<{file}:1:22: error BAT001: `train_batch_size` is 256, but ")
+    assert (finding.line, finding.column, repr(finding.place)) == (1, 22, f"<Place {file}:1:22>")
+    [misspelt] = cfglint.check({"ds.json": TEXT.replace("train_batch_size", "train_batchsize")}, kind="deepspeed").diagnostics
+    assert repr(misspelt.fix).startswith("<Unsafe fix: rename")
+    assert repr(misspelt.fix.edits[0]).startswith("<FileEdit of ds.json, 1 to ")
+    assert repr(cfglint.plan(file, gpus=[8, 16], global_batch=256)) == "<PlanResult: works on 8, 16 GPUs>"
+    assert repr(cfglint.plan(file, gpus=3, global_batch=256)) == "<PlanResult: no GPU count works>"
+
+
+@pytest.mark.parametrize("gpus", ["8", 8.0, None, [8, "16"]])
+def test_a_plan_takes_one_count_or_several(file, gpus):
+    with pytest.raises(cfglint.ArgumentError, match=r"gpus must be a positive integer( or several)?, not "):
+        cfglint.plan(file, gpus=gpus, global_batch=256)
+
+
+def test_the_page_of_the_library_is_true(root, monkeypatch):
+    """Its examples are one session, run from the checkout."""
     monkeypatch.chdir(root)
-    text = (root / "docs" / "html.md").read_text(encoding="utf-8")
-    [code] = [block.partition("```")[0] for block in text.split("```python\n")[1:]]
-    exec(compile(code, "html.md", "exec"), {})
+    page = (root / "docs" / "library.md").read_text(encoding="utf-8")
+    session = "\n".join(block.partition("```")[0] for block in page.split("```pycon\n")[1:])
+    printed: list[str] = []
+    examples = doctest.DocTestParser().get_doctest(session, {}, "library.md", None, None)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=printed.append)
+    assert "".join(printed) == ""
+    assert len(examples.examples) >= 10
 
 
 def test_a_kind_is_that_of_both_sides():

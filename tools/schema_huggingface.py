@@ -73,13 +73,19 @@ def facts(tree: Tree) -> dict[str, Raw]:
     return fields
 
 
-def _field(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
-    """The field by its name, or nothing when it is not among the constructor's arguments."""
+def field_options(module: Module, statement: ast.AnnAssign) -> dict[str | None, ast.expr] | None:
+    """The arguments of a statement's `field()`; None for a field that the constructor does not take."""
     call = statement.value
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "field"):
         raise module.refuse(statement, "a field that is not made by field()")
     options = {keyword.arg: keyword.value for keyword in call.keywords}
-    if "init" in options and module.constant(options["init"]) is False:
+    return None if "init" in options and module.constant(options["init"]) is False else options
+
+
+def _field(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
+    """The field by its name, or nothing when it is not among the constructor's arguments."""
+    options = field_options(module, statement)
+    if options is None:
         return {}
     raw = _accepted(module, statement.annotation)
     choices = _choices(module, options.get("metadata"))

@@ -85,11 +85,8 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
 
 def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
     """One field by its name; nothing for one that the constructor does not take."""
-    call = statement.value
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "field"):
-        raise module.refuse(statement, "a field that is not made by field()")
-    options = {keyword.arg: keyword.value for keyword in call.keywords}
-    if "init" in options and module.constant(options["init"]) is False:
+    options = schema_huggingface.field_options(module, statement)
+    if options is None:
         return {}
     raw = accepted(module, statement.annotation)
     if "default" in options:

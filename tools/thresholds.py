@@ -2,9 +2,8 @@
 
     thresholds.py incidents|review|launches LINE
 
-Exits 1, naming the figure, when one is missed. The figures are those that are promised or reached, but for one that is not
-reached yet and may only rise: script facts of reviews (85 % promised). Launches are counted without the disputed recordings
-(`launch_agreement.py`).
+Exits 1, naming the figure, when one is missed. The figures are those that are promised or reached. Launches are counted without
+the disputed recordings (`launch_agreement.py`).
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Problem:
         """Micro batches that one chunk of an interleaved pipeline takes in a row."""
         return self.micro_batch_group or self.pipeline_parallel
 
-    def but(self, **changes: Any) -> Problem:
+    def replace(self, **changes: Any) -> Problem:
         """The same problem with some numbers changed."""
         numbers = {name: getattr(self, name) for name in self.__slots__}
         return Problem(**{**numbers, **changes})
@@ -264,7 +264,7 @@ def solve(problem: Problem) -> Solution:
 
 def plan(problem: Problem, gpu_counts: Iterable[int]) -> list[Solution]:
     """The same target on each of several GPU counts."""
-    return [solve(problem.but(gpus=gpus)) for gpus in gpu_counts]
+    return [solve(problem.replace(gpus=gpus)) for gpus in gpu_counts]
 
 
 def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
@@ -272,7 +272,7 @@ def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
     target, replica = problem.global_batch, problem.replica
     fitting = (replicas for replicas in divisors(target) if replicas * replica <= limit)
     counts = [(replicas * replica, target // replicas) for replicas in fitting]
-    return [gpus for gpus, samples in counts if _reachable(problem.but(gpus=gpus), samples)]
+    return [gpus for gpus, samples in counts if _reachable(problem.replace(gpus=gpus), samples)]
 
 
 def allowed(problem: Problem, pair: Pair) -> bool:
@@ -363,9 +363,9 @@ def _current_global_batch(problem: Problem) -> int | None:
 
 def _misfit(problem: Problem) -> Solution:
     solution = Solution(problem, LAYOUT_INFEASIBLE)
-    whole = problem.gpus // problem.replica * problem.replica
-    solution.gpus_below = whole or None
-    solution.gpus_above = whole + problem.replica
+    usable = problem.gpus // problem.replica * problem.replica
+    solution.gpus_below = usable or None
+    solution.gpus_above = usable + problem.replica
     solution.reasons = [f"{problem.gpus} GPUs do not divide into replicas of {problem.replica} ({_layout(problem)})"]
     return solution
 

@@ -48,13 +48,13 @@ def batches_per_rank(
     if split_batches:
         return base * sequence_parallel
     shards = data_parallel if not dispatch_batches or processes is None else processes
-    whole, left = divmod(base, shards)
+    quotient, left = divmod(base, shards)
     if drop_last or not left:
-        length = whole
+        length = quotient
     elif even_batches or dispatch_batches:
-        length = whole + 1
+        length = quotient + 1
     else:
-        length = whole + (rank < left)
+        length = quotient + (rank < left)
     return length * sequence_parallel
 
 

@@ -22,7 +22,7 @@ COMMANDS = {
     "review": "the same for every config that a branch changes",
     "runs": "the runs of a project, launch lines of scripts included",
     "new": "generate a config from a few facts",
-    "init": "write a configuration and a baseline for this repository",
+    "init": "write a configuration, a baseline and the pre-commit hooks for this repository",
     "rule": "the manual page of a rule, or the list",
     "schema": "the JSON Schema of a kind",
     "server": "the language server of an editor, over standard input and output",

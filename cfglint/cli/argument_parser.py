@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Convert = Callable[[str], Any]
+    Words = tuple[str, ...] | list[str]
     Act = Callable[["Namespace", str], None]
 
 WIDTH = 100  # columns of a help text
@@ -37,9 +38,9 @@ class Misused(Exception):
 
 
 class Option:
-    """An option, or a positional argument when its name has no dashes."""
+    """An option, or a positional argument when its name has no dashes; choices that take time to list are a function."""
 
-    __slots__ = ("act", "choices", "convert", "default", "flag", "help", "metavar", "name", "nargs", "repeated")
+    __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated")
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class Option:
         action: str | Act = "store",
         nargs: str | None = None,
         type: Convert = str,  # noqa: A002
-        choices: tuple[str, ...] | list[str] | None = None,
+        choices: Words | Callable[[], Words] | None = None,
         default: Any = None,
         metavar: str | None = None,
         help: str = "",  # noqa: A002
@@ -59,10 +60,20 @@ class Option:
         self.act = action if callable(action) else None
         self.nargs = nargs
         self.convert = type
-        self.choices = choices
+        self._choices = choices
+        self._metavar = metavar
         self.default = False if self.flag else default
-        self.metavar = metavar or ("{" + ",".join(choices) + "}" if choices else self.dest.upper())
         self.help = help
+
+    @property
+    def choices(self) -> Words | None:
+        """The only values that it takes; None where its type decides."""
+        return self._choices() if callable(self._choices) else self._choices
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in texts."""
+        return self._metavar or ("{" + ",".join(self.choices) + "}" if self.choices else self.dest.upper())
 
     @property
     def dest(self) -> str:
@@ -76,8 +87,9 @@ class Option:
 
     def value(self, text: str) -> Any:
         """The text as the option's type; Misused when it has another."""
-        if self.choices is not None and text not in self.choices:
-            raise Misused(f"{self.named(text)}: expected one of {', '.join(self.choices)}")
+        choices = self.choices
+        if choices is not None and text not in choices:
+            raise Misused(f"{self.named(text)}: expected one of {', '.join(choices)}")
         try:
             return self.convert(text)
         except ValueError:
@@ -106,10 +118,10 @@ class Option:
 
 def expected(convert: Convert) -> str:
     """The name of what a converter takes: its docstring, for our own."""
-    told = {int: "an integer", float: "a number"}.get(convert)  # type: ignore[call-overload]
+    type_name = {int: "an integer", float: "a number"}.get(convert)  # type: ignore[call-overload]
     described = (convert.__doc__ or "A value.").partition("\n")[0].removesuffix(".")
     article = described.partition(" ")[0] in ("A", "An")
-    return told or (described[:1].lower() + described[1:] if article else described)
+    return type_name or (described[:1].lower() + described[1:] if article else described)
 
 
 class Parser:

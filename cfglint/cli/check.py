@@ -24,7 +24,7 @@ from cfglint.cli.options import (
 from cfglint.cli.output import check_outputs, write
 from cfglint.cli.run_all import outcomes
 from cfglint.report import FORMATS, render
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
 
@@ -57,15 +57,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Check and report; the exit status says whether something at or above --fail-on was found."""
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         check_outputs(arguments)
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         if arguments.show_files or arguments.show_settings:
-            return show(arguments, project, tally)
+            return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
-        found = outcomes(arguments, project, tally)
+        found = outcomes(arguments, project, stats)
         silence(found, selection)
         if accepted:
             accept(accepted, found, arguments.write_baseline)
@@ -73,23 +73,23 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, arguments.statistics))
     tell_unknown(selection)
-    incomplete = not_done(tally, arguments.skip_unrecognized)
-    warn(summary(found, tally))
+    incomplete = not_done(stats, arguments.skip_unrecognized)
+    warn(summary(found, stats))
     if incomplete or not written:
         return 2
     return selection.status(found)
 
 
-def show(arguments: Namespace, project: Configuration, tally: ScanStats) -> int:
+def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     """Print what would be checked, or the settings, instead of checking."""
     from cfglint.cli.show import files_shown, settings_shown
 
     lines = settings_shown(arguments, project) if arguments.show_settings else []
     if arguments.show_files:
-        lines += files_shown(arguments, project, tally)
+        lines += files_shown(arguments, project, stats)
     for line in lines:
         print(shown(line))
-    return 2 if not_done(tally, skip_unrecognized=True) else 0
+    return 2 if not_done(stats, skip_unrecognized=True) else 0
 
 
 def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
@@ -128,7 +128,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
         warn(text)
 
 
-def summary(outcomes: list[Outcome], tally: ScanStats) -> str:
+def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     """What was checked, what was found, and what was left alone."""
     counts = {"error": 0, "warning": 0, "info": 0}
     silenced = 0
@@ -140,17 +140,17 @@ def summary(outcomes: list[Outcome], tally: ScanStats) -> str:
             else:
                 counts[each.severity] += 1
                 fixable += each.fix is not None and each.fix.safe
-    if not tally.checked and not tally.unrecognized_named:
-        return "; ".join(["no training configs found", *left_out(tally)])
-    parts = [f"{count(tally.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
+    if not stats.checked and not stats.unrecognized_named:
+        return "; ".join(["no training configs found", *left_out(stats)])
+    parts = [f"{count(stats.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
     found = [count(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
-    if tally.checked or not tally.unrecognized_named:
+    if stats.checked or not stats.unrecognized_named:
         parts.append(", ".join(found) or "no findings")
     if fixable:
         parts.append(f"{fixable} fixable with `cfglint fix`")
     if silenced:
         parts.append(f"{silenced} suppressed")
-    if tally.targets:
-        parts.append("for " + first_few(tally.targets))
-    parts += left_out(tally)
+    if stats.targets:
+        parts.append("for " + first_few(stats.targets))
+    parts += left_out(stats)
     return "; ".join(parts)

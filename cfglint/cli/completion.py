@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Option
 
+WITH_HELP = {**COMMANDS, "help": "the options of a command"}
 SHELLS = ("bash", "zsh", "fish")
 FILES = ("PATH", "FILE", "FILE.svg", "PATH|NAME")  # metavars of what is looked for among the files
 
@@ -158,7 +159,7 @@ fi
 
 def zsh(commands: dict[str, Parser]) -> str:
     """The script for zsh."""
-    listed = [f"        {quoted(f'{name}:{text}')}" for name, text in {**COMMANDS, "help": "the options of a command"}.items()]
+    listed = [f"        {quoted(f'{name}:{text}')}" for name, text in WITH_HELP.items()]
     options = [f"        {name}) _arguments -s {' '.join(map(quoted, specifications(parser)))} ;;" for name, parser in commands.items()]
     return ZSH % {"codes": " ".join(codes()), "names": " ".join(commands), "commands": "\n".join(listed), "options": "\n".join(options)}
 
@@ -203,10 +204,7 @@ def fish(commands: dict[str, Parser]) -> str:
     """The script for fish."""
     lines = ["# Completion of cfglint for fish: cfglint.fish in ~/.config/fish/completions."]
     lines.append(f"function __cfglint_codes; string split ' ' {fish_quoted(' '.join(codes()))}; end")
-    lines += [
-        f"complete -c cfglint -n __fish_use_subcommand -f -a {name} -d {fish_quoted(text)}"
-        for name, text in {**COMMANDS, "help": "the options of a command"}.items()
-    ]
+    lines += [f"complete -c cfglint -n __fish_use_subcommand -f -a {name} -d {fish_quoted(text)}" for name, text in WITH_HELP.items()]
     lines.append(f"complete -c cfglint -n '__fish_seen_subcommand_from help' -f -a {fish_quoted(' '.join(commands))}")
     for name, parser in commands.items():
         start = f"complete -c cfglint -n '__fish_seen_subcommand_from {name}; and not __fish_seen_subcommand_from help'"

@@ -48,17 +48,17 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Compare, report, and tell by the exit status."""
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         check_outputs(arguments)
         project = load_configuration(arguments)
         selection_of(arguments, project)
-        comparisons = compare(arguments, project, tally)
+        comparisons = compare(arguments, project, stats)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     status = finish(arguments, project, comparisons)
-    warn(summary(comparisons, tally))
-    return 2 if tally.unreadable or tally.beyond_limits else status
+    warn(summary(comparisons, stats))
+    return 2 if stats.unreadable or stats.beyond_limits else status
 
 
 def finish(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:
@@ -74,37 +74,37 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 
-def summary(comparisons: list[Comparison], tally: ScanStats) -> str:
+def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     """How many runs there were, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
     found = [count(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
     parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
-    return "; ".join([*parts, *left_out(tally)])
+    return "; ".join([*parts, *left_out(stats)])
 
 
-def compare(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
+def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
     """The comparisons that the paths ask for."""
     old, new = sides(arguments)
     for path in (*old, *new):
         if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
             raise UsageError(f"{path}: no such file or folder")
     if arguments.run or arguments.to:
-        return [Comparison(*(gathering(arguments, project, tally, whole=True).one(paths) for paths in (old, new)))]
+        return [Comparison(*(discovery(arguments, project, stats, complete=True).one(paths) for paths in (old, new)))]
     if os.path.isdir(old[0]) != os.path.isdir(new[0]):
         raise UsageError("OLD and NEW have to be two files or two folders")
     if os.path.isdir(old[0]):
-        return of_folders(old[0], new[0], arguments, project, tally)
+        return of_folders(old[0], new[0], arguments, project, stats)
     if is_script(line_of(old[0])[0]) and is_script(line_of(new[0])[0]):
-        return of_scripts(old[0], new[0], arguments, project, tally)
-    return [of_files(old[0], new[0], arguments, project, tally)]
+        return of_scripts(old[0], new[0], arguments, project, stats)
+    return [of_files(old[0], new[0], arguments, project, stats)]
 
 
-def of_scripts(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
+def of_scripts(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
     """The launches of two scripts, those that are most alike compared with each other."""
     from cfglint.review.launches import paired
 
-    before, after = ([run for _, run in gathering(arguments, project, tally, whole=False).each([path])] for path in (old, new))
+    before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path])] for path in (old, new))
     return [Comparison(*pair) for pair in paired(before, after)]
 
 
@@ -117,34 +117,35 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
     return arguments.paths[:1], arguments.paths[1:]
 
 
-def gathering(arguments: Namespace, project: Configuration, tally: ScanStats, *, whole: bool, kind: str | None = None) -> Discovery:
+def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
     """What makes runs of the paths of a side."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
-    found = Discovery(facts_of(arguments, project, whole), arguments.kind or kind, section)
-    found.tally = tally
+    found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section)
+    found.stats = stats
+    found.exclude, found.kinds = project.exclude, project.kinds
     return found
 
 
-def of_files(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> Comparison:
+def of_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
     """Two files; what one of them is, the other is, too, where it does not tell."""
-    runs: list[CheckedRun | None] = [of_file(path, arguments, project, tally) for path in (old, new)]
-    told = next((each for each in runs if each is not None), None)
-    if told is None:
+    runs: list[CheckedRun | None] = [of_file(path, arguments, project, stats) for path in (old, new)]
+    recognized = next((each for each in runs if each is not None), None)
+    if recognized is None:
         raise UnknownKindError(old)
     return Comparison(
-        *(each or of_file(path, arguments, project, tally, told.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
+        *(each or of_file(path, arguments, project, stats, recognized.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
     )
 
 
-def of_file(path: str, arguments: Namespace, project: Configuration, tally: ScanStats, kind: str | None = None) -> CheckedRun | None:
+def of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
     """The run of a file with the files that it names; None where its kind cannot be told."""
-    runs = gathering(arguments, project, tally if kind else ScanStats(), whole=False, kind=kind).each([path])
+    runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).each([path])
     return next((each for _, each in runs), None)
 
 
-def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
+def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
     """The runs of two folders, paired by their paths below them, the rest by what is in them."""
-    before, after = (below(folder, arguments, project, tally) for folder in (old, new))
+    before, after = (below(folder, arguments, project, stats) for folder in (old, new))
     if not before and not after:
         raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
     renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
@@ -153,7 +154,7 @@ def of_folders(old: str, new: str, arguments: Namespace, project: Configuration,
     return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
 
 
-def below(folder: str, arguments: Namespace, project: Configuration, tally: ScanStats) -> dict[str, CheckedRun]:
+def below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
     """The runs of a folder by the path of their first file below it."""
-    runs = gathering(arguments, project, tally, whole=False).each([folder])
+    runs = discovery(arguments, project, stats, complete=False).each([folder])
     return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

@@ -9,7 +9,7 @@ import sys
 from cfglint.cli.console import fail
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.output import columns, to_file
-from cfglint.explain import log_analysis, log_parser
+from cfglint.explanation import log_analysis, log_parser
 from cfglint.report import render_account, render_log
 from cfglint.run.discovery import MissingSectionError, UnknownKindError
 from cfglint.source import files
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.explain.log_analysis import Explanation
+    from cfglint.explanation.log_analysis import Explanation
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
@@ -76,7 +76,7 @@ def read_lines(path: str) -> Iterator[str]:
 
 def explain_run(arguments: Namespace, project: Configuration, width: int | None) -> tuple[str, int]:
     """The account of the run that the paths are, and the exit status."""
-    from cfglint.explain.summary import RunSummary
+    from cfglint.explanation.summary import RunSummary
 
     try:
         found = one_run(arguments, project, arguments.run)
@@ -99,7 +99,7 @@ def explain_log(path: str, arguments: Namespace, project: Configuration) -> list
 
 def place_in(each_run: CheckedRun) -> Callable[[str], str]:
     """A function that tells where a number of a run comes from."""
-    from cfglint.explain.summary import RunSummary, origin
+    from cfglint.explanation.summary import RunSummary, origin
 
     account = RunSummary(each_run)
     places = {str(item.setting.path[-1]): origin(item) for item in account.items}

@@ -19,7 +19,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import in_build_log
-from cfglint.report.text import MARKS, shown, unobeyed
+from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
 from cfglint.rewrite.write_texts import edited
@@ -85,14 +85,14 @@ class Work:
 
 def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status says whether all that was asked is done."""
-    tally = ScanStats()
+    stats = ScanStats()
     asked = bool(arguments.gpus or arguments.global_batch)
     target_gpus, arguments.gpus = arguments.gpus, None
     works: list[Work] = []
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        for _, each in runs_of(arguments, project, tally):
+        for _, each in runs_of(arguments, project, stats):
             work = Work(each)
             works.append(work)
             if not asked or not _hit_target(work, arguments, target_gpus):
@@ -100,23 +100,23 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
-        return _print_fixed(works, tally, arguments)
+        return _print_fixed(works, stats, arguments)
     _write(works, arguments)
     if arguments.format == "json":
         sys.stdout.write(_as_json(works))
     else:
         sys.stdout.write("".join(_as_text(work, arguments) for work in works))
-        warn(_summary(works, tally, arguments))
-    return _status(works, tally, arguments)
+        warn(_summary(works, stats, arguments))
+    return _status(works, stats, arguments)
 
 
-def _print_fixed(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
+def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
     """Print the fixed text of standard input; what was done goes to standard error."""
     for work in works:
         document = work.run.documents[0]
         sys.stdout.write(work.texts.get(document.path, document.text))
         sys.stderr.write(_as_text(work, arguments))
-    return _status(works, tally, arguments)
+    return _status(works, stats, arguments)
 
 
 def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
@@ -198,8 +198,8 @@ def _write_run(work: Work) -> None:
             warn(each.note)
 
 
-def _status(works: list[Work], tally: ScanStats, arguments: Namespace) -> int:
-    if not_done(tally, arguments.skip_unrecognized) or any(work.problem for work in works):
+def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
+    if not_done(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1
@@ -337,11 +337,11 @@ def _explained(found: Retarget) -> list[str]:
     return lines
 
 
-def _summary(works: list[Work], tally: ScanStats, arguments: Namespace) -> str:
+def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
     checked = count(len(works), "run")
     first = f"{count(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
     if any(work.problem for work in works):
         first = f"{count(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
-    return "; ".join([first, *left_out(tally)])
+    return "; ".join([first, *left_out(stats)])

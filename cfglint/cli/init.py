@@ -1,4 +1,4 @@
-"""`cfglint init`: a configuration and a baseline for a repository that has none, and the pre-commit hook."""
+"""`cfglint init`: a configuration, a baseline and the pre-commit hooks for a repository that has none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cfglint.cli.options import UsageError, add_run_options, count, load_configu
 from cfglint.cli.run_all import outcomes
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
+from cfglint.report.links import REPOSITORY, home
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
@@ -17,17 +18,33 @@ from cfglint.source.files import FileProblem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.diagnostic import Outcome
 
 SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
-HOOK = """\
-# .pre-commit-config.yaml
+HOOKS = ".pre-commit-config.yaml"
+# (id, what follows `cfglint`, the files), as in .pre-commit-hooks.yaml
+EACH_HOOK = (
+    ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json]"),
+    ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json]"),
+    (
+        "cfglint-review",
+        "review --state staged --base HEAD --fail-on warning",
+        "types_or: [yaml, json, shell]\n        pass_filenames: false",
+    ),
+)
+INSTALLED = """\
 repos:
-  - repo: https://example.org/your/clone/of/cfglint  # or a path
-    rev: v0.1.0
+  - repo: local  # the cfglint on the PATH; with a repository of it to install from: `repo: ADDRESS`, `rev: TAG` and the ids alone
     hooks:
-      - id: cfglint-fix
-      - id: cfglint
+"""
+LOCAL = """\
+      - id: {id}
+        name: {id}
+        entry: cfglint {command}
+        language: system
+        {files}
+        require_serial: true
 """
 
 
@@ -39,27 +56,52 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the files and print the hook; 2 when a file is there already or cannot be written."""
+    """Write the files, and print the hooks where they cannot be written; 2 when a file is there already or cannot be written."""
     arguments.format, arguments.jobs = [], None
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         project = load_configuration(arguments)
         for path in (project.path, SETTINGS, BASELINE):
             if path and os.path.lexists(path):
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
-        found = outcomes(arguments, project, tally)
+        found = outcomes(arguments, project, stats)
         silence(found, Selection(project, None, None, None))
-        number = sum(not each.suppressed for outcome in found for each in outcome.diagnostics)
-        if number:
-            baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
-        writing.put(SETTINGS, settings(arguments.gpus, bool(number)).encode())
+        accepted = write_baseline(found)
+        writing.put(SETTINGS, settings(arguments.gpus, bool(accepted)).encode())
+        hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
-    sys.stdout.write(HOOK)
-    accepted = f"; {BASELINE} accepts {count(number, 'finding')}" if number else "; no findings, so no baseline was written"
-    warn(f"{count(tally.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}{accepted}")
+    told = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
+    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {told}; {hooked}")
     return 0
+
+
+def write_baseline(found: list[Outcome]) -> int:
+    """Write a baseline where there is something to accept; the number of findings in it."""
+    number = sum(not each.suppressed for outcome in found for each in outcome.diagnostics)
+    if number:
+        baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
+    return number
+
+
+def write_hooks() -> str:
+    """Write the hooks at the top of a git work tree that has none yet, print them elsewhere; what was done."""
+    if os.path.exists(".git") and not os.path.lexists(HOOKS):
+        writing.put(HOOKS, hooks().encode())
+        return f"wrote {HOOKS}; `pre-commit install` enables it"
+    sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
+    why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"
+    return f"{HOOKS} {why}: add the hooks that were printed"
+
+
+def hooks() -> str:
+    """The hooks from the repository that pip took this installation from; where it took it from none, those of the command itself."""
+    repository, revision = home()
+    if repository == REPOSITORY:
+        return INSTALLED + "".join(LOCAL.format(id=name, command=command, files=files) for name, command, files in EACH_HOOK)
+    ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
+    return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"
 
 
 def settings(gpus: int | None, has_baseline: bool) -> str:

@@ -9,11 +9,10 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.new import FRAMEWORKS, KINDS, RUN, generate, takes
-from cfglint.new.generated import inside, schema_line, schema_name
-from cfglint.new.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
-from cfglint.new.models import SHAPES
-from cfglint.new.trl import TRAINERS as TRL_TRAINERS
+from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
+from cfglint.generators.generated import inside, schema_line, schema_name
+from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
+from cfglint.generators.models import SHAPES
 from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
 from cfglint.source import files, writing
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory import Model
-    from cfglint.new.generated import Generated, GeneratedFile
+    from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
 STANDARD_OUTPUT = "-"
@@ -34,7 +33,7 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 def add_arguments(parser: Parser) -> None:
     """The options of `new`; all but the last ones are facts."""
-    parser.add_argument("kind", nargs="?", choices=(*KINDS, RUN), metavar="KIND", help=f"{', '.join(KINDS)}; or run, a set that agrees")
+    parser.add_argument("kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a set that agrees")
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs of a machine (default 8)")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="samples of one optimizer step")
@@ -46,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--precision", choices=PRECISIONS, help=f"default {PRECISIONS[0]}")
     add_training(parser)
     add_model(parser)
-    parser.add_argument("--framework", choices=FRAMEWORKS, default=FRAMEWORKS[0], help="of a set (default huggingface)")
+    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"of a set (default {FRAMEWORK})")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of an existing run; repeatable")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml, for its target; else the nearest one")
@@ -73,14 +72,14 @@ def add_training(parser: Parser) -> None:
     parser.add_argument("--warmup", type=not_negative, metavar="W", help="a share of the run below 1, else steps")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
     parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
-    parser.add_argument("--trainer", choices=TRL_TRAINERS, help=f"TRL: the trainer (default {TRL_TRAINERS[0]})")
+    parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default sft)")
     parser.add_argument("--lora", action="store_true", help="an adapter is trained, not the whole model")
 
 
 def add_model(parser: Parser) -> None:
     """What only GPT-NeoX files hold."""
-    told = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
-    parser.add_argument("--model", metavar="NAME", help=told)
+    model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
+    parser.add_argument("--model", metavar="NAME", help=model_help)
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in the place of --max-micro-batch")
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
         parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")
@@ -113,7 +112,7 @@ def run(arguments: Namespace) -> int:
             asked = answered(ask, arguments)
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
-            raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
+            raise UsageError(f"what kind of config? {', '.join((*kinds(), RUN))}")
         model = shape_given(arguments, given)
         job = aimed(JobSpec(**converted(arguments, given)), arguments)
         folder = folder_of(arguments.output)
@@ -159,14 +158,14 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     """The facts of the existing run, if there is one, with those that flags say in their place."""
     if not sources(arguments):
         return given
-    from cfglint.new.convert import Existing
+    from cfglint.generators.convert import Existing
 
-    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), whole=True)
-    gathering = Discovery(facts)
-    source = gathering.one(sources(arguments))
+    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), complete=True)
+    discovery = Discovery(facts)
+    source = discovery.one(sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
-    if unread or gathering.tally.unreadable:
-        raise UsageError(f"--from {', '.join(unread or gathering.tally.unreadable)}: cannot be read; `cfglint check` says why")
+    if unread or discovery.stats.unreadable:
+        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; `cfglint check` says why")
     found = Existing(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):
@@ -187,7 +186,7 @@ def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
     known = LaunchFacts(target={**load_configuration(arguments).target, **(job.target or {})})
     found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
     report(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
-    return job.but(target=found.target) if found.target else job
+    return job.replace(target=found.target) if found.target else job
 
 
 def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
@@ -201,11 +200,11 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     """The job with the largest micro batch that surely fits, asked of the files that it comes to with a micro batch of 1."""
     from cfglint.frameworks.memory import micro_batch_bound, missing_for
 
-    made = generate(arguments.kind, job.but(max_micro_batch=1), arguments.framework)
+    made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     texts = {file.name: file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, target=job.target, whole=True, declared=True, trainer=job.trainer)
-    facts = facts.but(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
-    config = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts)).configs[0]
+    facts = LaunchFacts(job.gpus, target=job.target, complete=True, declared=True, trainer=job.trainer)
+    facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
+    config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts)).configs[0]
     missing = missing_for(config)
     if missing:
         raise UsageError(f"--gpu-memory needs {' and '.join(missing)}")
@@ -213,7 +212,7 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     if bound is None:
         raise UsageError(f"not even a micro batch of 1 surely fits into {arguments.gpu_memory:g} GiB; --max-micro-batch 1 insists")
     report([f"a micro batch of at most {bound} surely fits into {arguments.gpu_memory:g} GiB"])
-    return job.but(max_micro_batch=bound)
+    return job.replace(max_micro_batch=bound)
 
 
 def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
@@ -222,8 +221,8 @@ def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
     UsageError when the framework would refuse them, which is a mistake of cfglint's own.
     """
     texts = {inside(folder, file.name): file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, job.num_examples, job.target, whole=True, declared=True, strict_keys=True, trainer=job.trainer)
-    checked: CheckedRun = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts))
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, declared=True, strict_keys=True, trainer=job.trainer)
+    checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
     error = [each for each in found if each.severity == ERROR]
     if error:

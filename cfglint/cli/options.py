@@ -59,7 +59,7 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--model", metavar="PATH|NAME", help="the model's shape: a Hugging Face config.json, its folder, or a known model")
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in GiB (79.2), or a card: 80GB, H100")
     parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens per row, where the files do not give it")
-    parser.add_argument("--trainer", choices=trainers(), help="the TRL trainer that the script builds; else detected from the keys")
+    parser.add_argument("--trainer", choices=trainers, help="the TRL trainer that the script builds; else detected from the keys")
     parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
 
@@ -239,15 +239,15 @@ def launch_line(line: str) -> list[Override]:
     return found
 
 
-def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> LaunchFacts:
+def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts that the flags and the project's configuration give for undeclared runs."""
-    gpus, told_by = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
     return LaunchFacts(
         gpus=gpus,
-        gpus_source=told_by,
+        gpus_source=gpus_source,
         num_examples=arguments.num_examples,
         target={**project.target, **targets(arguments)},
-        whole=whole,
+        complete=complete,
         declared=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
@@ -265,7 +265,7 @@ def facts_of(arguments: Namespace, project: Configuration, whole: bool) -> Launc
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
     """The facts of a declared run, flags winning."""
-    facts = facts_of(arguments, project, whole=True)
+    facts = facts_of(arguments, project, complete=True)
     if not arguments.gpus and run.gpus is not None:
         facts.gpus, facts.gpus_source = run.gpus, f"the declared run in {project.path}"
     facts.num_examples = arguments.num_examples or run.num_examples
@@ -287,7 +287,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
     """The accepted findings that hold here, none yet when they are to be written; UsageError when they cannot be used."""
-    path = arguments.baseline or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+    path = baseline_path(arguments, project)
     if path is None:
         if arguments.write_baseline:
             raise UsageError("--write-baseline: say where with --baseline FILE, or with `baseline` in the configuration")
@@ -302,55 +302,68 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
         raise UsageError(str(error)) from error
 
 
-def runs_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
+def baseline_path(arguments: Namespace, project: Configuration) -> str | None:
+    """The path of the baseline, by the flag or the configuration."""
+    given: str | None = getattr(arguments, "baseline", None)
+    return given or (os.path.join(project.folder, project.baseline) if project.baseline else None)
+
+
+def own_files(arguments: Namespace, project: Configuration) -> set[str]:
+    """The files that are cfglint's own, which are not counted as skipped where a folder is walked."""
+    path = baseline_path(arguments, project)
+    return {os.path.abspath(path)} if path else set()
+
+
+def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
     """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
         for index, declared in enumerate(project.runs):
-            found = declared_run(declared, arguments, project, tally, folders)
+            found = declared_run(declared, arguments, project, stats, folders)
             if found is not None:
                 yield index, found
         return
-    gathering, paths = gathering_of(arguments, project, tally)
+    discovery, paths = discovery_of(arguments, project, stats)
     if arguments.run:
-        yield 0, gathering.one(paths)
+        yield 0, discovery.one(paths)
     else:
-        yield from gathering.each(paths)
+        yield from discovery.each(paths)
 
 
 def declared_run(
-    declared: DeclaredRun, arguments: Namespace, project: Configuration, tally: ScanStats, folders: Folders
+    declared: DeclaredRun, arguments: Namespace, project: Configuration, stats: ScanStats, folders: Folders
 ) -> CheckedRun | None:
     """A run as the configuration declares it, None when nobody can tell what it is.
 
     `folders` is what one finds out about versions for the next.
     """
-    gathering = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
-    gathering.tally, gathering.folders = tally, folders
+    discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+    discovery.stats, discovery.folders = stats, folders
     try:
-        return gathering.one(declared.files)
+        return discovery.one(declared.files)
     except UnknownKindError as error:
-        if error.path not in tally.unreadable:
-            tally.unknown_kind.append(error.path)
+        if error.path not in stats.unreadable:
+            stats.unknown_kind.append(error.path)
         return None
 
 
-def gathering_of(arguments: Namespace, project: Configuration, tally: ScanStats) -> tuple[Discovery, list[str]]:
+def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[Discovery, list[str]]:
     """What makes runs of the paths of a command line, and the paths."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
-    gathering = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
-    gathering.tally = tally
-    gathering.exclude, gathering.kinds = project.exclude, project.kinds
-    gathering.exclude_named = getattr(arguments, "skip_unrecognized", False)
-    return gathering, paths
+    discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
+    discovery.stats = stats
+    discovery.exclude, discovery.kinds = project.exclude, project.kinds
+    discovery.own_files = own_files(arguments, project)
+    discovery.exclude_named = getattr(arguments, "skip_unrecognized", False)
+    return discovery, paths
 
 
-def one_run(arguments: Namespace, project: Configuration, whole: bool, known: dict[str, int] | None = None) -> CheckedRun:
+def one_run(arguments: Namespace, project: Configuration, complete: bool, known: dict[str, int] | None = None) -> CheckedRun:
     """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
     if not arguments.paths and not arguments.args:
         raise UsageError("PATH is missing: name the files of one run, or give --args")
-    facts = facts_of(arguments, project, whole)
+    facts = facts_of(arguments, project, complete)
     for name, value in (known or {}).items():
         if getattr(facts, name) is None:
             setattr(facts, name, value)
@@ -418,28 +431,28 @@ def tell_unknown(selection: Selection) -> None:
         warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
-def left_out(tally: ScanStats) -> list[str]:
+def left_out(stats: ScanStats) -> list[str]:
     """What was not looked at, and why, for the last line on standard error."""
     parts: list[str] = []
-    for name, number in sorted(tally.related_tools.items()):
+    for name, number in sorted(stats.related_tools.items()):
         parts.append(f"{count(number, name + ' file')} skipped (no checks for this kind)")
-    parts += tally.outside
-    if tally.templates:
-        parts.append(f"{count(len(tally.templates), 'template')} that cannot be read before it is filled: {first_few(tally.templates)}")
-    if tally.unrecognized:
-        parts.append(f"{count(tally.unrecognized, 'file')} skipped (not a training config)")
-    if tally.unclear:
-        parts.append(f"could not tell the kind of {first_few(tally.unclear)}; pass --kind")
-    if tally.unknown_kind:
-        runs = count(len(tally.unknown_kind), "run")
-        parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(tally.unknown_kind)}")
-    if tally.beyond_limits:
+    parts += stats.outside
+    if stats.templates:
+        parts.append(f"{count(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
+    if stats.unrecognized:
+        parts.append(f"{count(stats.unrecognized, 'file')} skipped (not a training config)")
+    if stats.unclear:
+        parts.append(f"could not tell the kind of {first_few(stats.unclear)}; pass --kind")
+    if stats.unknown_kind:
+        runs = count(len(stats.unknown_kind), "run")
+        parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
+    if stats.beyond_limits:
         parts.append(
-            f"{count(len(tally.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(tally.beyond_limits)}"
+            f"{count(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
         )
-    if tally.unreadable:
-        missing = [path for path in tally.unreadable if is_missing(path)]
-        closed = [path for path in tally.unreadable if path not in missing]
+    if stats.unreadable:
+        missing = [path for path in stats.unreadable if is_missing(path)]
+        closed = [path for path in stats.unreadable if path not in missing]
         if missing:
             parts.append(f"no such file or folder: {first_few(missing)}")
         if closed:
@@ -464,20 +477,20 @@ def add_skip_option(parser: Parser) -> None:
     parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs (for hooks)")
 
 
-def not_done(tally: ScanStats, skip_unrecognized: bool = False) -> bool:
+def not_done(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     """Whether some of what was named could not be looked at; named files that are not recognised are listed, unless they may be skipped."""
     if skip_unrecognized:
-        tally.unrecognized += len(tally.unrecognized_named)
-        tally.unrecognized_named.clear()
-    for path, names in tally.unrecognized_named[:MOST_UNKNOWN]:
+        stats.unrecognized += len(stats.unrecognized_named)
+        stats.unrecognized_named.clear()
+    for path, names in stats.unrecognized_named[:MOST_UNKNOWN]:
         from cfglint.run.broken import closest_kind
 
         closest = closest_kind(names)
         kind = f" (closest: {closest}); pass --kind {closest}" if closest else "; pass --kind"
         warn(f"{path}: not recognised as a training config{kind}")
-    if len(tally.unrecognized_named) > MOST_UNKNOWN:
-        warn(f"{len(tally.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
-    return bool(tally.unreadable or tally.beyond_limits or tally.unknown_kind or tally.unrecognized_named)
+    if len(stats.unrecognized_named) > MOST_UNKNOWN:
+        warn(f"{len(stats.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
+    return bool(stats.unreadable or stats.beyond_limits or stats.unknown_kind or stats.unrecognized_named)
 
 
 def first_few(names: Iterable[str]) -> str:

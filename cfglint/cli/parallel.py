@@ -84,18 +84,18 @@ def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int,
     """
     processes = min(processes, len(blocks))
     total = done + sum(map(len, blocks))
-    hands = [Worker(work, blocks[number::processes]) for number in range(1, processes)]
-    shares: list[list[Result]] = [[]]
+    workers = [Worker(work, blocks[number::processes]) for number in range(1, processes)]
+    parts: list[list[Result]] = [[]]
     for block in blocks[::processes]:
-        shares[0].append(work(block))
+        parts[0].append(work(block))
         done += len(block) * processes
         tell(done, total)
-        for hand in hands:
-            hand.listen()
-    for number, hand in enumerate(hands, 1):
-        told = hand.told()
-        shares.append([work(block) for block in blocks[number::processes]] if told is None else told)
-    return [shares[number % processes][number // processes] for number in range(len(blocks))]
+        for worker in workers:
+            worker.listen()
+    for number, worker in enumerate(workers, 1):
+        results = worker.results()
+        parts.append([work(block) for block in blocks[number::processes]] if results is None else results)
+    return [parts[number % processes][number // processes] for number in range(len(blocks))]
 
 
 class Worker:
@@ -120,7 +120,7 @@ class Worker:
         except BlockingIOError:
             return
 
-    def told(self) -> list[Any] | None:
+    def results(self) -> list[Any] | None:
         """The results, waited for; None when the process did not come to its end."""
         import io
         import pickle

@@ -70,40 +70,40 @@ def run(arguments: Namespace) -> int:
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
         project = load_configuration(arguments)
-        each = one_run(arguments, project, whole=True)
+        each = one_run(arguments, project, complete=True)
         found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
     except MissingFactError as error:
         return fail(error.for_command_line)
     except (UsageError, UnknownKindError, EditRefused) as error:
         return fail(str(error))
-    told = table(found, pace)
-    sys.stdout.write(_report(arguments.format, told, each))
+    plan_table = table(found, pace)
+    sys.stdout.write(_report(arguments.format, plan_table, each))
     if arguments.plot:
-        written = _draw(told, arguments.plot)
+        written = _draw(plan_table, arguments.plot)
         if written:
             return fail(written)
     return 0 if any(each.solution.feasible for each in found) else 1
 
 
-def _report(form: str, told: PlanTable, run: CheckedRun) -> str:
+def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
     """The plans in a format; an HTML page shows the current run as well."""
     if form != "html":
-        return plans.render(form, told, terminal=sys.stdout.isatty(), width=columns())
-    from cfglint.explain.summary import explained
+        return plans.render(form, plan_table, terminal=sys.stdout.isatty(), width=columns())
+    from cfglint.explanation.summary import explained
     from cfglint.report import html
 
-    now = CheckedRun(run.documents, run.kinds, run.facts.but(gpus=current_gpus(run, run.facts)))
-    return html.plan(told, explained(now))
+    now = CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))
+    return html.plan(plan_table, explained(now))
 
 
-def _draw(told: PlanTable, path: str) -> str | None:
+def _draw(plan_table: PlanTable, path: str) -> str | None:
     """Write the plot; the reason when it cannot be written."""
     from cfglint.report import plot
     from cfglint.source import files, writing
 
     form = os.path.splitext(path)[1][1:].lower() or "png"
     try:
-        writing.put(path, plot.draw(told, form))
+        writing.put(path, plot.draw(plan_table, form))
     except plot.NoPlotting as error:
         return str(error)
     except ValueError as error:  # a kind of file that matplotlib does not write

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cfglint.cli.argument_parser import expected
 from cfglint.cli.options import UsageError, above_zero, positive
-from cfglint.new import FRAMEWORKS, KINDS, RUN, choices, generate, takes
-from cfglint.new.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
+from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
+from cfglint.generators.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.new.generated import Generated
+    from cfglint.generators.generated import Generated
 
     Answers = dict[str, Any]
 
@@ -44,9 +44,9 @@ def ask(kind: str | None, framework: str) -> Asked:
     print("Enter takes the value in brackets; q ends without writing.")
     try:
         if kind is None:
-            kind = choice("What to make", "KIND", (*KINDS, RUN), RUN)
+            kind = choice("What to make", "KIND", (*kinds(), RUN), RUN)
             if kind == RUN:
-                framework = choice("Of which framework", "--framework", FRAMEWORKS, framework)
+                framework = choice("Of which framework", "--framework", tuple(set_frameworks()), framework)
         neox = kind == "neox" or (kind == RUN and framework == "neox")
         facts: Answers = {"gpus": number("GPUs", "--gpus", GPUS)}
         if kind != "accelerate":
@@ -64,7 +64,7 @@ def ask(kind: str | None, framework: str) -> Asked:
 def length(neox: bool) -> Answers:
     """The model of GPT-NeoX, and how long to train."""
     if neox:
-        from cfglint.new.models import SHAPES
+        from cfglint.generators.models import SHAPES
 
         model = choice("Model", "--model", tuple(SHAPES), "pythia-160m")
         return {"model": model, "steps": number("Optimizer steps", "--steps", NEOX_STEPS)}
@@ -107,23 +107,18 @@ def training(kind: str, framework: str, facts: Answers) -> Answers:
 
 def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
     """The optimizers of a kind of file that have a usual rate; AdamW alone where its states are on the CPU."""
-    module = __import__(f"cfglint.new.{framework if kind == RUN else kind}", fromlist=["OPTIMIZERS"])
-    known = getattr(module, "OPTIMIZERS", OFFERED)
+    known = generator_of(kind, framework).optimizers
     return OFFERED[:1] if offload else tuple(name for name in OFFERED if name in known)
 
 
 def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
     """(learning rate, reason) that the files would have where none is given."""
     if facts.get("model") is not None:
-        from cfglint.new.models import published
+        from cfglint.generators.models import published
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"
-    if kind == "trl":
-        from cfglint.new import trl
-
-        return trl.usual_rate(trl.TRAINERS[0], bool(facts.get("lora")))
-    return choices.rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
+    return generator_of(kind, framework).usual_rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
 
 
 def batch(kind: str, framework: str, facts: Answers) -> Answers:
@@ -138,19 +133,19 @@ def batch(kind: str, framework: str, facts: Answers) -> Answers:
         most = number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
         again = most != asked["max_micro_batch"]
         asked["max_micro_batch"] = most
-        works = shown(kind, framework, {**facts, **asked}, told=not again)
+        works = shown(kind, framework, {**facts, **asked}, printed=not again)
         if works and choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
-def shown(kind: str, framework: str, facts: Answers, told: bool = False) -> bool:
+def shown(kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
     """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
     works = True
     try:
         text = planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples"))
     except (Unreachable, Contradiction) as error:
         works, text = False, f"  {error}"
-    if not told:
+    if not printed:
         print(text)
     return works
 
@@ -162,9 +157,9 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery, FileSource
 
-    facts = LaunchFacts(gpus, num_examples, whole=True, declared=True)
+    facts = LaunchFacts(gpus, num_examples, complete=True, declared=True)
     texts = {file.name: file.text for file in made.files}
-    run = Discovery(facts, made.files[0].kind, shelf=FileSource(texts)).one(list(texts))
+    run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
     return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
 

@@ -52,7 +52,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Compare the branch, report, and tell by the exit status."""
-    tally = ScanStats()
+    stats = ScanStats()
     arguments.kind = None
     try:
         check_outputs(arguments)
@@ -61,12 +61,12 @@ def run(arguments: Namespace) -> int:
             branch = Branch(repository, base, arguments.state)
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
             selection_of(arguments, project)
-            comparisons = compare(branch, arguments, project, tally)
+            comparisons = compare(branch, arguments, project, stats)
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
     status = finish(arguments, project, comparisons)
-    warn(f"{summary(comparisons, tally)}; against {name} ({base[:10]})")
-    return 2 if tally.unreadable or tally.beyond_limits or tally.unknown_kind else status
+    warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]})")
+    return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind else status
 
 
 # ---- the base
@@ -82,10 +82,10 @@ def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
         commit = repository.commit(each)
         if commit is not None:
             return left_at(repository, each, commit, head), each
-    told = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
+    reason = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
     if repository.shallow:
-        raise UsageError(f"{told}; this clone is shallow, fetch the rest: {DEEPER}")
-    raise UsageError(f"{told}; name what to compare with: --base REV")
+        raise UsageError(f"{reason}; this clone is shallow, fetch the rest: {DEEPER}")
+    raise UsageError(f"{reason}; name what to compare with: --base REV")
 
 
 def candidates(asked: str | None) -> tuple[str, ...]:
@@ -110,9 +110,10 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
 # ---- the runs
 
 
-def compare(branch: Branch, arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Comparison]:
+def compare(branch: Branch, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
     """Every touched run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
+    branch.settings = before, project
     branch.look(file for declared in project.runs for file in declared.files)
     comparisons: list[Comparison] = []
     taken: set[str] = set()
@@ -123,14 +124,14 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, tally:
         try:
             old, new = branch.declared(declared.files, was, facts, declared.kind)
         except UnknownKindError as error:
-            tally.unknown_kind.append(error.path)
+            stats.unknown_kind.append(error.path)
             continue
         taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
         if branch.touches(old, new) or differ(was, facts):
-            tally.checked += len(new.documents) if new else 0
+            stats.checked += len(new.documents) if new else 0
             comparisons.append(Comparison(old, new))
-    alone = [facts_of(arguments, each, whole=False) for each in (before, project)]
-    comparisons += [Comparison(*pair) for pair in branch.undeclared(alone[0], alone[1], taken, tally)]
+    alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
+    comparisons += [Comparison(*pair) for pair in branch.undeclared(alone[0], alone[1], taken, stats)]
     return comparisons
 
 

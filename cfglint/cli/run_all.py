@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.cli.options import declared_run, gathering_of
+import sys
+
+from cfglint.cli.options import declared_run, discovery_of
 from cfglint.cli.parallel import map_blocks
-from cfglint.cli.progress import Progress
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
 
@@ -23,34 +24,34 @@ if TYPE_CHECKING:
     Task = TypeVar("Task")
 
 
-class Share:
+class PartialOutcomes:
     """A part of the outcomes, by position, and what was learnt on the way.
 
-    `perhaps` are outcomes of files that others may name, by position and path, each with its own tally: they count
+    `perhaps` are outcomes of files that others may name, by position and path, each with its own statistics: they count
     when no file has. `taken` are the files that were named.
     """
 
-    __slots__ = ("found", "perhaps", "taken", "tally")
+    __slots__ = ("found", "stats", "taken", "tentative")
 
     def __init__(self) -> None:
         self.found: list[tuple[int, Outcome]] = []
-        self.perhaps: list[tuple[int, Outcome, str, ScanStats]] = []
-        self.tally = ScanStats()
+        self.tentative: list[tuple[int, Outcome, str, ScanStats]] = []
+        self.stats = ScanStats()
         self.taken: set[str] = set()
 
 
-def outcomes(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[Outcome]:
+def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Outcome]:
     """What every run came to, in the order of the arguments."""
     if not arguments.paths and project.runs and not arguments.args:
-        shares = of_declared(arguments, project)
+        parts = of_declared(arguments, project)
     elif arguments.run:
-        gathering, paths = gathering_of(arguments, project, tally)
-        return [outcome_of(gathering.one(paths), arguments)]
+        discovery, paths = discovery_of(arguments, project, stats)
+        return [outcome_of(discovery.one(paths), arguments)]
     else:
-        shares = of_paths(arguments, project)
-    for share in shares:
-        tally.add(share.tally)
-    found = sorted((pair for share in shares for pair in share.found), key=lambda pair: pair[0])
+        parts = of_paths(arguments, project)
+    for part in parts:
+        stats.add(part.stats)
+    found = sorted((pair for part in parts for pair in part.found), key=lambda pair: pair[0])
     outcomes_of_runs = [outcome for _, outcome in found]
     tell_once(outcomes_of_runs)
     return outcomes_of_runs
@@ -69,23 +70,27 @@ def tell_once(found: list[Outcome]) -> None:
         outcome.diagnostics[:] = kept
 
 
-def of_declared(arguments: Namespace, project: Configuration) -> list[Share]:
+def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
     """The declared runs."""
     folders: Folders = {}
 
-    def work(block: list[tuple[int, DeclaredRun]]) -> Share:
-        share = Share()
+    def work(block: list[tuple[int, DeclaredRun]]) -> PartialOutcomes:
+        part = PartialOutcomes()
         for index, each in block:
-            found = declared_run(each, arguments, project, share.tally, folders)
+            found = declared_run(each, arguments, project, part.stats, folders)
             if found is not None:
-                share.found.append((index, outcome_of(found, arguments)))
-        return share
+                part.found.append((index, outcome_of(found, arguments)))
+        return part
 
     return watched(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")
 
 
-def watched(work: Callable[[list[Task]], Share], tasks: list[Task], jobs: int | None, thing: str) -> list[Share]:
+def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str) -> list[PartialOutcomes]:
     """The shares of blocks of the tasks, with a line of progress on a terminal."""
+    if not sys.stderr.isatty():
+        return map_blocks(work, tasks, jobs)
+    from cfglint.cli.progress import Progress
+
     progress = Progress(thing)
     try:
         return map_blocks(work, tasks, jobs, progress)
@@ -93,66 +98,66 @@ def watched(work: Callable[[list[Task]], Share], tasks: list[Task], jobs: int | 
         progress.end()
 
 
-def of_paths(arguments: Namespace, project: Configuration) -> list[Share]:
+def of_paths(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
     """The files of the paths, without those that were named by another one."""
-    gathering, paths = gathering_of(arguments, project, ScanStats())
+    discovery, paths = discovery_of(arguments, project, ScanStats())
 
-    def work(block: list[tuple[int, str]]) -> Share:
-        share = Share()
-        gathering.tally, gathering.taken = share.tally, share.taken
-        for index, run, path in gathering.looked_at(block):
+    def work(block: list[tuple[int, str]]) -> PartialOutcomes:
+        part = PartialOutcomes()
+        discovery.stats, discovery.taken = part.stats, part.taken
+        for index, run, path in discovery.looked_at(block):
             outcome = outcome_of(run, arguments)
             if path is None:
-                share.tally.count(run)
-                share.found.append((index, outcome))
+                part.stats.count(run)
+                part.found.append((index, outcome))
             else:
-                tally = ScanStats()
-                tally.count(run)
-                share.perhaps.append((index, outcome, path, tally))
-        return share
+                stats = ScanStats()
+                stats.count(run)
+                part.tentative.append((index, outcome, path, stats))
+        return part
 
-    numbered = gathering.numbered(paths)
-    declared, numbered = of_runs_that_hold(gathering, numbered, arguments, project)
-    shares = watched(work, numbered, arguments.jobs, "files checked")
-    settle(shares, gathering)
-    return [*shares, declared]
+    numbered = discovery.numbered(paths)
+    declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project)
+    parts = watched(work, numbered, arguments.jobs, "files checked")
+    settle(parts, discovery)
+    return [*parts, declared]
 
 
 def of_runs_that_hold(
-    gathering: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
-) -> tuple[Share, list[tuple[int, str]]]:
+    discovery: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
+) -> tuple[PartialOutcomes, list[tuple[int, str]]]:
     """The declared runs that hold files of the command line, and the files that none of them holds."""
-    share = Share()
-    if not gathering.named or not project.runs or arguments.kind or arguments.section:
-        return share, numbered
-    places = {gathering.shelf.identity(path): index for index, path in reversed(numbered) if path in gathering.named}
+    part = PartialOutcomes()
+    if not discovery.named or not project.runs or arguments.kind or arguments.section:
+        return part, numbered
+    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.named}
     held: set[str] = set()
     folders: Folders = {}
     for each in project.runs:
-        tally = ScanStats()
-        found = declared_run(each, arguments, project, tally, folders)
-        files = {gathering.shelf.identity(document.path) for document in found.documents} if found is not None else set()
+        stats = ScanStats()
+        found = declared_run(each, arguments, project, stats, folders)
+        files = {discovery.source.identity(document.path) for document in found.documents} if found is not None else set()
         if found is not None and files & places.keys():
             held |= files
-            share.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
-            share.tally.add(tally)
-    return share, [(index, path) for index, path in numbered if gathering.shelf.identity(path) not in held]
+            part.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
+            part.stats.add(stats)
+    return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
-def settle(shares: list[Share], gathering: Discovery) -> None:
+def settle(parts: list[PartialOutcomes], discovery: Discovery) -> None:
     """Take in what nobody has named, now that all have been asked."""
-    taken = gathering.identities(set().union(*(share.taken for share in shares)))
-    for share in shares:
-        for index, outcome, path, tally in share.perhaps:
-            if not taken or gathering.shelf.identity(path) not in taken:
-                share.found.append((index, outcome))
-                share.tally.add(tally)
+    taken = discovery.identities(set().union(*(part.taken for part in parts)))
+    for part in parts:
+        for index, outcome, path, stats in part.tentative:
+            if not taken or discovery.source.identity(path) not in taken:
+                part.found.append((index, outcome))
+                part.stats.add(stats)
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
     """What a run came to, with what pictures are drawn from where a page was asked for."""
     if "html" not in arguments.format:
         return run.outcome()
-    from cfglint.explain.summary import explained
+    from cfglint.explanation.summary import explained
 
     return explained(run)

@@ -36,10 +36,10 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """List the runs; 2 when a path cannot be read."""
-    tally = ScanStats()
+    stats = ScanStats()
     try:
         project = load_configuration(arguments)
-        found = [each for _, each in sorted(runs_of(arguments, project, tally), key=lambda pair: pair[0])]
+        found = [each for _, each in sorted(runs_of(arguments, project, stats), key=lambda pair: pair[0])]
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if arguments.declare:
@@ -49,9 +49,9 @@ def run(arguments: Namespace) -> int:
     else:
         sys.stdout.write("".join(map(described, found)))
     launches = sum(isinstance(each.documents[0], CommandDocument) for each in found)
-    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(tally)]
+    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
     warn("; ".join(parts))
-    return 2 if tally.unreadable else 0
+    return 2 if stats.unreadable else 0
 
 
 def as_json(found: list[CheckedRun]) -> str:
@@ -74,6 +74,8 @@ def described(each: CheckedRun) -> str:
         uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
         lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
         others = outcome.files[1:]
+        if launch["called_from"]:
+            lines.append(f"  called from   {launch['called_from']}")
     if others:
         lines.append(f"  files         {', '.join(others)}")
     lines.append(f"  GPUs          {sizes(outcome)}")
@@ -121,7 +123,8 @@ def declared(found: list[CheckedRun]) -> str:
         elif launch["conditional"] and not launch["needs_caller"]:
             continue
         else:
-            lines.append(f"launch = {quoted(os.path.normpath(launch['file']) + ':' + str(launch['line']))}")
+            path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
+            lines.append(f"launch = {quoted(os.path.normpath(path) + ':' + line)}")
         machine: Any = getattr(each.documents[0], "machine", launch is None)
         if machine and outcome.gpus is not None:
             lines.append(f"gpus = {outcome.gpus}")

@@ -22,23 +22,22 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Serve one editor until it ends the session."""
+    arguments.kind = None
+
+    def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:
+        try:
+            return facts_of_declared(declared, arguments, project) if declared else facts_of(arguments, project, complete=False)
+        except UsageError as error:  # of a declared run: the server goes on
+            raise ConfigurationError(str(error)) from error
+
+    try:
+        facts_of(arguments, Configuration(), complete=False)  # options that cannot be used end the command, not the first check
+    except UsageError as error:
+        return fail(str(error))
     try:
         from cfglint.server.language_server import serve
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in ("pygls", "lsprotocol"):
             raise
         return fail("the language server requires pygls 2: install the extra `server` (cfglint-train[server]), or `pip install 'pygls>=2'`")
-
-    arguments.kind = None
-
-    def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:
-        try:
-            return facts_of_declared(declared, arguments, project) if declared else facts_of(arguments, project, whole=False)
-        except UsageError as error:  # of a declared run: the server goes on
-            raise ConfigurationError(str(error)) from error
-
-    try:
-        facts_of(arguments, Configuration(), whole=False)  # options that cannot be used end the command, not the first check
-    except UsageError as error:
-        return fail(str(error))
     return serve(facts, arguments.config)

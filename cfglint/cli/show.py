@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.cli.options import gathering_of, runs_of
+from cfglint.cli.options import discovery_of, runs_of
 from cfglint.run.discovery import ScanStats
 
 TYPE_CHECKING = False
@@ -14,44 +14,44 @@ if TYPE_CHECKING:
 NOT_SETTINGS = ("folder", "policies", "path", "runs")  # of a configuration: what it was read from and what is shown on lines of its own
 
 
-def files_shown(arguments: Namespace, project: Configuration, tally: ScanStats) -> list[str]:
+def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[str]:
     """A line for every file: its kind and the run that it is in, or why it is skipped."""
     if arguments.run or (not arguments.paths and project.runs):
         members: dict[str, list[str]] = {}
-        for _, run in runs_of(arguments, project, tally):
+        for _, run in runs_of(arguments, project, stats):
             add_members(members, run)
-        skipped = dict.fromkeys(tally.unknown_kind, "kind unknown; declare it with `kind`")
-        skipped.update(dict.fromkeys(tally.unreadable, "cannot be opened"))
+        skipped = dict.fromkeys(stats.unknown_kind, "kind unknown; declare it with `kind`")
+        skipped.update(dict.fromkeys(stats.unreadable, "cannot be opened"))
         return lines_of([*members, *(path for path in skipped if path not in members)], members, skipped)
-    return lines_of(*walked(arguments, project, tally))
+    return lines_of(*walked(arguments, project, stats))
 
 
-def walked(arguments: Namespace, project: Configuration, tally: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
+def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
     """The files of the paths in their order, what the checked ones are, and why the others are skipped."""
-    discovery, paths = gathering_of(arguments, project, tally)
+    discovery, paths = discovery_of(arguments, project, stats)
     order: list[str] = []
     found: list[tuple[CheckedRun, str | None]] = []
     skipped: dict[str, str] = {}
     for numbered in discovery.numbered(paths):
-        discovery.tally = ScanStats()
+        discovery.stats = ScanStats()
         order.append(numbered[1])
         own = [(run, path) for _, run, path in discovery.looked_at([numbered])]
         found += own
         if not own:
-            skipped[numbered[1]] = reason(discovery.tally)
-        tally.add(discovery.tally)
+            skipped[numbered[1]] = reason(discovery.stats)
+        stats.add(discovery.stats)
     members: dict[str, list[str]] = {}
     taken = discovery.identities(discovery.taken)
     for run, path in found:
-        if path is None or discovery.shelf.identity(path) not in taken:
-            tally.count(run)
+        if path is None or discovery.source.identity(path) not in taken:
+            stats.count(run)
             add_members(members, run)
-    aliases = {discovery.shelf.identity(path): path for path in members}
+    aliases = {discovery.source.identity(path): path for path in members}
     for path in order:
-        if path not in members and path not in skipped and discovery.shelf.identity(path) in aliases:
-            members[path] = members[aliases[discovery.shelf.identity(path)]]
+        if path not in members and path not in skipped and discovery.source.identity(path) in aliases:
+            members[path] = members[aliases[discovery.source.identity(path)]]
     named = discovery.identities(set(order))
-    order += [path for path in members if path not in order and discovery.shelf.identity(path) not in named]
+    order += [path for path in members if path not in order and discovery.source.identity(path) not in named]
     return order, members, skipped
 
 
@@ -64,15 +64,15 @@ def add_members(members: dict[str, list[str]], run: CheckedRun) -> None:
             rows.append(place)
 
 
-def reason(tally: ScanStats) -> str:
+def reason(stats: ScanStats) -> str:
     """Why a file is skipped, from what was counted for it alone."""
-    if tally.unreadable:
+    if stats.unreadable:
         return "cannot be opened"
-    if tally.related_tools:
-        return f"{next(iter(tally.related_tools))} file, no checks for this kind"
-    if tally.unclear:
+    if stats.related_tools:
+        return f"{next(iter(stats.related_tools))} file, no checks for this kind"
+    if stats.unclear:
         return "could not tell the kind; pass --kind"
-    if tally.unrecognized or tally.unrecognized_named:
+    if stats.unrecognized or stats.unrecognized_named:
         return "not a training config"
     return "no training launch in it"
 

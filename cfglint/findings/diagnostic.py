@@ -50,6 +50,9 @@ class Place:
         self.end = end
         self.source = source
 
+    def __repr__(self) -> str:
+        return f"<Place {self.file}:{self.line}:{self.column}>"
+
 
 class FileEdit:
     """Replace `start`..`end` of a file's decoded text by `text`."""
@@ -61,6 +64,9 @@ class FileEdit:
         self.start = start
         self.end = end
         self.text = text
+
+    def __repr__(self) -> str:
+        return f"<FileEdit of {self.file}, {self.start} to {self.end}: {self.text!r}>"
 
 
 class Fix:
@@ -76,6 +82,9 @@ class Fix:
         self.edits = edits
         self.safe = safe
         self.changes = changes
+
+    def __repr__(self) -> str:
+        return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"
 
 
 class Diagnostic:
@@ -130,16 +139,34 @@ class Diagnostic:
         self.help = help
         self.suppressed: str | None = None  # what suppresses it: a comment, a configuration, a baseline
 
+    @property
+    def file(self) -> str:
+        """The file of its place."""
+        return self.place.file
+
+    @property
+    def line(self) -> int:
+        """The line of its place, from 1."""
+        return self.place.line
+
+    @property
+    def column(self) -> int:
+        """The column of its place in characters, from 1."""
+        return self.place.column
+
+    def __repr__(self) -> str:
+        return f"<{self.file}:{self.line}:{self.column}: {self.severity} {self.code}: {self.message}>"
+
 
 class Context:
     """What a report with diagrams shows in addition to the findings, as plain values.
 
-    `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explain.summary.table`;
+    `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
-    `whole`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
+    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
     """
 
-    __slots__ = ("assumed", "marks", "memory", "settings", "texts", "whole")
+    __slots__ = ("assumed", "complete", "marks", "memory", "settings", "texts")
 
     def __init__(
         self,
@@ -147,7 +174,7 @@ class Context:
         settings: list[SettingEntry],
         marks: dict[str, list[int]],
         assumed: list[str],
-        whole: bool,
+        complete: bool,
         memory: MemoryDrawing | None = None,
     ) -> None:
         self.memory = memory
@@ -155,7 +182,7 @@ class Context:
         self.settings = settings
         self.marks = marks
         self.assumed = assumed
-        self.whole = whole
+        self.complete = complete
 
 
 class Outcome:
@@ -188,6 +215,9 @@ class Outcome:
         self.context: Context | None = None
         self.consumer = kinds[0]
         self.launch: LaunchEntry | None = None  # what is known of the launch line, for a run that a script starts
+
+    def __repr__(self) -> str:
+        return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"
 
     def entry(self) -> RunEntry:
         """The entry of `runs`, without the findings."""

@@ -82,7 +82,7 @@ def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Par
     from cfglint.source import edit, sections
 
     place = sections.in_file(document, path[:-1])
-    return sections.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
+    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
@@ -99,25 +99,25 @@ def replaced(setting: Setting, value: Any) -> Part:
     from cfglint.source import edit, sections
 
     document, path = setting.document, sections.in_file(setting.document, setting.path)
-    return sections.whole(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
+    return sections.file_document(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
 
 
 def removed(setting: Setting) -> Part:
     """The change of `remove`, for a fix of several changes."""
-    if setting.document is None or setting.key_node is None or stands_twice(setting):
+    if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
     from cfglint.source import edit, sections
 
-    return sections.whole(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
+    return sections.file_document(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
 
 
 def renamed(setting: Setting, key: str) -> Part:
     """The change of `rename`, for a fix of several changes."""
-    if setting.document is None or setting.key_node is None or stands_twice(setting):
+    if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
     from cfglint.source import edit, sections
 
-    return sections.whole(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
+    return sections.file_document(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
 
 
 def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
@@ -126,10 +126,10 @@ def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
 
     document = config.document_of(path[0])
     place = sections.in_file(document, path[:-1])
-    return sections.whole(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
+    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
 
 
-def stands_twice(setting: Setting) -> bool:
+def is_duplicate(setting: Setting) -> bool:
     """Whether the key is set more than once: without the last one, an earlier one would take effect."""
     assert setting.document is not None
     mapping = setting.document.find(setting.path[:-1])[1]

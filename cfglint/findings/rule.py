@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         gpus: int | None
         num_examples: int
         target: dict[str, str]
-        whole: bool
+        complete: bool
         declared: bool
         strict_keys: bool
         trainer: str

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
@@ -51,7 +52,7 @@ CERTAIN = 2
 class LaunchFacts:
     """What is known of a launch in addition to the files.
 
-    `gpus` is what the launch offers, one process each; None when unknown. `whole`: the files are the whole
+    `gpus` is what the launch offers, one process each; None when unknown. `complete`: the files are the whole
     run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
     where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
@@ -64,6 +65,7 @@ class LaunchFacts:
 
     __slots__ = (
         "arguments",
+        "complete",
         "declared",
         "environment",
         "folder",
@@ -88,7 +90,6 @@ class LaunchFacts:
         "target_from",
         "trainer",
         "undecided",
-        "whole",
     )
 
     def __init__(
@@ -96,7 +97,7 @@ class LaunchFacts:
         gpus: int | None = None,
         num_examples: int | None = None,
         target: dict[str, str] | None = None,
-        whole: bool = False,
+        complete: bool = False,
         declared: bool = False,
         strict_keys: bool = False,
         overrides: tuple[Override, ...] = (),
@@ -123,7 +124,7 @@ class LaunchFacts:
         self.gpus = gpus
         self.num_examples = num_examples
         self.target = target or {}
-        self.whole = whole
+        self.complete = complete
         self.declared = declared
         self.strict_keys = strict_keys
         self.overrides = overrides
@@ -152,7 +153,7 @@ class LaunchFacts:
         version = parse_version(self.target.get(package, newest))
         return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
 
-    def but(self, **changes: Any) -> LaunchFacts:
+    def replace(self, **changes: Any) -> LaunchFacts:
         """The same facts with some changed."""
         return LaunchFacts(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
@@ -335,7 +336,7 @@ class Config:
     def is_for_fork(self) -> bool:
         """Whether an undeclared file has so many keys that nobody knows that it is probably written for a fork."""
         if self._for_fork is None:
-            undeclared = not (self.facts.whole or self.facts.declared)
+            undeclared = not (self.facts.complete or self.facts.declared)
             self._for_fork = undeclared and len(self.framework.unknown_keys(self)) >= FORK_KEYS
         return self._for_fork
 
@@ -346,7 +347,7 @@ class Config:
     @property
     def is_partial(self) -> bool:
         """Whether what is missing may come from elsewhere: another file, the launch line, or an object passed in code."""
-        return not self.facts.whole
+        return not self.facts.complete
 
     def blamed(self, setting: Setting) -> Setting:
         """The setting that is the cause of a finding about another one."""
@@ -465,18 +466,27 @@ class Framework(Described["Own"]):
     estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, where that changes what the file means
+    telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` recognise no file without one, with `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
+    launchers: tuple[str, ...] = ()  # commands that take files of this kind and of no other
+    reads_arguments = False  # whether its parser lays the arguments of a launch line over the file that the line names
+    rule_families: dict[str, str] = {}  # the first letters of the codes of its own rules -> the title in the manual
+    file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
 
     def detect(self, document: Document) -> int:
         """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; cheap, for it sees every file of a folder."""
         raise NotImplementedError
 
-    def may_be(self, names: list[str]) -> bool:
-        """Whether `detect` or `related_tool` may recognise a YAML file with some of these keys at its top, and no others.
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Whether `detect` or `related_tool` may recognise a file with these top-level keys, and no others, by this path.
 
-        False only where they never do: such a file is not parsed.
+        False only where they never do: such a file is not parsed any further.
         """
         return True
+
+    def has_typical_name(self, path: str) -> bool:
+        """Whether `detect` may recognise a file with this path without any of `telling_keys`."""
+        return False
 
     def related_tool(self, document: Document) -> str | None:
         """The name of a tool without a kind here that this file belongs to, if this framework knows it."""
@@ -505,6 +515,24 @@ class Framework(Described["Own"]):
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
+
+    def argument_classes(self) -> dict[str, str]:
+        """The classes that a program makes of files and arguments of this kind, each with the trainer it is for; empty for any."""
+        return {}
+
+    def script_classes(self) -> Collection[str]:
+        """The framework's further classes that such a parser may be given as well."""
+        return ()
+
+    def fields_of_class(self, name: str) -> set[str]:
+        """The fields that one of these classes has in any modelled release; none for a class of another framework."""
+        return set()
+
+    def schema_additions(self) -> Additions:
+        """What the framework takes beyond the schema, for the schema that editors get."""
+        from cfglint.frameworks.schema_additions import Additions
+
+        return Additions()
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """(key path, file named there, kind of that file) for files that a file pulls into its run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,12 +12,14 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
-PLAIN_STRING = re.compile(r"(?:[A-Za-z/]|\.\.?/)[A-Za-z0-9_.,/-]*")  # a word or path that YAML can only parse as a string, except for WORDS
+# Words and paths that YAML can only parse as a string, except for WORDS.
+PLAIN_STRING = re.compile(r"(?:[A-Za-z/]|\.\.?/)(?:[A-Za-z0-9_.,/@+=-]|[#:](?=[A-Za-z0-9_./])| (?=[A-Za-z0-9_./]))*")
 WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
 BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 PLAIN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 PLAIN_FLOAT = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30}(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})")
 MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
+REMEMBERED = 4096  # strings of launch lines, of which a project has many twice
 SECONDS = 2  # of processor time for that
 
 SET = "--set"
@@ -64,10 +67,16 @@ def by_omegaconf(override: Override) -> Any:
         return int(text)
     if PLAIN_FLOAT.fullmatch(text):
         return float(text)
-    return loaded_by_omegaconf(override.origin, text)
+    value = loaded_by_omegaconf(text)
+    if isinstance(value, (list, dict)):
+        from copy import deepcopy
+
+        return deepcopy(value)
+    return value
 
 
-def loaded_by_omegaconf(origin: str, text: str) -> Any:
+@lru_cache(REMEMBERED)
+def loaded_by_omegaconf(text: str) -> Any:
     """The value of a string that OmegaConf loads."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -76,7 +85,7 @@ def loaded_by_omegaconf(origin: str, text: str) -> Any:
     from cfglint.source.document import ALIAS
     from cfglint.source.parse import parse
 
-    document = parse(origin, text, "yaml")
+    document = parse(SET, text, "yaml")
     if document.problems or any(node.kind == ALIAS for _, _, node in document.walk()):
         return text
     try:

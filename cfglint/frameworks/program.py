@@ -56,7 +56,8 @@ class ProgramFacts:
     `refuses_in_file`: so does a key of a config file. `trainer` is the framework's class of the one trainer that it builds,
     `own_trainer` whether a subclass replaces parts that checks rest on. `changed` are fields that the code sets after parsing.
     `exact`: the defaults of `arguments` are known, as is every class between it and the parser.
-    `config_files` are DeepSpeed files that the code names where the line names none.
+    `config_files` are DeepSpeed files that the code names where the line names none. `built` are the calls that build a trainer's
+    arguments in code, `scopes` the code that it may run (both of `launch.programs`).
     """
 
     path: str
@@ -73,6 +74,8 @@ class ProgramFacts:
     changed: tuple[str, ...] = ()
     exact: bool = False
     config_files: tuple[str, ...] = ()
+    built: tuple[Any, ...] = ()
+    scopes: tuple[Any, ...] = ()
 
     @property
     def is_strict(self) -> bool:

@@ -48,7 +48,7 @@ def integer(value: Any) -> int:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return whole(value)
+        return integer_of_float(value)
     if isinstance(value, str):
         return parsed_integer(value)
     raise Refused("Input should be a valid integer")
@@ -59,7 +59,7 @@ def finite(value: float) -> bool:
     return value - value == 0
 
 
-def whole(value: float) -> int:
+def integer_of_float(value: float) -> int:
     """The integer value of an integral float."""
     if not finite(value):
         raise Refused("Input should be a finite number")

@@ -27,6 +27,10 @@ TRAINER_ONLY = names(
     " remove_unused_columns overwrite_output_dir logging_first_step ddp_find_unused_parameters group_by_length dataloader_drop_last"
     " do_train save_steps include_tokens_per_second hub_strategy save_only_model ddp_timeout label_names neftune_noise_alpha"
 )
+WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
+    "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
+    " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
+)
 SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
 
 
@@ -74,6 +78,7 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
         "nodes": line.nodes,
         "arguments": {key: readable(value) if isinstance(value, str) else value for key, value in arguments.items()},
         "conditional": line.call.conditional or line.call.broken or line.call.needs_caller,
+        "called_from": f"{line.call.called_from[0]}:{line.call.called_from[1]}" if line.call.called_from else None,
         "needs_caller": line.call.needs_caller and not line.call.conditional and not line.call.broken,
         "unknown": [{"field": field, "reason": readable(reason)} for field, reason in line.unknown],
     }

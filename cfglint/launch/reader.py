@@ -11,7 +11,7 @@ from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
-from cfglint.launch.wrappers import base, script_of, unwrapped
+from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
@@ -20,7 +20,7 @@ from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
 ROOT = "%root%"  # the project's top in paths that a script computes
@@ -34,6 +34,7 @@ RESOLVING = ("readlink", "realpath")  # commands that ask for the working folder
 SOURCING = ("source ", "\n. ")  # another file may have the launch
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
+SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
 DATA = listed(
     "data dataset train_file valid test_file meta_path annotation eval_ image prompt vocab tokenizer output save "
@@ -70,7 +71,7 @@ class Project:
 
 
 class Follower(Interpreter):
-    """An interpreter that looks into `bash -c`, also behind srun and its like."""
+    """An interpreter that looks into `bash -c` and into called scripts, also behind srun and its like."""
 
     project: Project
     folders: Sequence[str] = ()  # where the script may be started, while its folder is not settled
@@ -105,12 +106,14 @@ class Follower(Interpreter):
             self.consulted = self.consulted or base(words[0]) in RESOLVING or any(HERE in each.string for each in asked)
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
-        if text is None or self._captured is not None:
+        script = called_script(inner)
+        exported = {**self.state.environment(), **environment, **given}
+        start = len(self.calls)
+        if self._captured is None and text is not None:
+            self.apart(lambda: self.in_environment(exported, text, node))
+        elif self._captured is not None or script is None or not self.called(*script, exported, node):
             super().note(words, environment, node)
             return
-        start = len(self.calls)
-        exported = {**self.state.environment(), **environment, **given}
-        self.apart(lambda: self.in_environment(exported, text, node))
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
 
@@ -132,7 +135,7 @@ class Reader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is seen from where the program runs."""
-        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING)):
+        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
             return []
         name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):
@@ -149,7 +152,7 @@ class Reader:
 
         found: list[LaunchLine] = []
         for block in blocks(text):
-            if any(mark in block.text for mark in MARKS):
+            if any(mark in block.text for mark in (*MARKS, *SCRIPTS)):
                 script = Script(path, block.text, block.offset, block.line)
                 found.extend(self.of_script(path, script, block.text))
         return found
@@ -176,7 +179,8 @@ class Reader:
             return self.follow(script, folders[0], name, text), True
         first = self.follow(script, HERE, name, text, folders)
         runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
-        scores = [self.score(runs[folder].calls, folder) + 2 * runs[folder].sources for folder in folders]
+        looked_for = {id(run): [*sought(run.calls)] for run in runs.values()}
+        scores = [self.score(looked_for[id(run)], folder) + 2 * run.sources for folder, run in runs.items()]
         best = folders[scores.index(max(scores))]
         if not first.consulted:
             for call in first.calls:
@@ -195,17 +199,13 @@ class Reader:
         interpreter.follow(script)
         return interpreter
 
-    def score(self, calls: list[Call], folder: str) -> int:
+    def score(self, calls: list[tuple[str, set[str]]], folder: str) -> int:
         """How much of what the commands name exists, seen from a folder: 3 for a program, 2 for a config."""
         total = 0
-        for call in calls:
-            _, _, inner = unwrapped(call.words)
-            if call.folder is None or not inner or not launches(base(inner[0])):
-                continue
-            start = normal(folder + call.folder[len(HERE) :]) if call.folder.startswith(HERE) else call.folder
-            for name in named(inner[1:]):
-                relative = name.endswith((".py", ".yaml", ".yml", ".json", ".sh")) and not name.startswith(("/", "~", "%"))
-                if relative and self.project.exists(normal(f"{start}/{name}")):
+        for start, names in calls:
+            here = normal(folder + start[len(HERE) :]) if start.startswith(HERE) else start
+            for name in names:
+                if self.project.exists(normal(f"{here}/{name}")):
                     total += 3 if name.endswith(".py") else 2
         return total
 
@@ -225,8 +225,8 @@ class Reader:
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
         self.name_files(line, arguments, before)
-        told = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
-        if not told and not trains(line, {each.name for each in arguments}):
+        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
+        if not always_trains and not trains(line, {each.name for each in arguments}):
             return None
         for file in line.files:
             self.locate(file, line, known)
@@ -398,13 +398,25 @@ def settled(text: Text, folder: str) -> Text:
     return Text(Part(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
 
 
+def sought(calls: list[Call]) -> Iterator[tuple[str, set[str]]]:
+    """(working folder, what is looked for from there) for each command that may start a program."""
+    for call in calls:
+        _, _, inner = unwrapped(call.words)
+        if call.folder is None or not inner or not launches(base(inner[0])):
+            continue
+        ours = {name for name in named(inner[1:]) if name.endswith(SOUGHT) and not name.startswith(("/", "~", "%"))}
+        if ours:
+            yield call.folder, ours
+
+
 def named(words: list[Text]) -> set[str]:
     """What the words of a command name, as far as files may be among it; the files of deepy.py lie in the folder of its `-d`."""
     program = next((index for index, word in enumerate(words) if not word.string.startswith("-")), len(words))
     if program < len(words) and base(words[program]) == "deepy.py":
         files = tools.deepy_files(words[program + 1 :])
         return {word.string for word in (words[program], *words[program + 1 : program + 2], *files)}
-    return {each.string.rpartition("=")[2] if each.string.startswith("-") else each.string for each in words}
+    strings = [each.string for each in words]
+    return {each.rpartition("=")[2] if each.startswith("-") else each for each in strings}
 
 
 def launches(name: str) -> bool:

@@ -95,18 +95,18 @@ class Repositories:
         folders = repository(path) if wanted else []
         own = {package: OWN_COPY for package in wanted if package not in facts.outside and self.is_copy_of(folders, package)}
         if own:
-            facts = facts.but(outside={**facts.outside, **own})
+            facts = facts.replace(outside={**facts.outside, **own})
             missing = [package for package in missing if package not in own]
         found = {package: self.look(folders, package) for package in missing}
         commits = {package: f"{each.spec} ({each.file})" for package, each in found.items() if each and not each.version}
         if commits:
-            facts = facts.but(outside={**facts.outside, **{package: f"at {said}" for package, said in commits.items()}})
+            facts = facts.replace(outside={**facts.outside, **{package: f"at {said}" for package, said in commits.items()}})
             found = {package: each for package, each in found.items() if package not in commits}
         target = {package: each.version for package, each in found.items() if each}
         if not target:
             return facts
         said_by = {package: each.source for package, each in found.items() if each}
-        return facts.but(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
+        return facts.replace(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
 
     def look(self, folders: list[str], package: str) -> Found | None:
         """What the nearest folder says exactly; where that is a range, an exact version of a folder above that lies in it goes first."""
@@ -220,7 +220,7 @@ def in_file(name: str, text: str, package: str) -> Found | None:
         version = locked(text, package)
         return Found(version, True, name, version) if version else None
     if name.endswith(".toml"):
-        return best(declared(text, package), package, name)
+        return best(specifiers(text, package), package, name)
     if name.startswith("setup."):
         from cfglint.project import setup_files
 
@@ -292,7 +292,7 @@ def specifier(requirement: str, package: str) -> str | None:
     return rest.partition(" --")[0].strip("() ")
 
 
-def declared(text: str, package: str) -> Iterator[str]:
+def specifiers(text: str, package: str) -> Iterator[str]:
     """The version specifiers of a package in a pyproject.toml: its dependencies and Poetry's; extras and side groups do not decide."""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml

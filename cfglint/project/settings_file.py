@@ -102,12 +102,12 @@ class DeclaredRun:
         self.gpus: int | None = expect(table, "gpus", int, where)
         self.gpu_memory = gpu_memory(table, where)
         named: str | None = expect(table, "model", str, where)
-        beside = os.path.normpath(os.path.join(folder, named)) if named else ""
-        self.model = beside if beside and os.path.exists(beside) else named
+        adjacent = os.path.normpath(os.path.join(folder, named)) if named else ""
+        self.model = adjacent if adjacent and os.path.exists(adjacent) else named
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
-        self.trainer = one_of(trainers(), table, "trainer", where)
+        self.trainer = one_of(trainers(), table, "trainer", where) if "trainer" in table else None
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
         self.promises: dict[str, int] = {

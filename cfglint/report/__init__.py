@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import RunSummary
+    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
 
@@ -24,20 +24,20 @@ def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int 
     return str(module.render(outcomes))
 
 
-def render_account(form: str, told: RunSummary, width: int | None = None) -> str:
+def render_account(form: str, account: RunSummary, width: int | None = None) -> str:
     """The account of a run in a format: `text`, `json` or `html`; `width`, in columns, is for text."""
     from cfglint.report import summary
 
     if form == "json":
-        from cfglint.explain.summary import table
+        from cfglint.explanation.summary import table
 
-        return summary.as_json(table(told))
+        return summary.as_json(table(account))
     if form == "html":
-        from cfglint.explain.summary import pictured
+        from cfglint.explanation.summary import pictured
         from cfglint.report import html
 
-        return html.explain(pictured(told))
-    return summary.as_text(told, width)
+        return html.explain(pictured(account))
+    return summary.as_text(account, width)
 
 
 def render_log(form: str, path: str, found: list[Explanation], width: int | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.report.changes import NOTHING, block, title
-from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, size, tally
+from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, severity_counts, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ def render(comparisons: list[Comparison]) -> str:
     if len(altered) > MOST_ROWS:
         parts.append(f"{len(altered) - MOST_ROWS} more runs are not in the table.\n\n")
     left = LIMIT - TAIL - sum(map(size, parts))
-    untold = 0
+    left_out = 0
     for each in altered:
         text, lines = folded(each, left)
         left -= size(text)
-        untold += lines
+        left_out += lines
         parts.append(text)
-    if untold:
+    if left_out:
         parts.append(
-            f"{untold} more {'line does' if untold == 1 else 'lines do'} not fit into a comment; `--format json` has everything.\n"
+            f"{left_out} more {'line does' if left_out == 1 else 'lines do'} not fit into a comment; `--format json` has everything.\n"
         )
     return "".join(parts)
 
@@ -43,9 +43,9 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
         return f"{NOTHING} in {runs}"
-    new = tally([found for each in altered for found in each.new])
-    told = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
-    return f"{told}, new: {new}" if new else told
+    new = severity_counts([found for each in altered for found in each.new])
+    changed = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
+    return f"{changed}, new: {new}" if new else changed
 
 
 def urgency(comparison: Comparison) -> tuple[int, ...]:
@@ -93,17 +93,19 @@ def turned(before: str, after: str) -> str:
 
 def folded(comparison: Comparison, room: int) -> tuple[str, int]:
     """What is to be said of a run behind its headlines, and how many lines of it do not fit into a number of bytes."""
-    heads = "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or tally(comparison.new) or "other settings"
+    heads = (
+        "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or severity_counts(comparison.new) or "other settings"
+    )
     head = f"<details><summary><code>{html(cut(title(comparison)))}</code>: {html(heads)}</summary>\n\n"
     lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
     marks = "`" * max(3, longest_ticks("".join(lines)) + 1)
     room -= size(head) + 2 * size(marks) + size("text\n") + size(DETAILS_END)
-    told: list[str] = []
+    fitting: list[str] = []
     for line in lines:
         room -= size(line)
         if room < 0:
             break
-        told.append(line)
-    if not told:
+        fitting.append(line)
+    if not fitting:
         return "", len(lines)
-    return f"{head}{marks}text\n{''.join(told)}{marks}{DETAILS_END}", len(lines) - len(told)
+    return f"{head}{marks}text\n{''.join(fitting)}{marks}{DETAILS_END}", len(lines) - len(fitting)

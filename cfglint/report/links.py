@@ -35,8 +35,8 @@ def origin() -> tuple[str, str]:
     path = os.path.join(folder, f"cfglint_train-{__version__}.dist-info", "direct_url.json")
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
-        url, revision = str(told["url"]), str(told["vcs_info"]["commit_id"])
+            origin = json.load(file)
+        url, revision = str(origin["url"]), str(origin["vcs_info"]["commit_id"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", ""
     return (without_user(url).removesuffix(".git"), revision) if url.startswith("https://") else ("", "")

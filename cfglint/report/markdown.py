@@ -7,8 +7,9 @@ fenced blocks whose fence is longer than any in them.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.report.escapes import shown
 from cfglint.report.grouping import grouped
-from cfglint.report.text import group_block, shown
+from cfglint.report.text import group_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,20 +30,20 @@ def render(outcomes: list[Outcome]) -> str:
     order = sorted(outcomes, key=urgency)
     found = [each for outcome in outcomes for each in open_findings(outcome)]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
-    parts = [f"{MARK}\n### cfglint: {tally(found) or 'nothing found'} in {runs}\n\n"]
+    parts = [f"{MARK}\n### cfglint: {severity_counts(found) or 'nothing found'} in {runs}\n\n"]
     if outcomes:
         parts.append(HEAD + "".join(row(each) for each in order[:MOST_ROWS]) + "\n")
     if len(order) > MOST_ROWS:
         parts.append(f"{len(order) - MOST_ROWS} more runs are not in the table.\n\n")
     left = LIMIT - TAIL - sum(map(size, parts))
-    untold = 0
+    left_out = 0
     for title, groups in sections(outcomes, order):
-        text, told = folded(title, groups, left)
+        text, shared = folded(title, groups, left)
         left -= size(text)
-        untold += sum(len(each.found) for each in groups[told:])
+        left_out += sum(len(each.found) for each in groups[shared:])
         parts.append(text)
-    if untold:
-        more = "1 more finding does" if untold == 1 else f"{untold} more findings do"
+    if left_out:
+        more = "1 more finding does" if left_out == 1 else f"{left_out} more findings do"
         parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
 
@@ -55,9 +56,9 @@ def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, l
     for each in groups:
         if not each.across:
             own.setdefault(id(each.outcomes[0]), []).append(each)
-    told = [("In several runs", common)] if common else []
+    shared = [("In several runs", common)] if common else []
     runs = [(f"<code>{html(cut(', '.join(each.files)))}</code>", own[id(each)]) for each in order if id(each) in own]
-    return [*told, *runs]
+    return [*shared, *runs]
 
 
 def open_findings(outcome: Outcome) -> list[Diagnostic]:
@@ -75,7 +76,7 @@ def counts(found: list[Diagnostic]) -> list[int]:
     return [sum(each.severity == severity for each in found) for severity in SEVERITIES]
 
 
-def tally(found: list[Diagnostic]) -> str:
+def severity_counts(found: list[Diagnostic]) -> str:
     """`2 errors, 1 warning`; empty for nothing."""
     named = zip(counts(found), SEVERITIES, strict=True)
     return ", ".join(f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for number, severity in named if number)
@@ -109,7 +110,7 @@ def cut(text: str) -> str:
 
 def folded(name: str, groups: list[Group], room: int) -> tuple[str, int]:
     """The findings behind a title, which is HTML, and how many of the groups fit into a number of bytes."""
-    title = f"<details><summary>{name}: {tally([found for each in groups for found in each.found])}</summary>\n\n"
+    title = f"<details><summary>{name}: {severity_counts([found for each in groups for found in each.found])}</summary>\n\n"
     room -= size(title) + size("\n\n</details>\n\n")
     texts: list[str] = []
     fence = 3

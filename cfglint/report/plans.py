@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
-from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,20 +44,20 @@ MOST_SPLITS = 8  # other splits that are listed for a GPU count
 NARROWEST = 20  # columns that a note gets at least
 
 
-def render(form: str, told: PlanTable, terminal: bool = False, width: int | None = None) -> str:
-    """The plans in a format; `told` is `cfglint.rewrite.plan.table`; `width`, in columns, is for text."""
+def render(form: str, plan_table: PlanTable, terminal: bool = False, width: int | None = None) -> str:
+    """The plans in a format; `plan_table` is `cfglint.rewrite.plan.table`; `width`, in columns, is for text."""
     if form == "json":
         from cfglint.report.json import dumps
 
-        return dumps(told)
-    rows = [row(plan) for plan in told["plans"]]
+        return dumps(plan_table)
+    rows = [row(plan) for plan in plan_table["plans"]]
     if form == "csv":
         return as_csv(rows)
     if form == "markdown":
-        return as_markdown(rows, told)
+        return as_markdown(rows, plan_table)
     used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
     drawn = on_terminal(rows, used) if terminal else as_text(rows, used, width or WIDTH)
-    return drawn + "".join(f"{line}\n" for each in notes(told, shown) for line in wrap(each, width or WIDTH) or [""])
+    return drawn + "".join(f"{line}\n" for each in notes(plan_table, shown) for line in wrap(each, width or WIDTH) or [""])
 
 
 def row(plan: PlanEntry) -> list[str]:
@@ -106,23 +106,26 @@ def remark(plan: PlanEntry) -> str:
     return text
 
 
-def notes(told: PlanTable, quoted: Callable[[str], str]) -> list[str]:
+def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
     """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it.
 
     `quoted` makes a place, which holds the name of a file, harmless.
     """
-    lines = other_splits(told["plans"])
-    if told["pace"]:
-        lines += ["", f"Hours: {told['pace']}."]
-    if not told["advice"]:
+    lines = other_splits(plan_table["plans"])
+    if plan_table["pace"]:
+        lines += ["", f"Hours: {plan_table['pace']}."]
+    if not plan_table["advice"]:
         return lines
-    lines += ["", f"Tuned for a global batch of {told['before']}, and left as it is. Published rules would say for {told['after']}:"]
+    lines += [
+        "",
+        f"Tuned for a global batch of {plan_table['before']} and not changed. Common scaling rules suggest for {plan_table['after']}:",
+    ]
     advised: dict[str, list[str]] = {}
-    for each in told["advice"]:
+    for each in plan_table["advice"]:
         where = f"{each['key']} {each['value']} ({quoted(each['place'])})"
         advised.setdefault(where, []).append(f"{amount(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
-    return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in told["advice"]) if "," in rule)]
+    return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in plan_table["advice"]) if "," in rule)]
 
 
 def other_splits(plans: list[PlanEntry]) -> list[str]:
@@ -199,10 +202,10 @@ def as_csv(rows: list[list[str]]) -> str:
     return buffer.getvalue()
 
 
-def as_markdown(rows: list[list[str]], told: PlanTable) -> str:
+def as_markdown(rows: list[list[str]], plan_table: PlanTable) -> str:
     """A Markdown table and the notes as a list."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "--:|" * (len(COLUMNS) - 1) + "---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows]
-    for line in notes(told, code):
+    for line in notes(plan_table, code):
         lines.append(f"- {line.strip()}" if line.startswith("  ") else line)
     return "\n".join(lines) + "\n"

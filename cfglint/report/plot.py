@@ -1,6 +1,6 @@
 """Plans as a picture: which GPU counts and micro batches work, and how long each run takes. Needs matplotlib.
 
-Everything is told by shape, fill, hatching and text, so that it reads in black and white.
+Everything is distinguished by shape, fill, hatching and text, so that it reads in black and white.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class NoPlotting(Exception):
     """matplotlib is not installed; the text tells how to get it."""
 
 
-def draw(told: PlanTable, form: str) -> bytes:
+def draw(plan_table: PlanTable, form: str) -> bytes:
     """The picture in a form, `svg` or another; NoPlotting, or ValueError for a form that matplotlib does not know.
 
-    `told` is `cfglint.rewrite.plan.table`.
+    `plan_table` is `cfglint.rewrite.plan.table`.
     """
     from io import BytesIO
 
@@ -36,7 +36,7 @@ def draw(told: PlanTable, form: str) -> bytes:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise NoPlotting("--plot needs matplotlib: pip install 'cfglint-train[plot]'") from error
-    plans = told["plans"]
+    plans = plan_table["plans"]
     sizes = sorted({option["micro_batch"] for plan in plans for option in plan["options"]})
     with rc_context({"svg.hashsalt": "cfglint", "svg.fonttype": "none", "font.family": "sans-serif"}):
         figure = Figure(figsize=(MARGIN + WIDTH_OF_COUNT * len(plans), 4.4 + HEIGHT_OF_SIZE * len(sizes)), layout="constrained")
@@ -81,7 +81,7 @@ def lengths(axes: Axes, plans: list[PlanEntry]) -> None:
             axes.annotate("-", (place, 0), (0, 4), textcoords="offset points", ha="center")
             continue
         axes.bar(place, value, width=0.55, facecolor="white", edgecolor=BLACK, hatch="//")
-        told = duration(plan) if timed else f"{value:,}"
-        axes.annotate(told, (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center")
+        plan_table = duration(plan) if timed else f"{value:,}"
+        axes.annotate(plan_table, (place, value), (0, 3), textcoords="offset points", fontsize=8, ha="center")
     axes.set_ylabel("hours" if timed else "steps")
     axes.margins(y=0.15)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import textwrap
 
-from cfglint.explain.log_analysis import ENDLESS
-from cfglint.explain.summary import origin, value_or_auto
+from cfglint.explanation.log_analysis import ENDLESS
+from cfglint.explanation.summary import origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks.summary import FILLED, GROUPS
-from cfglint.report.text import shown, unobeyed
+from cfglint.report.escapes import shown, unobeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from cfglint.explain.log_analysis import Explanation
-    from cfglint.explain.summary import RunSummary
+    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.summary import RunSummary
     from cfglint.frameworks.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
@@ -34,7 +34,6 @@ UNSET = "unset environment: "
 BLANK = ("", "", "")
 
 LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
-FRAMEWORKS = {"huggingface": "Hugging Face trainer", "neox": "GPT-NeoX", "deepspeed": "DeepSpeed", "llamafactory": "LLaMA-Factory"}
 LOG_LABELS = (
     ("training samples", "num_examples"),
     ("epochs", "num_epochs"),
@@ -88,10 +87,10 @@ def lines(account: RunSummary) -> list[Paragraph]:
 def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
-    targets = ", ".join(f"{package} {version} ({told_by(run, package)})" for package, version in run.target.items())
+    targets = ", ".join(f"{package} {version} ({version_source(run, package)})" for package, version in run.target.items())
     lines = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
     if not account.errors:
-        starts = "It would start" if run.facts.whole else "Nothing in these files keeps it from starting"
+        starts = "It would start" if run.facts.complete else "Nothing in these files keeps it from starting"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if run.verdict is None:
@@ -112,7 +111,7 @@ def why_unknown(run: CheckedRun) -> str:
     return f": {', '.join(asked)} is not modelled" if asked else ""
 
 
-def told_by(run: Any, package: str) -> str:
+def version_source(run: Any, package: str) -> str:
     """Who names a version."""
     facts = run.facts
     if package in facts.target_from:
@@ -215,7 +214,7 @@ def banner_entry(found: Explanation) -> dict[str, Any]:
 def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
     """One banner for people."""
     banner = found.banner
-    lines = [*paragraph("", f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), BLANK, ("The log says", "", "")]
+    lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.project.pinned_versions import Found
+    from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
     from cfglint.run.discovery import ScanStats
@@ -54,6 +55,7 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.other_versions = False  # whether a file that names versions changed
+        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
 
     def look(self, declared: Iterable[str] = ()) -> None:
@@ -106,16 +108,17 @@ class Branch:
 
     # ---- runs
 
-    def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], tally: ScanStats) -> Iterator[Pair]:
+    def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every touched file that is a separate run; `taken` are files of declared runs."""
         others = self.same if self.other_versions else self._naming(self.altered | self.gone)
         touched = sorted({*self.altered, *others} - taken)
-        gathering = self._gathering(NEW, after)
-        gathering.tally = tally
-        new = by_file(run for _, run in gathering.each(touched))
-        was = sorted({*map(self.was, touched), *self.gone} - taken)
-        old = by_file(run for _, run in self._gathering(OLD, before).each(self._there(was)))
+        discovery = self._discovery(NEW, after)
+        discovery.stats = stats
+        new = by_file(run for _, run in discovery.each(touched))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
+        looked_at = [name for name in touched if name in self.altered or name in inside]
+        was = sorted({*map(self.was, looked_at), *self.gone} - taken)
+        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(was)))
         for name, runs in new.items():
             earlier = old.pop(self.was(name), [])
             if is_script(name):
@@ -130,14 +133,17 @@ class Branch:
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         """A declared run before and after."""
-        run = self._gathering(NEW, after, kind).one(names)
+        run = self._discovery(NEW, after, kind).one(names)
         return self._run_before([*map(self.was, names)], before, kind), run
 
-    def _gathering(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
+    def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
         """The discovery of runs in the files of a side."""
-        gathering = Discovery(facts, kind, shelf=(self.old, self.new)[side])
-        gathering.folders = self._folders[side]
-        return gathering
+        discovery = Discovery(facts, kind, source=(self.old, self.new)[side])
+        discovery.folders = self._folders[side]
+        discovery.paths_are_named = False
+        if self.settings is not None:
+            discovery.exclude, discovery.kinds = self.settings[side].exclude, self.settings[side].kinds
+        return discovery
 
     def _there(self, names: list[str]) -> list[str]:
         """The files among these that the old side has."""
@@ -148,7 +154,7 @@ class Branch:
         if self._there(names) != names:
             return None
         try:
-            return self._gathering(OLD, facts, kind).one(names)
+            return self._discovery(OLD, facts, kind).one(names)
         except UnknownKindError:
             return None
 
@@ -174,17 +180,17 @@ def content(path: str) -> bytes | None:
         return None
 
 
-def bytes_of(shelf: FileSource, name: str) -> bytes:
+def bytes_of(source: FileSource, name: str) -> bytes:
     """The bytes of a file; none where it cannot be read."""
     try:
-        return shelf.read_bytes(name)
+        return source.read_bytes(name)
     except files.FileProblem:
         return b""
 
 
-def texts(shelf: FileSource, names: Iterable[str]) -> dict[str, str]:
+def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
     """The texts of files by their names."""
-    return {name: bytes_of(shelf, name).decode("utf-8", "replace") for name in names}
+    return {name: bytes_of(source, name).decode("utf-8", "replace") for name in names}
 
 
 def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:

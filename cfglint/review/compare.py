@@ -55,8 +55,8 @@ class Comparison:
     @property
     def sentences(self) -> list[Consequence]:
         """The consequences to print: that of a new or deleted run has all its numbers in one sentence."""
-        whole = [each for each in self.consequences if each.what in ("run", "unreadable")]
-        return whole if whole and whole[0].what == "run" else self.consequences
+        own = [each for each in self.consequences if each.what in ("run", "unreadable")]
+        return own if own and own[0].what == "run" else self.consequences
 
     @property
     def no_effect(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isclose, isfinite, sqrt
 
-from cfglint.explain.summary import origin
+from cfglint.explanation.summary import origin
 from cfglint.review.effects import EFFECTS, LENGTHS, length_key
 from cfglint.review.settings import equal, missing_files
 from cfglint.rewrite.retarget import tuned
@@ -262,9 +262,9 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
         return [Consequence("global_batch", f"global batch {before:,} -> {after:,} ({ratio(before, after)}){terms}", before, after)]
     shares = per_gpu(old), per_gpu(new)
     if before is None and after is not None:
-        return [Consequence("global_batch", f"global batch {after:,}, unknown before", before, after, share_factor(old, new))]
+        return [Consequence("global_batch", f"global batch {after:,}, unknown before", before, after, batch_factor(old, new))]
     if before is not None and after is None:
-        return [Consequence("global_batch", f"global batch is no longer known, before {before:,}", before, after, share_factor(old, new))]
+        return [Consequence("global_batch", f"global batch is no longer known, before {before:,}", before, after, batch_factor(old, new))]
     if before is None and shares[0] and shares[1] and shares[0] != shares[1]:
         how = ratio(shares[0], shares[1])
         text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples per GPU and step{terms}"
@@ -277,7 +277,7 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
     return []
 
 
-def share_factor(old: Side, new: Side) -> float | None:
+def batch_factor(old: Side, new: Side) -> float | None:
     """How many times as much each GPU contributes, where the GPUs stay the same."""
     before, after = per_gpu(old), per_gpu(new)
     return quotient(after, before) if before and after and old.outcome.gpus == new.outcome.gpus else None
@@ -577,9 +577,9 @@ def ratio(before: float, after: float) -> str:
     return f"{100 * (times - 1):+.3g} %"
 
 
-def percent(share: float) -> str:
+def percent(percentage: float) -> str:
     """`6.6 %`, `12 %`."""
-    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
+    return f"{percentage:.0f} %" if percentage >= 10 else f"{percentage:.2g} %"
 
 
 def about(times: float) -> str:

@@ -71,6 +71,7 @@ class Repository:
         self.algorithm = algorithm
         self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may have several lines
         self.shallow = shallow == "true"
+        self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for people
 
     def __enter__(self) -> Repository:
         return self
@@ -158,6 +159,8 @@ class Repository:
 
     def name(self, path: str) -> str:
         """A path of the repository as people in this folder write it."""
+        if self.is_at_top:
+            return path.replace("/", os.sep)
         return os.path.relpath(os.path.join(self.top, path))
 
     def path(self, name: str) -> str | None:

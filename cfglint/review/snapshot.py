@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.explain.summary import RunSummary, context
+from cfglint.explanation.summary import RunSummary, context
 from cfglint.frameworks.summary import FILLED
 from cfglint.rules.engine import internal
 

@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.rewrite.value_change import ValueChange, value_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
-from cfglint.source.sections import reread, whole
+from cfglint.source.sections import file_document, reread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Pass:
                 self._apply(fixes[len(fixes) // 2 :])
             return
         for diagnostic, fix in fixes:
-            self.changed += [each for path, change in fix.changes for each in value_changes(whole(self.documents[path]), change)]
+            self.changed += [each for path, change in fix.changes for each in value_changes(file_document(self.documents[path]), change)]
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
         for path, text in texts.items():
@@ -195,6 +195,6 @@ def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] |
             changes.setdefault(path, []).append(change)
     apply = edit.apply if len(fixes) == 1 else edit.apply_together
     try:
-        return {path: apply(whole(documents[path]), each) for path, each in changes.items()}
+        return {path: apply(file_document(documents[path]), each) for path, each in changes.items()}
     except edit.EditRefused:
         return None

@@ -12,7 +12,7 @@ from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.edit import Change
 from cfglint.source.errors import CfglintError
-from cfglint.source.sections import in_file, reread, whole
+from cfglint.source.sections import file_document, in_file, reread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Retarget:
 
     def after(self) -> CheckedRun:
         """The run with the new texts on the new GPUs."""
-        return CheckedRun(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.but(gpus=self.gpus))
+        return CheckedRun(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
 
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
@@ -144,25 +144,25 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
     """
     refuse_unreadable(run)
     current = current_gpus(run, facts)
-    before = CheckedRun(run.documents, run.kinds, facts.but(gpus=current)).batch if current != facts.gpus else run.batch
+    before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
     refuse_fixed_launch(run, gpus)
-    after = CheckedRun(run.documents, run.kinds, facts.but(gpus=gpus)).batch
+    after = CheckedRun(run.documents, run.kinds, facts.replace(gpus=gpus)).batch
     if before is None or after is None:
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = left_open(run)
-    bound = None if max_micro else memory_bound(run, facts.but(gpus=gpus))
+    bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
     solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or bound, opened))
     found = Retarget(run, gpus, before, solution)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
     if found.feasible:
-        _rewrite(found, facts.but(gpus=gpus), opened)
+        _rewrite(found, facts.replace(gpus=gpus), opened)
     return found
 
 
@@ -317,10 +317,10 @@ class Term:
         document = self.setting.document or self.config.documents[0]
         path = in_file(document, self.setting.path)
         if self.obsolete is not None:
-            return whole(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
+            return file_document(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
         if self.in_file:
-            return whole(document), [Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))]
-        return whole(document), [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))]
+            return file_document(document), [Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))]
+        return file_document(document), [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))]
 
     def without_obsolete(self, document: Document, path: Path, obsolete: Path) -> list[Change]:
         """The changes that give the key its value and do away with the obsolete one."""

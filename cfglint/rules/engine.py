@@ -62,12 +62,18 @@ def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> lis
                     if len(diagnostics) >= MOST:
                         break
         except Exception as error:
-            if getattr(config.documents[0], "unknown", None) and isinstance(error, (TypeError, AttributeError)):
+            if has_unknown(config) and isinstance(error, (TypeError, AttributeError)):
                 continue  # a value that is not known is of no type
             diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
     return diagnostics
+
+
+def has_unknown(config: Config) -> bool:
+    """Whether values of a launch line or program are not known."""
+    program = config.facts.program
+    return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
 
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -84,7 +90,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
     setting = config.blamed(finding.setting)
-    if rests_on_unknown(finding):
+    if rests_on_unknown(finding, config):
         return None
     if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
         severity = WARNING
@@ -94,7 +100,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         severity = WARNING
     if severity == ERROR and may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         severity = WARNING
-    if severity == ERROR and config.facts.undecided and not stands_alone(rule, config):
+    if severity == ERROR and config.facts.undecided and not is_independent(rule, config):
         severity = WARNING
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
@@ -129,18 +135,21 @@ def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
     return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
 
 
-def stands_alone(rule: Rule, config: Config) -> bool:
+def is_independent(rule: Rule, config: Config) -> bool:
     """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
     if config.kind == "deepspeed":
         return not rule.code.startswith(("BAT", "RUN"))
     return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
-def rests_on_unknown(finding: Finding) -> bool:
-    """Whether a value that a finding names is one of which nothing is known."""
+def rests_on_unknown(finding: Finding, config: Config) -> bool:
+    """Whether a value that a finding names is one of which nothing is known, or one that the program sets itself."""
     from cfglint.frameworks.unknown import Unknown
 
-    return any(isinstance(each.value, Unknown) for each in (finding.setting, *finding.related))
+    program = config.facts.program
+    changed = program.changed if program is not None else ()
+    named = (finding.setting, *finding.related)
+    return any(isinstance(each.value, Unknown) or (each.path and each.path[0] in changed) for each in named)
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
@@ -168,7 +177,7 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written):
         node = setting.key_node
     if node is None:
-        start = document.roots[0].start if document.syntax == "shell" and document.roots else 0
+        start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
 

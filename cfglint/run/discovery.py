@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, related_tool
+from cfglint.frameworks import detect, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
@@ -30,6 +30,7 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
+PROGRAM = ".py"
 WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
 FEW = 20  # where so many files are named at most
 MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
@@ -78,11 +79,11 @@ class ScanStats:
             if package not in outside:
                 self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
         for package, version in outside.items():
-            told_by = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
+            source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.outside[f"of {package} {version} only the keys are known"] = None
             elif version:
-                self.outside[f"{package} {version}{told_by} is not modelled, {run.target[package]} is checked instead"] = None
+                self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
@@ -102,8 +103,13 @@ class ScanStats:
 
 def is_script(path: str) -> bool:
     """Whether a file is looked into for launch lines, by its name."""
-    name = os.path.basename(path).lower()
-    return name.endswith(SCRIPTS) or name in MAKEFILES
+    name = path.lower()
+    return name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
+
+
+def is_program(path: str) -> bool:
+    """Whether a file that is named is looked into for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
+    return line_of(path)[0].endswith(PROGRAM)
 
 
 def has_shebang(text: str) -> bool:
@@ -172,17 +178,26 @@ class FileSource:
             return document
         return parse(path, text, syntax, bom)
 
-    def unrelated_keys(self, path: str, least: int = 0) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters."""
+    def text(self, path: str) -> str | None:
+        """The text of a file; None where it cannot be read as one."""
+        given = self.texts.get(path)
         try:
-            text = self.read(path)[0]
+            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
         except files.FileProblem:
             return None
-        if not least <= len(text) <= MAX_SIZE:
-            return None
-        from cfglint.run.quick_scan import unrelated_keys
 
-        return unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+    def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters.
+
+        None are told of a file that was not named on the command line and does not parse.
+        """
+        text = self.text(path)
+        if text is None or not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run import quick_scan
+
+        names = quick_scan.unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+        return [] if names is None and not is_named and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
 
 def syntax_by_name(path: str) -> str:
@@ -198,38 +213,43 @@ def missing(document: Document) -> bool:
 class Discovery:
     """Runs from the paths of a command line: every file is its own run, with the files that it names."""
 
-    def __init__(self, facts: LaunchFacts, kind: str | None = None, section: tuple[str, ...] = (), shelf: FileSource | None = None) -> None:
+    def __init__(
+        self, facts: LaunchFacts, kind: str | None = None, section: tuple[str, ...] = (), source: FileSource | None = None
+    ) -> None:
         self.facts = facts
         self.kind = kind
         self.section = section
-        self.shelf = shelf or FileSource()
-        self.tally = ScanStats()
+        self.source = source or FileSource()
+        self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
         self.scripts = False  # whether launch lines may name the files that are looked at
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
         self.exclude: list[str] = []  # patterns of absolute paths that are left out
         self.exclude_named = False  # also where they are named on the command line
+        self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
         self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
         self.named: set[str] = set()  # files of the command line themselves, not found in a folder
+        self.paths_are_named = True  # whether files among the paths are of the command line, and not found by cfglint
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
         """All the paths as one run."""
         by_hand = self._by_hand(paths)
         if by_hand is not None:
-            self.tally.count(by_hand)
+            self.stats.count(by_hand)
             return by_hand
         script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
+        program = next((path for path in paths if is_program(path)), None)
+        if program is not None and not self.section:
+            return self._launch(program, [path for path in paths if path != program])
         try:
             run = self._run(*self._declared(paths))
-        except (CfglintError, MemoryError, OSError):
-            raise
         except Exception as error:
             run = self._failed(paths[0], error)
-        self.tally.count(run)
+        self.stats.count(run)
         return run
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
@@ -239,12 +259,12 @@ class Discovery:
             if path is not None:
                 perhaps.append((index, run, path))
                 continue
-            self.tally.count(run)
+            self.stats.count(run)
             yield index, run
         taken = self.identities(self.taken)
         for index, run, path in perhaps:
-            if not taken or self.shelf.identity(path) not in taken:
-                self.tally.count(run)
+            if not taken or self.source.identity(path) not in taken:
+                self.stats.count(run)
                 yield index, run
 
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
@@ -270,10 +290,10 @@ class Discovery:
                 yield index, by_hand, None
             elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
+            elif is_program(path) and not self.section:
+                yield from ((index, run, None) for run in self.built_in(path))
             else:
                 yield from self._runs_of(index, path)
-        except (CfglintError, MemoryError, OSError):
-            raise
         except Exception as error:
             yield index, self._failed(path, error), None
 
@@ -284,11 +304,13 @@ class Discovery:
             return
         documents, kinds = self._with_references([document], [kind])
         self.taken.update(each.path for each in documents[1:])
-        can_be_referenced = len(documents) == 1 and path not in self.shelf.texts and (self.kind or framework(kind).can_be_referenced)
+        can_be_referenced = len(documents) == 1 and path not in self.source.texts and (self.kind or framework(kind).can_be_referenced)
         yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
-        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug."""
+        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug. What is not a bug is raised."""
+        if isinstance(error, (CfglintError, MemoryError, OSError)):
+            raise error
         name = line_of(path)[0]
         run = CheckedRun([Document(name, "", "json")], [self.kind or (LAUNCH if is_script(name) else "deepspeed")], self.facts)
         run.configs = []
@@ -301,12 +323,12 @@ class Discovery:
 
         name, only = line_of(path)
         if self._launches is None:
-            self._launches = LaunchReader(self.shelf, self.facts)
+            self._launches = LaunchReader(self.source, self.facts)
         try:
-            found = self._launches.runs(name, only)
+            found = self._launches.runs(name, only, path in self.named)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
-                self.tally.unreadable.append(path)
+                self.stats.unreadable.append(path)
             return
         if only is not None and not found:
             raise LaunchChoiceError(path, [])
@@ -319,6 +341,29 @@ class Discovery:
             finally:
                 self.facts = before
 
+    def built_in(self, path: str) -> Iterator[CheckedRun]:
+        """The runs whose arguments a program builds in code; a program without any is not recognised."""
+        from cfglint.run.launch_runs import LaunchReader
+
+        name, only = line_of(path)
+        try:
+            found = LaunchReader(self.source, self.facts).built_in(name)
+        except files.FileProblem as problem:
+            if problem.kind == "unreadable":
+                self.stats.unreadable.append(path)
+            return
+        chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
+        if not chosen:
+            self._count_unrecognized(path, [])
+        for each in chosen:
+            documents, kinds = self._with_references([each.document], [each.kind])
+            self.taken.update(document.path for document in documents[1:])
+            before, self.facts = self.facts, each.facts(self.facts)
+            try:
+                yield self._run(documents, kinds)
+            finally:
+                self.facts = before
+
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
         """The run of `--args`, with files that a launcher or the engine reads; None where a file gets the arguments as its own."""
         if not self.facts.arguments or self.section or any(is_script(line_of(path)[0]) for path in paths):
@@ -326,13 +371,13 @@ class Discovery:
         from cfglint.run.launch_runs import LaunchReader
 
         paths = [path for path in paths if path != BY_HAND]
-
         loaded = [self._load(path, self.kind) for path in paths]
         kinds = [self.kind or self._kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
-        given = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None and takes_no_arguments(kind)]
+        pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
+        given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
         if len(given) != len(paths) or any(map(missing, loaded)):
             return None
-        reader = LaunchReader(self.shelf, self.facts)
+        reader = LaunchReader(self.source, self.facts)
         found = reader.by_hand(self.facts.arguments, given)
         if found is None:
             return None
@@ -344,10 +389,10 @@ class Discovery:
             self.facts = before
 
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
-        """The one launch of a script, or the one at `script:line`, with further files that a person joins to it."""
-        found = list(self.launches(path))
-        if path in self.tally.unreadable:
-            document = self.shelf.document(line_of(path)[0])
+        """The one launch of a script or program, or the one at `script:line`, with further files that a person joins to it."""
+        found = list(self.built_in(path) if is_program(path) else self.launches(path))
+        if path in self.stats.unreadable:
+            document = self.source.document(line_of(path)[0])
             return CheckedRun([document], ["huggingface"], self.facts)
         if len(found) != 1:
             raise LaunchChoiceError(path, [run.documents[0] for run in found])
@@ -355,30 +400,36 @@ class Discovery:
         for other in others:
             document = self._load(other, None)
             if missing(document):
-                self.tally.unreadable.append(other)
+                self.stats.unreadable.append(other)
             kind = self._kind_in_run(document, run.kinds)
-            if all(self.shelf.identity(other) != self.shelf.identity(each.path) for each in run.documents):
+            if all(self.source.identity(other) != self.source.identity(each.path) for each in run.documents):
                 run = CheckedRun([*run.documents, self._load(other, kind)], [*run.kinds, kind], run.facts)
-        self.tally.count(run)
+        self.stats.count(run)
         return run
 
     def identities(self, paths: set[str]) -> set[str]:
         """One name for all the names of each file."""
-        return set(map(self.shelf.identity, paths))
+        return set(map(self.source.identity, paths))
 
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
-            if os.path.isdir(path) and not self.shelf.is_file(path):
-                for found in files.walk(path, self._is_tracked, self.tally.unreadable):
-                    if self.exclude and is_one_of(found, self.exclude):
-                        continue
-                    if os.path.islink(found) and self._is_foreign(found, found):
-                        continue
-                    if found.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(found)):
-                        yield found
-            elif not (self.exclude_named and is_one_of(path, self.exclude)):
-                self.named.add(path)
+            if os.path.isdir(path) and not self.source.is_file(path):
+                yield from filter(self._is_looked_at, self._below(path))
+            elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
+                if self.paths_are_named:
+                    self.named.add(path)
                 yield path
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
+        for entry in files.walk_entries(folder, self._is_tracked, self.stats.unreadable):
+            excluded = is_one_of(entry.path, self.exclude) or (self.own_files and os.path.abspath(entry.path) in self.own_files)
+            if not excluded and not (entry.is_symlink() and self._is_foreign(entry.path, entry.path)):
+                yield entry.path
+
+    def _is_looked_at(self, path: str) -> bool:
+        """Whether a file of a folder may be a config or a script, by its name."""
+        return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
         """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
@@ -399,28 +450,28 @@ class Discovery:
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
-        names = self.shelf.unrelated_keys(path, WORTHWHILE if one_of_few else 0)
+        names = self.source.unrelated_keys(path, WORTHWHILE if one_of_few else 0, path in self.named)
         if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
         return True
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
-        """Count a file of no kind, with its keys where it was named on the command line."""
+        """Count a file of no kind, with its keys where it was named on the command line; not one that a branch touches."""
         if path in self.named:
-            self.tally.unrecognized_named.append((path, names[:MOST_NAMES]))
-        else:
-            self.tally.unrecognized += 1
+            self.stats.unrecognized_named.append((path, names[:MOST_NAMES]))
+        elif self.paths_are_named:
+            self.stats.unrecognized += 1
 
     def _look(self, path: str) -> tuple[Document, str | None]:
         document = self._load(path, self.kind)
         if missing(document):
-            self.tally.unreadable.append(path)
+            self.stats.unreadable.append(path)
             return document, self.kind
         if self.section and document.root is None and not document.problems:
             if path in self.named:
                 raise MissingSectionError(path, self.section)
-            self.tally.unrecognized += 1
+            self.stats.unrecognized += 1
             return document, None
         if self.kind == LAUNCH and not is_script(path):
             self._pass_over(document, NO_MATCH)
@@ -452,22 +503,22 @@ class Discovery:
                 if document.find((key,))[1] is not None:
                     section = in_section(document, (key,))
                     kind, clear = detect(section)
-                    if kind in ("huggingface", "trl"):
+                    if kind and framework(kind).argument_classes():
                         return section, kind, clear
             return document, None, clarity
         if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
             return document, None, clarity
         from cfglint.run.broken import kind_of_text
 
-        kind, clear = kind_of_text(document.path, self._whole_text(document), document.syntax)
+        kind, clear = kind_of_text(document.path, self._full_text(document), document.syntax)
         return document, kind, max(clarity, clear)
 
-    def _whole_text(self, document: Document) -> str:
+    def _full_text(self, document: Document) -> str:
         """The text of a file, also behind a byte that is not UTF-8."""
         if not any(problem.kind in ("encoding", "control") for problem in document.problems):
             return document.text
         try:
-            return self.shelf.read_bytes(document.path).decode("utf-8", "replace")
+            return self.source.read_bytes(document.path).decode("utf-8", "replace")
         except files.FileProblem:
             return document.text
 
@@ -481,14 +532,14 @@ class Discovery:
             return
         name = related_tool(document)
         if name:
-            self.tally.related_tools[name] = self.tally.related_tools.get(name, 0) + 1
+            self.stats.related_tools[name] = self.stats.related_tools.get(name, 0) + 1
         elif clarity == MAYBE:
-            self.tally.unclear.append(path)
+            self.stats.unclear.append(path)
         else:
             self._count_unrecognized(path, [])
 
     def _load(self, path: str, kind: str | None) -> Document:
-        document = self.shelf.document(path, framework(kind).syntax(path) if kind else None)
+        document = self.source.document(path, framework(kind).syntax(path) if kind else None)
         return in_section(document, self.section) if self.section else document
 
     def _declared(self, paths: list[str]) -> tuple[list[Document], list[str]]:
@@ -497,7 +548,7 @@ class Discovery:
         for path in paths:
             document = self._load(path, self.kind if not kinds else None)
             if missing(document):
-                self.tally.unreadable.append(path)
+                self.stats.unreadable.append(path)
             elif self.section and document.root is None and not document.problems:
                 raise MissingSectionError(path, self.section)
             kind = self._kind_in_run(document, kinds)
@@ -536,34 +587,34 @@ class Discovery:
                 if self._is_foreign(path, document.path):
                     document.outside.append((key, name))
                     continue
-                same = same or [self.shelf.identity(each.path) for each in documents]
-                identity = self.shelf.identity(path)
+                same = same or [self.source.identity(each.path) for each in documents]
+                identity = self.source.identity(path)
                 known = same.index(identity) if identity in same else None
                 if known is None:
-                    documents.insert(after, self.shelf.document(path, framework(kind).syntax(path)))
+                    documents.insert(after, self.source.document(path, framework(kind).syntax(path)))
                     kinds.insert(after, kind)
                     same.insert(after, identity)
                     after += 1
                 elif known != position:
                     kinds[known] = kind
-        if named and all(self.shelf.identity(named) != self.shelf.identity(each.path) for each in documents):
-            documents.append(self.shelf.document(named, framework("deepspeed").syntax(named)))
+        if named and all(self.source.identity(named) != self.source.identity(each.path) for each in documents):
+            documents.append(self.source.document(named, framework("deepspeed").syntax(named)))
             kinds.append("deepspeed")
         return documents, kinds
 
     def _named_by_arguments(self, document: Document, kind: str) -> str:
         """The DeepSpeed file that `--args` gives to the program that reads a trainer file; empty without one."""
-        if not self.facts.arguments or kind == LAUNCH or takes_no_arguments(kind):
+        if not self.facts.arguments or not takes_arguments(kind):
             return ""
         from cfglint.frameworks.overrides import ARGS
 
         given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == "deepspeed" and len(each.texts) == 1]
         name = given[-1] if given else ""
-        return name if name and self.shelf.is_file(name) and not self._is_foreign(name, document.path) else ""
+        return name if name and self.source.is_file(name) and not self._is_foreign(name, document.path) else ""
 
     def _is_foreign(self, path: str, origin: str) -> bool:
         """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
-        if path in self.named or self.shelf.is_given(path):
+        if path in self.named or self.source.is_given(path):
             return False
         from cfglint.source.root import is_inside, root_of
 
@@ -571,21 +622,21 @@ class Discovery:
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
-        beside = os.path.normpath(os.path.join(os.path.dirname(origin), name))
-        if self.shelf.is_file(beside):
-            return beside
+        adjacent = os.path.normpath(os.path.join(os.path.dirname(origin), name))
+        if self.source.is_file(adjacent):
+            return adjacent
         if not os.path.isabs(name):
             from cfglint.source.root import folders_upwards
 
             for folder in folders_upwards(origin)[1:]:
                 path = os.path.normpath(os.path.join(folder, name))
-                if self.shelf.is_file(path):
+                if self.source.is_file(path):
                     return path
-        return name if self.shelf.is_file(name) else None
+        return name if self.source.is_file(name) else None
 
     def _run(self, documents: list[Document], kinds: list[str]) -> CheckedRun:
         facts = self._facts(documents[0], kinds)
-        if kinds[0] != LAUNCH and any(map(may_be_template, documents)):
+        if kinds[0] != LAUNCH and not is_program(documents[0].path) and any(map(may_be_template, documents)):
             from cfglint.run.templates import template_run
 
             found = template_run(documents, kinds, facts)
@@ -601,23 +652,18 @@ class Discovery:
         packages += steps_with(document, read_by)
         facts = self.facts
         if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
-            facts = facts.but(declared=True)
+            facts = facts.replace(declared=True)
         if all(package in facts.target for package in packages):
             return facts
         from cfglint.project.pinned_versions import Repositories
 
-        return Repositories(self.folders, self.shelf.disk).complete(facts, document.path, packages)
+        return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages)
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
     trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
-
-
-def takes_no_arguments(kind: str) -> bool:
-    """Whether a file of this kind is a launcher's or an engine's, so that a line's arguments are not for it."""
-    return framework(kind).is_launcher or framework(kind).can_be_referenced
 
 
 class UnknownKindError(CfglintError):
@@ -634,9 +680,12 @@ class LaunchChoiceError(UnknownKindError):
     def __init__(self, path: str, commands: list[Document]) -> None:
         from cfglint.source.shell.command import CommandDocument
 
-        lines = sorted({each.launch["line"] for each in commands if isinstance(each, CommandDocument)})
+        places = [each.launch["line"] if isinstance(each, CommandDocument) else each.position(each.roots[0].start)[0] for each in commands]
+        lines = sorted({*places})
         name = line_of(path)[0]
         text = f"{path}: no training launch was found in this script"
+        if is_program(path):
+            text = f"{path}: this program builds no trainer's arguments in code; name the script that launches it"
         if lines:
             shown = ", ".join(f"{name}:{line}" for line in lines[:10])
             text = f"{path}: {len(commands)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
@@ -654,6 +703,8 @@ class MissingSectionError(UnknownKindError):
 
 def is_one_of(path: str, globs: list[str]) -> bool:
     """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    if not globs:
+        return False
     from fnmatch import fnmatch
 
     path = os.path.abspath(path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework
+from cfglint.frameworks import detect, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
-from cfglint.launch.command import SURE, TRAINER_ONLY, command_document, summary, trainer_names
+from cfglint.launch.command import SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
@@ -19,7 +19,6 @@ from cfglint.source import files
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,29 +28,28 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
+    from cfglint.launch.programs.finding import Found
     from cfglint.run.discovery import FileSource
+    from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
 BY_HAND = "--args"  # the launcher of a line that is given by hand
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
-OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
-WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
-    "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
-    " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
-)
-CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
 
 
 class LaunchRun:
-    """The parts of a run: documents and kinds, the command first, and the facts of its launch."""
+    """The parts of a run: documents and kinds, the command first, and the facts of its launch; `built` are arguments built in code."""
 
-    __slots__ = ("documents", "facts", "kinds", "line")
+    __slots__ = ("built", "documents", "facts", "kinds", "line")
 
-    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, line: LaunchLine) -> None:
+    def __init__(
+        self, documents: list[Document], kinds: list[str], facts: LaunchFacts, line: LaunchLine, built: BuiltArguments | None = None
+    ) -> None:
         self.documents = documents
         self.kinds = kinds
         self.facts = facts
         self.line = line
+        self.built = built
 
 
 class LaunchReader:
@@ -62,13 +60,28 @@ class LaunchReader:
         self.facts = facts
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
+        self.called: dict[str, list[LaunchLine]] = {}
 
-    def runs(self, path: str, only: int | None = None) -> list[LaunchRun]:
-        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
+    def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
+        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem.
+
+        Without `again` those of called scripts are left out that these start without their caller, too.
+        """
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
-        return [self.run(line, text, lines) for line in wanted[:MOST]]
+        wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        return [run for line in wanted[:MOST] for run in self.runs_of(line, text, lines)]
+
+    def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
+        """The runs of a line: one, or one for each call of its program that builds a trainer's arguments."""
+        first = self.run(line, text, lines)
+        built = first.facts.program.built if first.built is not None and first.facts.program is not None else ()
+        further = []
+        for which in range(1, len(built)):
+            again = self.lines(line.script_path, text)
+            further.append(self.run(again[lines.index(line)], text, again, which=which))
+        return [first, *further]
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a script's text."""
@@ -78,6 +91,13 @@ class LaunchReader:
     def project(self, path: str) -> Project:
         """The files around a script."""
         return Project(self.root(path), self.source.is_file, self.text)
+
+    def stands_alone(self, line: LaunchLine) -> bool:
+        """Whether a launch in a called script is what that script starts without its caller, too."""
+        path = line.call.path
+        if path not in self.called:
+            self.called[path] = self.lines(path, self.text(path) or "")
+        return any(same_launch(line, each) for each in self.called[path])
 
     def root(self, path: str) -> str:
         """The top of the project that a script lies in, as a path like those of the files."""
@@ -96,7 +116,8 @@ class LaunchReader:
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another text of its script. EditRefused where that starts something else."""
         if line.is_sourced:
-            raise EditRefused("the launch is in a sourced file, whose other users are not known", line.call.start)
+            how = "called script" if line.call.called_from is not None else "sourced file"
+            raise EditRefused(f"the launch is in a {how}, whose other users are not known", line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -106,14 +127,19 @@ class LaunchReader:
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
         """The GPUs that a line uses where the machine offers so many, as `--gpus` says; None where that is not known."""
-        offered = LaunchReader(self.source, self.facts.but(gpus=gpus))
+        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
             return None
         return offered.run(now[lines.index(line)], text, now).facts.gpus
 
-    def run(self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = ()) -> LaunchRun:
-        """The run of a line, one of the `lines` of its script: its command, then the files that it names."""
+    def run(
+        self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = (), which: int = 0
+    ) -> LaunchRun:
+        """The run of a line, one of the `lines` of its script: its command, then the files that it names.
+
+        `which` of the calls that build the arguments is meant, where the program has several.
+        """
         command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:
@@ -136,14 +162,29 @@ class LaunchReader:
             for path in self.named_by_program(line, command):
                 documents.append(self.source.document(path, "json"))
                 kinds.append("deepspeed")
+        built = self.built(line, command, kinds, which)
+        if built is not None:
+            documents.insert(1, built.document)
+            kinds.insert(1, built.kind)
         choose_consumer(command, kinds)
-        if line.launcher == BY_HAND and (self.facts.whole or self.facts.declared):
+        if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
             command.guessed = False
-        facts = self.launch_facts(line, command, documents)
+        if built is not None:
+            command.guessed = command.guessed or built.guessed
+        facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
-        return LaunchRun(documents, kinds, facts, line)
+        return LaunchRun(documents, kinds, facts, line, built)
+
+    def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
+        """The arguments that the program of a line builds in code, where no file gives them."""
+        program: ProgramFacts | None = command.program
+        if program is None or not program.built or any(map(takes_arguments, kinds)):
+            return None
+        from cfglint.run.program_runs import built_arguments
+
+        return built_arguments(program, which, lambda path, text: self.read_program(line, {path: text}))
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
         """The DeepSpeed file that the code of the program names, where the line names none."""
@@ -163,10 +204,28 @@ class LaunchReader:
         if found is None:
             return None
         if found.path not in self.programs:
-            from cfglint.launch.programs.reading import read_program
-
-            self.programs[found.path] = read_program(found.path, found.package, found.folders, found.read)
+            self.programs[found.path] = self.read_program(line, {})
         return self.programs[found.path]
+
+    def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
+        """The program of a line, read anew with other texts of some of its files."""
+        from cfglint.launch.programs.finding import find
+
+        found = find(line, self.project(line.path))
+        return read_found(found, texts) if found is not None else None
+
+    def built_in(self, path: str) -> list[BuiltArguments]:
+        """The arguments that a program builds in code, each for a run of its own; the launch is not known. Raises FileProblem."""
+        from cfglint.launch.programs.finding import at
+        from cfglint.run.program_runs import built_arguments
+
+        self.source.read(path)
+        found = at(path, self.project(path))
+        program = read_found(found, {})
+        if program is None:
+            return []
+        every = (built_arguments(program, which, lambda name, text: read_found(found, {name: text})) for which in range(len(program.built)))
+        return [each for each in every if each is not None]
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
         """The run of arguments that are given by hand, with further files; None where they are not one list of words."""
@@ -175,14 +234,14 @@ class LaunchReader:
 
         gpus = self.facts.gpus
         for document, kind in given:
-            told = framework(kind).launched_gpus(document, self.facts.but(overrides=())) if gpus is None else None
-            gpus = told[0] if told is not None else gpus
+            consumer = framework(kind).launched_gpus(document, self.facts.replace(overrides=())) if gpus is None else None
+            gpus = consumer[0] if consumer is not None else gpus
         reader = Reader(self.project(BY_HAND), Machine(gpus, self.facts.nodes), dict(self.facts.environment))
         line = line_by_hand(reader, text)
         if line is None:
             return None
         set_by_hand = tuple(each for each in self.facts.overrides if each.origin != ARGS)
-        self.facts = self.facts.but(overrides=set_by_hand, arguments="")
+        self.facts = self.facts.replace(overrides=set_by_hand, arguments="")
         return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
@@ -210,11 +269,13 @@ class LaunchReader:
             return ""
         return detect(document)[0] or ""
 
-    def launch_facts(self, line: LaunchLine, command: CommandDocument, documents: list[Document]) -> LaunchFacts:
+    def launch_facts(
+        self, line: LaunchLine, command: CommandDocument, documents: list[Document], built: BuiltArguments | None = None
+    ) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         gpus = line.processes
         plain = line.launcher == "python" and line.processes == 1 and not line.srun
-        if plain and "deepspeed" not in command.words:
+        if plain and "deepspeed" not in command.words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
             line.threads = True
@@ -224,19 +285,38 @@ class LaunchReader:
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
-        trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
-        return self.facts.but(
+        trainer = takes_arguments(command.consumer) or own_parser
+        return self.facts.replace(
             launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
-            trainer=self.facts.trainer or trainer_of(line, command),
+            trainer=self.facts.trainer or (built.trainer if built is not None else None),
             guessed=command.guessed,
-            undecided=tuple(key for key in undecided_keys(command) if key in FIELDS and key not in WITHOUT_EFFECT),
-            program=command.program,
-            strict_keys=self.facts.strict_keys or is_strict(command),
-            whole=(trainer and not command.guessed) or self.facts.whole,
-            declared=self.facts.declared or (command.is_main and not command.guessed) or own_parser or line.launcher in OWN_FILES,
+            undecided=built.undecided if built is not None else undecided_keys(command),
+            program=command.program if built is None else built.program,
+            strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
+            complete=(trainer and not command.guessed) or self.facts.complete,
+            declared=self.facts.declared
+            or ((command.is_main or built is not None) and not command.guessed)
+            or own_parser
+            or has_own_files(line),
         )
+
+
+def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
+    """A program, read with other texts of some of its files."""
+    from cfglint.launch.programs.reading import read_program
+
+    return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
+
+
+def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
+    """Whether two launches start the same: one command, from one folder, in one environment."""
+    one, two = line.call, other.call
+    if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
+        return False
+    words = [(each.string, each.known) for each in one.words] == [(each.string, each.known) for each in two.words]
+    return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
 
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
@@ -259,10 +339,10 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
     return tuple(found)
 
 
-def undecided_keys(command: CommandDocument) -> list[str]:
-    """The arguments whose final values are not known: those of the line, and those that the program sets itself."""
+def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
+    """The arguments that matter and whose final values are not known: those of the line, and those that the program sets itself."""
     changed = command.program.changed if command.program is not None else ()
-    return [*command.unknown, *changed]
+    return tuple(key for key in (*command.unknown, *changed) if key in FIELDS and key not in WITHOUT_EFFECT)
 
 
 def is_strict(command: CommandDocument) -> bool:
@@ -273,20 +353,15 @@ def is_strict(command: CommandDocument) -> bool:
     return bool(program.refuses if command.is_main else program.refuses_in_file)
 
 
-def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
-    """Which of TRL's trainers the program's name tells, as `trl sft` and `sft.py` do."""
-    if command.consumer != "trl" or line.program is None:
-        return None
-    from cfglint.frameworks.trl import TRAINERS
-    from cfglint.frameworks.trl.classes import CLASSES
+def has_own_files(line: LaunchLine) -> bool:
+    """Whether the launcher of a line takes files of one kind only."""
+    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
 
-    if command.program is not None and command.program.arguments in CLASSES:
-        return CLASSES[command.program.arguments]
 
-    name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
-    parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    found = [each for each in TRAINERS if each in parts]
-    return found[0] if len(found) == 1 else None
+def consumer_among(kinds: list[str]) -> str:
+    """The kind of the file that the arguments of a line belong to, one that stands on another kind first; empty without one."""
+    found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
+    return found[0] if found else ""
 
 
 def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
@@ -294,16 +369,16 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     line = command.launch_line
     names = trainer_names(command)
     own_parser = has_own_arguments(command)
-    told = program_kind(command)
-    if told:
-        kinds[:] = [told if kind in ("huggingface", "trl") else kind for kind in kinds]
-    file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
+    consumer = program_kind(command)
+    if consumer:
+        kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
+    file_kind = consumer_among(kinds)
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
         return
-    if told:
-        command.consumer, command.is_main = told, True
+    if consumer:
+        command.consumer, command.is_main = consumer, True
         return
     if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
         command.consumer, command.is_main = "huggingface", True
@@ -326,12 +401,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
 
 def program_kind(command: CommandDocument) -> str:
     """The kind of the arguments that the parser of the program fills; empty where that is not known."""
-    program = command.program
-    if program is None or not program.arguments:
-        return ""
-    from cfglint.frameworks.trl.classes import CLASSES
-
-    return "trl" if program.arguments in CLASSES else "huggingface"
+    return kind_of_class(command.program.arguments) if command.program is not None else ""
 
 
 def has_own_arguments(command: CommandDocument) -> bool:
@@ -352,12 +422,14 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines of which a line of the file is a part."""
-    exact = [line for line in lines if line.call.line == number]
+    """The launch lines of which a line of the file is a part, or that it starts by calling their script."""
+    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
+    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
+    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
     if exact:
         return exact
     found: list[LaunchLine] = []
-    for line in lines:
+    for line in (each for each in lines if not each.is_sourced):
         first = text.count("\n", 0, line.call.start) + 1
         last = text.count("\n", 0, line.call.end) + 1
         if first <= number <= last:

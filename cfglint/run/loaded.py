@@ -58,8 +58,8 @@ class LoadedRun:
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))
             releases = consumer.between(self.facts)
             if releases is not None:
-                self.other_end = type(self)(documents, kinds, facts.but(tables=releases[0]))
-            asked = self.facts if releases is None else self.facts.but(tables=releases[1])
+                self.other_end = type(self)(documents, kinds, facts.replace(tables=releases[0]))
+            asked = self.facts if releases is None else self.facts.replace(tables=releases[1])
             config = consumer.config(self.documents, self.kinds, asked)
             self.configs = [config, *config.others()]
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
@@ -152,9 +152,9 @@ def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) ->
     if facts.gpus is not None or kinds[0] == LAUNCH:
         return facts
     for document, kind in zip(documents, kinds, strict=True):
-        found = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.but(overrides=()))
+        found = framework(kind).launched_gpus(document, facts if document is documents[0] else facts.replace(overrides=()))
         if found is not None:
-            return facts.but(gpus=found[0], gpus_source=found[1])
+            return facts.replace(gpus=found[0], gpus_source=found[1])
     return facts
 
 
@@ -165,7 +165,7 @@ def modelled(facts: LaunchFacts) -> LaunchFacts:
     if not other:
         return facts
     asked = {package: facts.target[package] for package in other}
-    return facts.but(target={**facts.target, **other}, outside={**facts.outside, **asked})
+    return facts.replace(target={**facts.target, **other}, outside={**facts.outside, **asked})
 
 
 def integer(value: Any) -> int | None:

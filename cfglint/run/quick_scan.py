@@ -3,25 +3,86 @@
 from __future__ import annotations
 
 from cfglint.frameworks import detect, framework, kinds, related_tool
+from cfglint.frameworks.base import Framework
 from cfglint.source import outline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # what a key can be spelled with, so that it is not in the text
+WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
+CUT = 5  # letters of a word at the end of a text that tell the key that it begins
+
+_telling: set[str] = set()
+_named: list[Framework[Any]] = []  # the frameworks whose files have typical names
+_known: set[bytes] = set()
 
 
 def unrelated_keys(path: str, text: str, syntax: str, sections: tuple[str, ...] = ()) -> list[str] | None:
     """The top-level keys of a file that is of no kind and has none of some sections; None for one that has to be parsed to tell."""
-    names = of_json(path, text) if syntax == "json" else of_yaml(text)
-    return None if names is None or any(name in names for name in sections) else names
+    names = of_json(path, text) if syntax == "json" else of_yaml(path, text)
+    return None if names is None or not frozenset(sections).isdisjoint(names) else names
 
 
 def of_json(path: str, text: str) -> list[str] | None:
     """The keys of a strict JSON text that no framework and no related tool recognises."""
-    document = outline.of_json(path, text)
-    if document is None or document.root is None:
+    value = outline.json_value(text)
+    if value is None:
         return None
-    names = [key.raw for key, _ in document.root.pairs()]
-    return None if any(detect(document)) or related_tool(document) else names
+    first = value[0] if value.__class__ is list and value else value
+    if may_be_ours(outline.json_keys(first), path):
+        document = outline.of_json(path, text, value)
+        if any(detect(document)) or related_tool(document):
+            return None
+    return outline.json_keys(value)
 
 
-def of_yaml(text: str) -> list[str] | None:
+def of_yaml(path: str, text: str) -> list[str] | None:
     """The keys of a YAML text that no framework and no related tool can recognise."""
     names = outline.yaml_keys(text)
-    return None if names is None or any(framework(kind).may_be(names) for kind in kinds()) else names
+    return None if names is None or may_be_ours(names, path) else names
+
+
+def may_be_ours(names: list[str], path: str) -> bool:
+    """Whether some framework may recognise a file with these top-level keys."""
+    if telling_keys().isdisjoint(with_underscores(names)):
+        return any(each.has_typical_name(path) for each in _named)
+    return any(framework(kind).may_be(names, path) for kind in kinds())
+
+
+def with_underscores(names: list[str]) -> Iterable[str]:
+    """Names as `telling_keys` has them."""
+    return "\n".join(names).replace("-", "_").split("\n")
+
+
+def telling_keys() -> set[str]:
+    """The keys without one of which no framework recognises a file, except by a typical name of it."""
+    if not _telling:
+        frameworks = [framework(kind) for kind in kinds()]
+        _telling.update(*(each.telling_keys for each in frameworks))
+        _named.extend(each for each in frameworks if type(each).has_typical_name is not Framework.has_typical_name)
+    return _telling
+
+
+def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> bool:
+    """Whether a text, valid or not, has no word by which `broken.kind_of_text`, `detect` or `related_tool` could recognise it."""
+    if any(mark in text for mark in ESCAPES) or may_be_ours([], path):
+        return False
+    words = text.encode("utf-8", "replace").translate(WORD_BYTES).split()
+    known = known_words()
+    if not known.isdisjoint(words) or any(name.encode() in words for name in sections):
+        return False
+    last = words[-1] if words else b""
+    return len(last) < CUT or not any(name.startswith(last) for name in known)
+
+
+def known_words() -> set[bytes]:
+    """The keys that tell a kind, and those of all schemas that have more than one word."""
+    if not _known:
+        from cfglint.run.broken import known_names
+
+        names = telling_keys().union(*(known_names(kind) for kind in kinds()))
+        _known.update(name.encode() for name in names if "_" in name or name in telling_keys())
+    return _known

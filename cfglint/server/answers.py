@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.explain.summary import RunSummary, origin
+from cfglint.explanation.summary import RunSummary, origin
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.setting import AUTO
@@ -256,15 +256,15 @@ def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
     batch = run.batch
     if batch is None:
         return None
-    whole = integer(batch.global_batch.value)
+    current = integer(batch.global_batch.value)
     written = [
         setting.key_node or setting.node
         for setting in (batch.global_batch, batch.micro_batch, batch.accumulation)
         if setting.document is not None and setting.document.path == document.path
     ]
     offsets = sorted(node.start for node in written if node is not None)
-    if whole is None or not offsets:
+    if current is None or not offsets:
         return None
     factors = [integer(term.value) for term in (batch.micro_batch, batch.accumulation, batch.data_parallel)]
     gpus = f" on {batch.layout.gpus} GPU{'' if batch.layout.gpus == 1 else 's'}" if batch.layout.gpus else ""
-    return offsets[0], f"global batch {whole}{gpus}: {' x '.join('?' if each is None else str(each) for each in factors)}"
+    return offsets[0], f"global batch {current}{gpus}: {' x '.join('?' if each is None else str(each) for each in factors)}"

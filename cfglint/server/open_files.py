@@ -204,7 +204,7 @@ class OpenFiles:
         if not wanted:
             return runs
         searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path) and not is_one_of(path, project.exclude))]
-        discovery = Discovery(self.facts(project, None), shelf=self.buffers)
+        discovery = Discovery(self.facts(project, None), source=self.buffers)
         discovery.kinds = project.kinds
         for _, run in sorted(discovery.each(searched), key=lambda pair: pair[0]):
             members = self._members(run)
@@ -228,7 +228,7 @@ class OpenFiles:
         if not all(self.buffers.is_file(line_of(path)[0]) or self.buffers.is_file(path) for path in declared.files):
             return None
         try:
-            return Discovery(self.facts(project, declared), declared.kind, shelf=self.buffers).one(declared.files)
+            return Discovery(self.facts(project, declared), declared.kind, source=self.buffers).one(declared.files)
         except ConfigurationError as error:
             self.problems.append(str(error))
         except UnknownKindError:  # also a script without its launch line

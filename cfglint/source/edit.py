@@ -110,8 +110,8 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
-    if document.syntax == "shell":
-        return run_shell(document, changes, proposed)
+    if document.syntax in ("shell", "python"):
+        return run_code(document, changes, proposed)
     require_editable(document)
     pieces = [(document.text, 0)]
     for change in changes:
@@ -139,7 +139,7 @@ def apply_together(document: Document, changes: list[Change]) -> str:
     Raises EditRefused when one cannot be made exactly, or when they may depend on each other: inserted keys, keys with the
     same new name, touching places. In sequence such changes may still be possible.
     """
-    if document.syntax == "shell" or any(change.kind == INSERT for change in changes):
+    if document.syntax in ("shell", "python") or any(change.kind == INSERT for change in changes):
         raise EditRefused("these changes are made one by one", 0)
     require_editable(document)
     names = [(change.path[:-1], change.key) for change in changes if change.kind == RENAME]
@@ -157,18 +157,19 @@ def apply_together(document: Document, changes: list[Change]) -> str:
     return checked(document, steps, "".join(parts)).text
 
 
-def run_shell(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
-    """The same for the arguments of a command in a script."""
-    from cfglint.source.shell import edits as shell
-    from cfglint.source.shell.command import CommandDocument
-
-    assert isinstance(document, CommandDocument)
+def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
+    """The same for the arguments of a command in a script, or of a call in a program."""
+    code: Any
+    if document.syntax == "shell":
+        from cfglint.source.shell import edits as code
+    else:
+        from cfglint.source.python import edits as code
     pieces = [(document.text, 0)]
-    for each in reversed(shell.edits_of(document, changes)):
+    for each in reversed(code.edits_of(document, changes)):
         splice(pieces, each)
     text = "".join(part for part, _ in pieces)
     if not proposed:
-        shell.checked(document, text, changes)
+        code.checked(document, text, changes)
     return text, pieces
 
 
@@ -417,8 +418,8 @@ class Step:
     def insert_first(self, key: str, text: str) -> None:
         """The first key of an empty YAML file, behind what comments it has."""
         name = spell_key(key, self.document)
-        whole = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
-        self.amend = lambda part: part.extend(whole)
+        added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
+        self.amend = lambda part: part.extend(added)
         line_break = self.layout.line_break()
         lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
         self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))

@@ -165,7 +165,14 @@ def decode(path: str, data: bytes) -> str:
     return text.removeprefix("\ufeff")
 
 
-def walk(folder: str, tracked: Callable[[str, bool], bool] | None = None, unreadable: list[str] | None = None) -> Iterator[str]:
+def walk(folder: str) -> Iterator[str]:
+    """The paths of the files below a folder."""
+    return (entry.path for entry in walk_entries(folder))
+
+
+def walk_entries(
+    folder: str, tracked: Callable[[str, bool], bool] | None = None, unreadable: list[str] | None = None
+) -> Iterator[os.DirEntry[str]]:
     """The files below a folder in a fixed order, without what `.gitignore` files leave out and without `.git`.
 
     Links to files are given, links to folders are not entered. Folders that cannot be read are skipped, and added to
@@ -180,7 +187,7 @@ def walk(folder: str, tracked: Callable[[str, bool], bool] | None = None, unread
         elif entry.is_dir(follow_symlinks=False):
             open_folders.append(looked_at.entries(entry.path, rules))
         elif is_regular(entry):
-            yield entry.path
+            yield entry
 
 
 class Walk:

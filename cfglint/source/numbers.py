@@ -16,10 +16,10 @@ def is_json_number(raw: str) -> bool:
     mantissa, exponent = split_exponent(raw[1:] if raw[:1] == "-" else raw)
     if exponent is not None and not unsigned(exponent).isdecimal():
         return False
-    whole, point, fraction = mantissa.partition(".")
+    integer, point, fraction = mantissa.partition(".")
     if point and not fraction.isdecimal():
         return False
-    return whole.isdecimal() and whole[0] in DIGITS and (whole[0] != "0" or len(whole) == 1)
+    return integer.isdecimal() and integer[0] in DIGITS and (integer[0] != "0" or len(integer) == 1)
 
 
 def is_yaml_float(raw: str) -> bool:
@@ -32,14 +32,14 @@ def is_yaml_float(raw: str) -> bool:
     mantissa, exponent = split_exponent(body)
     if exponent is not None and not is_exponent(exponent, sign_needed=True):
         return False
-    whole, point, fraction = mantissa.partition(".")
+    integer, point, fraction = mantissa.partition(".")
     if not point or (fraction and not only(fraction, DIGITS + "_")):
         return False
-    if not whole:
+    if not integer:
         return body is raw and fraction[:1] in DIGITS and bool(fraction)
-    if ":" in whole:
-        return exponent is None and is_sexagesimal(whole, DIGITS)
-    return whole[0] in DIGITS and only(whole, DIGITS + "_")
+    if ":" in integer:
+        return exponent is None and is_sexagesimal(integer, DIGITS)
+    return integer[0] in DIGITS and only(integer, DIGITS + "_")
 
 
 def is_omegaconf_float(raw: str) -> bool:
@@ -47,10 +47,10 @@ def is_omegaconf_float(raw: str) -> bool:
     mantissa, exponent = split_exponent(unsigned(raw))
     if exponent is None or not is_exponent(exponent, sign_needed=False):
         return False
-    whole, point, fraction = mantissa.partition(".")
+    integer, point, fraction = mantissa.partition(".")
     if point and fraction and not only(fraction, DIGITS + "_"):
         return False
-    return all(only(part, DIGITS) for part in whole.split("_"))
+    return all(only(part, DIGITS) for part in integer.split("_"))
 
 
 def is_yaml_int(raw: str) -> bool:

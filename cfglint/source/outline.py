@@ -26,11 +26,25 @@ BEFORE_ANCHORS = " \t\n\r,[{:"
 _decoder: list[JSONDecoder] = []
 
 
-def of_json(path: str, text: str) -> Document | None:
-    """A document with the keys of a strict JSON text down to the second level; None for any other text, and one beyond the limits."""
+def of_json(path: str, text: str, value: Any) -> Document:
+    """A document with the keys of a JSON value down to the second level, for an array those of its first item."""
+    document = Document(path, text, "json")
+    document.roots.append(node_of(value, LEVELS))
+    return document
+
+
+def json_keys(value: Any) -> list[str]:
+    """The keys of a JSON object; none of another value."""
+    return [name for name, _ in value] if value.__class__ is tuple else []
+
+
+def json_value(text: str) -> Any:
+    """A strict JSON array or object, the latter as a tuple of pairs; None for any other text, and one beyond the limits."""
     start = len(text) - len(text.lstrip(BLANKS))
+    if not text.startswith(("{", "["), start):
+        return None
     brackets = text.count("{") + text.count("[")
-    if not text.startswith(("{", "["), start) or text.count(",") + 2 * brackets >= MOST_PARTS:
+    if 2 * len(text) >= MOST_PARTS and text.count(",") + 2 * brackets >= MOST_PARTS:
         return None
     try:
         value, end = json_decoder().raw_decode(text, start)
@@ -38,9 +52,7 @@ def of_json(path: str, text: str) -> Document | None:
         return None
     if text[end:].strip(BLANKS) or (brackets > MAX_DEPTH and nests_too_deep(value)):
         return None
-    document = Document(path, text, "json")
-    document.roots.append(node_of(value, LEVELS))
-    return document
+    return value
 
 
 def json_decoder() -> JSONDecoder:
@@ -70,7 +82,9 @@ def items_of(collection: Any) -> Any:
 def node_of(value: Any, levels: int) -> Node:
     """A collection as a node without its place, and with so many levels of mappings."""
     if value.__class__ is list:
-        return Node(SEQUENCE, 0, 0, "", "flow")
+        sequence = Node(SEQUENCE, 0, 0, "", "flow")
+        sequence.children = [node_of(each, 1) for each in value[:1] if each.__class__ is tuple] if levels == LEVELS else []
+        return sequence
     node = Node(MAPPING, 0, 0, "", "flow")
     if levels:
         node.children = [

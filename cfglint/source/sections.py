@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 class Section(Document):
-    """A document whose root lies in another one, `whole`, at the path `prefix`.
+    """A document whose root lies in another one, `file_document`, at the path `prefix`.
 
     Offsets are those of the whole file; paths begin at the section's own root.
     """
 
-    __slots__ = ("prefix", "whole")
+    __slots__ = ("file_document", "prefix")
 
-    def __init__(self, whole: Document, prefix: Path) -> None:
-        super().__init__(whole.path, whole.text, whole.syntax, whole.bom)
-        self.whole = whole
+    def __init__(self, file_document: Document, prefix: Path) -> None:
+        super().__init__(file_document.path, file_document.text, file_document.syntax, file_document.bom)
+        self.file_document = file_document
         self.prefix = prefix
-        _, node = whole.find(prefix)
+        _, node = file_document.find(prefix)
         self.roots = [node] if node is not None else []
 
 
-def whole(document: Document) -> Document:
+def file_document(document: Document) -> Document:
     """The document of the file that a section lies in, or the document itself."""
-    return document.whole if isinstance(document, Section) else document
+    return document.file_document if isinstance(document, Section) else document
 
 
 def in_file(document: Document, path: Path) -> Path:

@@ -86,13 +86,13 @@ def shifted(text: str, places: int) -> str:
     """A decimal number with its point moved to the right, without needless zeros."""
     sign = "-" if text.startswith("-") else ""
     mantissa, _, exponent = text.lstrip("-").partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    point = len(whole) + int(exponent or "0") + places
-    digits = (whole + fraction).rjust(len(whole + fraction) + max(-point, 0), "0")
+    integer, _, fraction = mantissa.partition(".")
+    point = len(integer) + int(exponent or "0") + places
+    digits = (integer + fraction).rjust(len(integer + fraction) + max(-point, 0), "0")
     point = max(point, 0)
     digits = digits.ljust(point, "0")
-    whole, fraction = digits[:point].lstrip("0") or "0", digits[point:].rstrip("0")
-    return sign + whole + ("." + fraction if fraction else "")
+    integer, fraction = digits[:point].lstrip("0") or "0", digits[point:].rstrip("0")
+    return sign + integer + ("." + fraction if fraction else "")
 
 
 def spell_key(key: str, document: Document, sibling: Node | None = None) -> str:

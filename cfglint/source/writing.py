@@ -339,7 +339,7 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
         yield descriptors
 
 
-def lock(descriptor: int, patience: float) -> bool:
+def lock(descriptor: int, timeout: float) -> bool:
     """Lock an open folder within some seconds; False when that cannot be had."""
     try:
         import fcntl
@@ -354,7 +354,7 @@ def lock(descriptor: int, patience: float) -> bool:
             return True
         return False
 
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     try:
         while held_elsewhere():
             if time.monotonic() > until:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.batch import equation
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("gpus", "micro", "accumulation", "total"),
     [(1, 32, 1, 32), (4, 8, 1, 32), (2, 8, 2, 32), (1, 8, 4, 32), (4, 8, 2, 64)],
 )
@@ -19,7 +18,7 @@ def test_nodes_times_gpus_is_data_parallel_only_without_model_parallelism() -> N
     assert equation.data_parallel(2 * 4, 2, 2) == 2
 
 
-@pytest.mark.parametrize(("gpus", "sizes"), [(10, (4,)), (2, (4,)), (0, ()), (8, (0,)), (8, (-2, -2))])
+@each_case(("gpus", "sizes"), [(10, (4,)), (2, (4,)), (0, ()), (8, (0,)), (8, (-2, -2))])
 def test_a_layout_that_does_not_fit(gpus: int, sizes: tuple[int, ...]) -> None:
     assert equation.data_parallel(gpus, *sizes) is None
 
@@ -28,7 +27,7 @@ def test_implied_gpus_counts_the_whole_replica() -> None:
     assert equation.implied_gpus(256, 8, 8, 2, 2) == 16
 
 
-@pytest.mark.parametrize(("total", "micro", "accumulation"), [(65, 8, 8), (8, 8, 8), (0, 1, 1), (64, 0, 8), (64, -8, -8)])
+@each_case(("total", "micro", "accumulation"), [(65, 8, 8), (8, 8, 8), (0, 1, 1), (64, 0, 8), (64, -8, -8)])
 def test_numbers_that_imply_no_gpu_count(total: int, micro: int, accumulation: int) -> None:
     assert equation.implied_gpus(total, micro, accumulation) is None
 

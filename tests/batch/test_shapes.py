@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.batch.shapes import MODELS, SAME, config_of, known_name, shape_of
 
 PUBLISHED = {
@@ -78,12 +77,12 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each_case("name", MODELS)
 def test_computed_parameters_are_the_published_ones(name: str) -> None:
     assert shape_of(name).parameters == PUBLISHED[name]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "name"),
     [
         ("meta-llama/Llama-3.1-8B-Instruct", "llama-3-8b"),

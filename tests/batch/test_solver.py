@@ -120,7 +120,7 @@ def test_interleaved_pipelines_refuse_some_accumulations() -> None:
     assert solution.status == SCHEDULE_INFEASIBLE
     assert (triple(solution.below), triple(solution.above)) == ((16, 1, 8), (32, 1, 16))
     assert "groups of 8" in solution.reasons[0]
-    grouped = problem.but(micro_batch_group=10, global_batch=2 * 19)
+    grouped = problem.replace(micro_batch_group=10, global_batch=2 * 19)
     assert [accumulation for accumulation in (9, 10, 13, 18, 19, 20) if allowed(grouped, (1, accumulation))] == [10, 18, 19, 20]
 
 
@@ -134,7 +134,7 @@ def test_a_pipeline_that_splits_the_local_batch() -> None:
     solution = solve(problem)
     assert solution.status == SCHEDULE_INFEASIBLE
     assert (triple(solution.below), triple(solution.above), solution.keep_below) == ((60, 3, 5), (72, 6, 3), None)
-    assert triple(solve(problem.but(global_batch=96, max_micro_batch=24)).chosen) == (96, 24, 1)
+    assert triple(solve(problem.replace(global_batch=96, max_micro_batch=24)).chosen) == (96, 24, 1)
 
 
 def test_accumulation_does_not_fill_a_pipeline_that_splits_the_local_batch() -> None:
@@ -164,7 +164,7 @@ def test_an_unknown_micro_batch_needs_a_cap(unknown: int | None) -> None:
 def test_numbers_that_make_no_problem(numbers: dict[str, int]) -> None:
     problem = Problem(8, 128, 4, 4)
     with pytest.raises(ValueError, match=r"at least 1|positive"):
-        problem.but(**numbers)
+        problem.replace(**numbers)
 
 
 def test_plan_and_the_gpu_counts_that_keep_a_batch() -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.batch import steps
 from cfglint.batch.equation import implied_gpus
 
@@ -65,7 +66,7 @@ def test_training_time_is_steps_times_the_time_of_one() -> None:
 # ---- batches of a rank
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "expected"),
     [
         ({}, 3),
@@ -98,7 +99,7 @@ def test_rebalanced_batches_come_in_whole_updates() -> None:
 # ---- updates and totals
 
 
-@pytest.mark.parametrize(("version", "updates"), [((4, 30, 2), 2), (FLOOR, 2), (CEIL, 3), ((4, 52, 4), 3), ((5, 23, 0), 3)])
+@each_case(("version", "updates"), [((4, 30, 2), 2), (FLOOR, 2), (CEIL, 3), ((4, 52, 4), 3), ((5, 23, 0), 3)])
 def test_the_last_accumulation_counts_from_4_52(version: tuple[int, ...], updates: int) -> None:
     assert steps.updates_per_epoch(11, 4, version) == updates
 
@@ -109,7 +110,7 @@ def test_an_epoch_has_at_least_one_update() -> None:
     assert steps.updates_per_epoch(100, -2) == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("max_steps", "epochs", "version", "expected"),
     [
         (-1, 2.5, CEIL, 25),
@@ -155,7 +156,7 @@ def test_a_data_set_without_length_needs_max_steps() -> None:
 # ---- where the loop stops; each row was seen in a real training
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "run", "taken", "seen"),
     [
         ((4, 42, 4), (47, 5, 4, 10), 20, 8.0),
@@ -190,7 +191,7 @@ def test_max_steps_zero_takes_one_step() -> None:
 # ---- warm-up and intervals
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("warmup", "ratio", "version", "expected"),
     [
         (0, None, LAST_4, 0),
@@ -210,7 +211,7 @@ def test_warmup_steps(warmup: float, ratio: float | None, version: tuple[int, ..
     assert steps.warmup_steps(1003, warmup, ratio, version) == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [(500, 500), (500.0, 500), (1, 1), (0.1, 101), (0, 0)])
+@each_case(("value", "expected"), [(500, 500), (500.0, 500), (1, 1), (0.1, 101), (0, 0)])
 def test_intervals_below_one_are_shares(value: float, expected: int) -> None:
     assert steps.interval(value, 1003) == expected
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import each_case
 from cfglint.cli.argument_parser import Parser
 from cfglint.cli.options import codes, positive
 
@@ -53,7 +54,7 @@ def test_an_option_takes_several_values(parser):
     assert (given.paths, given.to, given.run) == (["old"], ["new", "newer"], True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "message"),
     [
         (["--gpus"], "--gpus expects N"),

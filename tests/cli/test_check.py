@@ -525,3 +525,17 @@ class TestShortForms:
         assert status == 1
         assert out.split() == ["2", "BAT001", "error", "batch-mismatch", "(2", "fixable)"]
         assert "2 fixable with `cfglint fix`" in err
+
+
+def test_a_check_of_a_given_kind_loads_no_other_framework(tmp_path, monkeypatch):
+    """The choices of `--trainer`, which every framework may add to, are listed only where one is given."""
+    from cfglint import frameworks
+
+    (tmp_path / "cfglint.toml").write_text('[[run]]\nfiles = ["ds.json"]\n')
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 4}\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(frameworks, "_loaded", {})
+    assert main(["check", "--kind", "deepspeed", "ds.json"]) == 0
+    assert [*frameworks._loaded] == ["deepspeed"]
+    assert main(["check", "--kind", "deepspeed", "--trainer", "sft", "ds.json"]) == 0
+    assert set(frameworks._loaded) == set(frameworks.kinds())

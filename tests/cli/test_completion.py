@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import COMMANDS, main
 from cfglint.cli.completion import SHELLS, parsers
 
@@ -125,7 +126,7 @@ def test_shells_are_those_with_a_script(capsys):
     assert "expected one of bash, zsh, fish" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_case("name", COMMANDS)
 def test_every_help_has_examples_that_the_command_takes(name, capsys):
     import shlex
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.report import FORMATS
 
@@ -97,7 +98,7 @@ class TestStatus:
         assert "BAT001" not in out
         assert "accept -> reject" in out
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("arguments", "said"),
         [
             (["old.yaml"], "give OLD and NEW"),
@@ -214,7 +215,7 @@ class TestFormats:
         assert (same["consequences"], same["settings"], same["new"], same["gone"]) == ([], [], [], [])
         json.loads(diff("old.json", "new.json", "--format", "json")[1])
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @each_case("form", FORMATS)
     def test_every_format_takes_every_change(self, folder, diff, form):
         write(folder, old_in_a__json=GOOD, old_in_gone__yaml=TRAINER, old_in_b__json="{")
         write(folder, new_in_a__json=BAD, new_in_new__yaml=f"{HALVED}seed: 1\nseed: 2\nbf16: true\n", new_in_b__json=BAD)

@@ -124,12 +124,12 @@ def test_a_rejected_run_is_explained_all_the_same(folder, capsys):
     assert "It would not start: 1 error" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("whole", [[], ["--run"]])
-def test_json_with_comments_is_explained(folder, capsys, whole):
+@pytest.mark.parametrize("flags", [[], ["--run"]])
+def test_json_with_comments_is_explained(folder, capsys, flags):
     """DeepSpeed's own loader takes comments and a comma at the end."""
     text = '// sizes\n{"train_batch_size": 64, /* for 8 GPUs */ "train_micro_batch_size_per_gpu": 4,\n"gradient_accumulation_steps": 2,}\n'
     (folder / "ds.json").write_text(text)
-    status, told = explained(capsys, "ds.json", "--gpus", "8", *whole)
+    status, told = explained(capsys, "ds.json", "--gpus", "8", *flags)
     assert status == 0
     assert (told["resolved"]["global_batch"], told["resolved"]["accumulation"]) == (64, 2)
 

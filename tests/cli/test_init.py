@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
-from cfglint.cli import main
+from cfglint.cli import init, main
 from cfglint.cli.output import in_colour
 
 BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -24,10 +25,39 @@ def folder(tmp_path, monkeypatch):
 def test_init_accepts_what_is_found_now(folder, capsys):
     assert main(["check", "--gpus", "8"]) == 1
     assert main(["init", "--gpus", "8"]) == 0
-    assert "- id: cfglint" in capsys.readouterr().out
+    assert "- id: cfglint-review\n" in capsys.readouterr().out
     assert "gpus = 8" in (folder / "cfglint.toml").read_text(encoding="utf-8")
     assert json.loads((folder / "cfglint-baseline.json").read_text(encoding="utf-8"))["findings"]
     assert main(["check", "--fail-on", "info"]) == 0
+    assert "1 file skipped" in capsys.readouterr().err  # other.yaml; the baseline does not count
+
+
+def test_init_writes_hooks_at_the_top_of_a_repository(folder, root, capsys):
+    (folder / ".git").mkdir()
+    assert main(["init"]) == 0
+    (repository,) = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    ours = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    told = ("id", "entry", "types_or", "require_serial", "pass_filenames")
+    assert [[hook.get(key) for key in told] for hook in repository["hooks"]] == [[hook.get(key) for key in told] for hook in ours]
+    captured = capsys.readouterr()
+    assert (captured.out, "wrote .pre-commit-config.yaml" in captured.err) == ("", True)
+
+
+def test_init_prints_hooks_where_there_are_others(folder, capsys):
+    (folder / ".git").mkdir()
+    (folder / ".pre-commit-config.yaml").write_text("repos: []\n", encoding="utf-8")
+    assert main(["init"]) == 0
+    assert (folder / ".pre-commit-config.yaml").read_text(encoding="utf-8") == "repos: []\n"
+    captured = capsys.readouterr()
+    assert captured.out.startswith("# for .pre-commit-config.yaml\nrepos:\n  - repo: local")
+    assert "exists already: add the hooks that were printed" in captured.err
+
+
+def test_hooks_name_the_repository_of_the_installation(monkeypatch):
+    monkeypatch.setattr(init, "home", lambda: ("https://git.example.com/cfglint", "abc123"))
+    (repository,) = yaml.safe_load(init.hooks())["repos"]
+    assert (repository["repo"], repository["rev"]) == ("https://git.example.com/cfglint", "abc123")
+    assert [hook["id"] for hook in repository["hooks"]] == ["cfglint-fix", "cfglint", "cfglint-review"]
 
 
 @pytest.mark.parametrize("name", ["cfglint.toml", "cfglint-baseline.json"])

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from cases import each_case
 from cfglint import __version__
 from cfglint.cli import COMMANDS, main
 
@@ -57,7 +58,7 @@ def test_unknown_command(capsys):
     assert "check" in printed.err
 
 
-@pytest.mark.parametrize(
+@each_case(
     "arguments",
     [
         ["check", "--gpus", "0"],

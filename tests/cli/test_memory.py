@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 TRAIN = """\
@@ -134,7 +135,7 @@ def test_a_declared_run_names_model_and_card(capsys, folder):
     assert [each["code"] for each in told["diagnostics"] if each["code"] == "MEM001"] == ["MEM001"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "arguments", [("--gpu-memory", "huge"), ("--gpu-memory", "-1"), ("--model", "no-such"), ("--seq-length", "0"), ("--seq-length", "x")]
 )
 def test_values_that_make_no_sense(capsys, arguments):

@@ -11,8 +11,9 @@ from unittest.mock import ANY
 import pytest
 import yaml
 
+from cases import each_case
 from cfglint.cli import main
-from cfglint.new import KINDS, RUN
+from cfglint.generators import RUN, kinds
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 
@@ -139,7 +140,7 @@ class TestFacts:
         out = new("deepspeed", *BATCH, "--zero", "3", "--offload-weights", "-o", "-")[1]
         assert json.loads(out)["zero_optimization"]["offload_param"] == {"device": "cpu"}
 
-    @pytest.mark.parametrize(("flag", "value"), [("--lr", "0"), ("--lr", "nan"), ("--warmup", "-1"), ("--gpus", "0"), ("--zero", "4")])
+    @each_case(("flag", "value"), [("--lr", "0"), ("--lr", "nan"), ("--warmup", "-1"), ("--gpus", "0"), ("--zero", "4")])
     def test_numbers_out_of_range(self, new, flag, value, capsys):
         with pytest.raises(SystemExit) as stopped:
             new("huggingface", flag, value)
@@ -234,7 +235,7 @@ class TestTerminal:
         assert new() == (130, ANY, "cfglint: nothing was written\n")
         assert os.listdir(folder) == []
 
-    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS)])
+    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in kinds())])
     def test_every_question_has_a_default(self, new, folder, terminal, kind):
         """Enter alone gives files that pass, with a rate that people train with."""
         terminal(*[""] * 20)
@@ -259,4 +260,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: --gpus is required\n")
-        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, trl, llamafactory, axolotl, run\n"
+        assert new()[2] == "cfglint: what kind of config? accelerate, axolotl, deepspeed, huggingface, llamafactory, neox, trl, run\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nnum_train_epochs: 3\n"
@@ -23,7 +24,7 @@ def status_of(*arguments):
         return stopped.code
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "says"),
     [
         (["check", "--select", "batch-mismach"], "no rule has the code or name batch-mismach; did you mean batch-mismatch?"),
@@ -71,7 +72,7 @@ def test_two_reports_for_one_place_are_refused(folder, capsys, command):
     assert "--output a is given for two formats" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("chosen", ["bat001", "BAT001", "batch-mismatch", "Batch-Mismatch", "bat"])
+@each_case("chosen", ["bat001", "BAT001", "batch-mismatch", "Batch-Mismatch", "bat"])
 def test_codes_and_names_are_taken_in_any_case(folder, capsys, chosen):
     (folder / "ds.json").write_text('{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2}')
     assert status_of("check", "ds.json", "--gpus", "8", "--select", chosen, "--format", "concise") == 1

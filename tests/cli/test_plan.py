@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main, plan
 from cfglint.cli.plan import counts
 
@@ -32,7 +33,7 @@ def test_gpu_counts(text, found):
     assert counts(text) == found
 
 
-@pytest.mark.parametrize("text", ["", "x", "0", "8,,16", "8-x"])
+@each_case("text", ["", "x", "0", "8,,16", "8-x"])
 def test_what_is_no_gpu_count(folder, capsys, text):
     with pytest.raises(SystemExit) as stopped:
         main(["plan", "train.yaml", "--gpus", text])
@@ -88,7 +89,7 @@ def test_a_throughput_grows_with_the_gpus(root, capsys):
     assert hours[1] == pytest.approx(hours[0] / 2)
 
 
-@pytest.mark.parametrize("seconds", ["-3", "0", "nan", "inf", "fast"])
+@each_case("seconds", ["-3", "0", "nan", "inf", "fast"])
 def test_a_time_is_a_positive_number(folder, capsys, seconds):
     with pytest.raises(SystemExit):
         main(["plan", "train.yaml", "--gpus", "8", f"--time-per-step={seconds}"])
@@ -183,9 +184,7 @@ def test_matplotlib_is_imported_for_a_picture_only(folder, capsys, monkeypatch):
     assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "counts"), [("8-64", [8, 16, 32, 64]), ("7-9", [7, 8, 9]), ("8", [8]), ("4,8-16", [4, 8, 16]), ("8-9", [8, 9])]
-)
+@each_case(("text", "counts"), [("8-64", [8, 16, 32, 64]), ("7-9", [7, 8, 9]), ("8", [8]), ("4,8-16", [4, 8, 16]), ("8-9", [8, 9])])
 def test_ranges(text, counts):
     assert plan.counts(text) == counts
 

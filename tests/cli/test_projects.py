@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-4\ndeepspeed: ds.json\n"
@@ -64,7 +65,7 @@ def test_excluded_files(folder, capsys):
     assert report(capsys, "old/ds_a.json", "--skip-unrecognized")[1]["runs"] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("option", "said"),
     [
         (("--target", "transformer==4.40.0"), "did you mean `transformers`?"),

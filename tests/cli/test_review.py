@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.report import FORMATS
 
@@ -82,7 +83,7 @@ class TestAnswer:
         assert (status, out) == (0, "no effective change\n")
         assert "2 runs compared, 0 changed in effect" in err
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @each_case("form", FORMATS)
     def test_every_format(self, topic, review, form):
         topic.write(train__yaml=HALVED, ds__json=BAD, new__yaml=f"{TRAINER}seed: 1\nseed: 2\n")
         status, out, _ = review("--format", form)
@@ -98,6 +99,17 @@ class TestAnswer:
         assert out.startswith("old.yaml\n  transformers 4.57.1 -> 5.23.0\n")
         assert "KEY202" in out
         assert "2 runs compared, 1 changed in effect" in err
+
+    def test_excluded_files_and_kinds_of_the_configuration(self, topic, review):
+        topic.write(cfglint__toml='gpus = 8\nexclude = ["old"]\n[kinds]\n"mine.yaml" = "huggingface"\n')
+        topic.write(old__yaml=TRAINER, mine__yaml="seed: 1\nlearning_rate: 2e-5\n", package__json='{"name": "x", "broken": ')
+        topic.write(old_in_train__yaml="learning_rate: 2e-5\noutput_dir: out\nnum_train_epochs: 3\n")
+        status, out, err = review("--format", "json")
+        assert [(change["run"], [each["code"] for each in change["new"]]) for change in json.loads(out)["changes"]] == [
+            ("mine.yaml", ["TYP200"]),
+            ("old.yaml", []),
+        ]
+        assert (status, "1 error new; against main" in err) == (1, True)
 
     def test_states(self, topic, review):
         topic.write(ds__json=BAD)

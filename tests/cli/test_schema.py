@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks.schema import file_of, kinds
 
@@ -15,7 +14,7 @@ def test_lists_the_kinds(capsys):
     assert {"deepspeed", "huggingface", "neox"} <= set(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("kind", kinds())
+@each_case("kind", kinds())
 def test_prints_a_schema(capsys, kind):
     assert main(["schema", kind]) == 0
     printed = capsys.readouterr().out

@@ -12,8 +12,8 @@ from math import ceil
 
 import pytest
 
-from cfglint.new import RUN, generate, takes
-from cfglint.new.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
+from cfglint.generators import RUN, generate, takes
+from cfglint.generators.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
 
 torch = pytest.importorskip("torch", reason="torch is not installed: there is no framework to ask")
 deepspeed = pytest.importorskip("deepspeed", reason="deepspeed is not installed: nobody to ask about its files")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.batch.memory.settings import ALL_LINEAR
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.frameworks.memory import UnknownModel, memory_of, micro_batch_bound, missing_for, named_model
@@ -27,7 +28,7 @@ def memory(tmp_path):
         facts = LaunchFacts(
             gpus=gpus,
             target={**NEWEST, **(target or {})},
-            whole=True,
+            complete=True,
             declared=kind is not None,
             trainer=trainer,
             model=named_model(model),
@@ -55,7 +56,7 @@ def test_a_trainer_without_more(settings):
     assert found.lora is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "name", "value"),
     [
         ("torch_dtype: float32\nbf16: true\n", "loaded", "fp32"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.frameworks.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
 
 NUMBERS = st.from_regex(r"\A-?[0-9]{1,6}(\.[0-9]{0,4})?([eE][-+]?[0-9]{1,3})?\Z")
@@ -43,13 +43,13 @@ WORDS = st.sampled_from(
 @example("./a")
 @example("../..")
 def test_plain_values_are_those_of_omegaconf(text):
-    fast, loaded = by_omegaconf(Override("value", [text], ARGS)), loaded_by_omegaconf(ARGS, text)
+    fast, loaded = by_omegaconf(Override("value", [text], ARGS)), loaded_by_omegaconf(text)
     assert (type(fast), repr(fast)) == (type(loaded), repr(loaded))
 
 
 VALUES = [("out/model-7b", "out/model-7b"), ("128", 128), ("2e-5", 2e-5), ("1.0", 1.0), ("No", False), ("{a: 1}", {"a": 1})]
 
 
-@pytest.mark.parametrize(("text", "value"), VALUES)
+@each_case(("text", "value"), VALUES)
 def test_values_by_their_form(text, value):
     assert by_omegaconf(Override("value", [text], ARGS)) == value

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from cases import each_case
 from cfglint.frameworks import schema as tables
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.schema import load
@@ -114,20 +115,20 @@ def test_valid_by_the_meta_schema(kind):
     Draft202012Validator.check_schema(load(kind).raw)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_every_key_is_described_in_a_sentence(kind):
     for name, raw in every_property(load(kind).raw):
         assert raw["description"].endswith("."), name
         assert len(raw["description"]) < 200, name
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_only_keywords_that_the_table_check_knows(kind):
     for raw in subschemas(load(kind).raw):
         assert set(raw) <= ASSERTIONS | STRUCTURE | ANNOTATIONS | OWN
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_defaults_are_allowed_values(kind):
     table = load(kind)
     for name, raw in every_property(table.raw):
@@ -151,7 +152,7 @@ def test_complete():
     assert sum("x-removed" in deepspeed[name] for name in given) == 14
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_histories_are_in_order(kind):
     for name, raw in every_property(load(kind).raw):
         history = raw.get("x-default-history", ())
@@ -163,7 +164,7 @@ def test_histories_are_in_order(kind):
             assert parse_version(raw["x-since"]) < parse_version(raw["x-removed"]), name
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_renamed_keys_lead_somewhere(kind):
     table = load(kind)
     for name, raw in every_property(table.raw):
@@ -233,7 +234,7 @@ def test_policies():
     assert table.policy(("nobody", "knows")) == "pass-through"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "section", "key", "meant"),
     [
         ("deepspeed", (), "zero_optimisation", ["zero_optimization"]),
@@ -258,7 +259,7 @@ def test_nearest(kind, section, key, meant):
 # The table check
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "keyword", "stage"),
     [
         ({"zero_optimization": {"stage": 4}}, "anyOf", "config"),

@@ -10,9 +10,10 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
+from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks import framework
 from cfglint.frameworks.schema import file_of, kinds
-from cfglint.frameworks.schema_catalog import FILE_MATCH
 from cfglint.frameworks.schema_export import EVERY_TYPE, NAMED, NEEDED_TYPES, ONE, PLAIN, SOME, draft7
 from cfglint.frameworks.schema_strict import message
 
@@ -38,7 +39,7 @@ def schemas(raw):
                 yield from schemas(part)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@each_case("kind", kinds())
 def test_only_keywords_of_the_draft(kind):
     raw = exported(kind)
     Draft7Validator.check_schema(raw)
@@ -49,7 +50,7 @@ def test_only_keywords_of_the_draft(kind):
         assert not part.get("$ref", "").startswith("#/$defs/")
 
 
-@pytest.mark.parametrize("kind", kinds())
+@each_case("kind", kinds())
 def test_types_are_named_as_ajv_asks_in_strict_mode(kind):
     for part in schemas(exported(kind)):
         named = part.get("type", ())
@@ -63,7 +64,7 @@ def test_every_type_is_what_it_says():
     assert all(Draft7Validator({"type": EVERY_TYPE}).is_valid(value) for value in (None, True, 1, 1.5, "a", [], {}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "file"),
     [
         ("axolotl", "axolotl.yml"),
@@ -80,7 +81,7 @@ def test_a_good_example_is_valid(kind, file):
     assert list(Draft7Validator(exported(kind)).iter_errors(values)) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "text"),
     [
         ("accelerate", "dynamo_backend: NO"),
@@ -100,7 +101,7 @@ def test_what_the_framework_takes_is_valid(kind, text):
     assert list(Draft7Validator(exported(kind)).iter_errors(yaml.safe_load(text))) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "text"),
     [
         ("accelerate", "num_processes: many"),
@@ -115,7 +116,7 @@ def test_a_mistake_is_invalid(kind, text):
     assert not Draft7Validator(exported(kind)).is_valid(yaml.safe_load(text))
 
 
-@pytest.mark.parametrize("kind", kinds())
+@each_case("kind", kinds())
 def test_one_type_each_and_every_pattern_is_described(kind):
     for part in schemas(exported(kind)):
         assert not isinstance(part.get("type"), list)
@@ -150,7 +151,7 @@ def test_catalogue(capsys):
     assert len(patterns) == len(set(patterns))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "kind"),
     [
         ("conf/ds_config_zero3.json", "deepspeed"),
@@ -162,7 +163,7 @@ def test_catalogue(capsys):
     ],
 )
 def test_files_of_the_catalogue(name, kind):
-    found = [each for each, patterns in FILE_MATCH.items() if any(Path(f"/{name}").match(pattern) for pattern in patterns)]
+    found = [each for each in kinds() if any(Path(f"/{name}").match(pattern) for pattern in framework(each).file_match)]
     assert found == ([kind] if kind else [])
 
 

@@ -125,8 +125,8 @@ def reduced(bench, prove, case, draw, signature, others):
             case = Case(others_of, case.flags, min(case.named, len(others_of)))
     for name in case.files:
         for split in (lambda text: text.splitlines(keepends=True), TOKEN.findall):
-            parts = shortest(split(case.files[name]), lambda kept, name=name, case=case: still(case.but({name: "".join(kept)})))
-            case = case.but({name: "".join(parts)})
+            parts = shortest(split(case.files[name]), lambda kept, name=name, case=case: still(case.replace({name: "".join(kept)})))
+            case = case.replace({name: "".join(parts)})
     return case
 
 

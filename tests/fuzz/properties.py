@@ -528,7 +528,7 @@ def restyled(bench, case, rng):
             raise Broken("harness", "a manner says something else", f"{text}\n=>\n{files[name]}")
     if not loads(before):
         return
-    bench.lay(case.but(files))
+    bench.lay(case.replace(files))
     after = bench.check(case)
     one, other = ([each for each in findings(found) if not OF_SPELLING.fullmatch(each[1])] for found in (before, after))
     lost, come = sorted(set(one) - set(other)), sorted(set(other) - set(one))

@@ -73,7 +73,7 @@ def of_rules():
 
 def flags_of(example):
     """The facts of an example as flags."""
-    flags = ["--run"] if example.get("whole", True) else []
+    flags = ["--run"] if example.get("complete", True) else []
     for name in ("gpus", "num_examples", "model", "gpu_memory"):
         if name in example:
             flags += [f"--{name.replace('_', '-')}", str(example[name])]

@@ -10,7 +10,7 @@ import yaml
 from seeds import NAMES, own_keys
 
 from cfglint.api import diff
-from cfglint.explain.summary import RunSummary
+from cfglint.explanation.summary import RunSummary
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import Discovery, FileSource
 
@@ -67,7 +67,7 @@ def test_no_value_breaks_a_rule_or_a_number(kind, name):
         if text is None:
             continue
         files = {NAMES[kind]: text}
-        run = Discovery(LaunchFacts(8, 1000, whole=True, declared=True), kind, shelf=FileSource(files)).one(list(files))
+        run = Discovery(LaunchFacts(8, 1000, complete=True, declared=True), kind, source=FileSource(files)).one(list(files))
         account = RunSummary(run)
         assert account.resolved
         assert [found.message for found in run.diagnostics if found.code == "INT000"] == []

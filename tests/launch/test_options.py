@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.launch.options import is_option
 from cfglint.source.shell.text import literal
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("word", "option"),
     [("--lr", True), ("-m", True), ("-5", False), ("-.5", False), ("-", False), ("lr", False), ("-a b", False), ("--a=b c", True)],
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import ROOT, Project, Reader
 
@@ -24,7 +23,7 @@ NO = 'distributed_type: "NO"\nnum_processes: 8\n'
 MULTI = "distributed_type: MULTI_GPU\nnum_processes: 15\nnum_machines: 2\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "expected"),
     [
         ("torchrun" + TAIL, (1, 1, 1)),
@@ -88,7 +87,7 @@ def test_a_text_for_bash_keeps_its_lines():
     assert [line.call.line for line in lines(text)] == [4, 7]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "expected"),
     [
         ("$PWD/ds.json", "sub/ds.json"),
@@ -143,7 +142,7 @@ def test_recipes_of_a_makefile():
     assert line.processes == 4
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "code"),
     [
         ("torchrun --nproc_per_node 8 train.py --learning_rate 1 --max_steps 5 \\ \n  --bf16 True\n", "LCH001"),
@@ -164,7 +163,7 @@ def test_a_file_that_the_script_makes_is_not_missing():
     assert [problem.code for line in lines(made) for problem in line.problems] == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "folder", "path"),
     [
         ("train.py", ROOT, "train.py"),

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.project.pinned_versions import NEWEST, RELEASES, Repositories, best, locked, repository, specifier
@@ -84,7 +85,7 @@ def test_nothing_there(folder):
     assert found() == ({}, {})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "version"),
     [
         ("transformers==4.40.2", "4.40.2"),

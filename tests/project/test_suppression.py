@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.project.suppression import ignores_in, settle
@@ -27,7 +28,7 @@ def codes(run, suppressed):
     return [each.code for each in run.diagnostics if (each.suppressed == "comment") == suppressed]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         OCTAL + "  # cfglint: ignore[TYP001]\n",
@@ -48,7 +49,7 @@ def test_on_the_line_or_the_line_above(text):
     assert "SUP001" not in codes(run, False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "# cfglint: ignore[TYP001]\noutput_dir: out\nper_device_train_batch_size: 010\n",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cfglint.explain.summary import RunSummary
+from cfglint.explanation.summary import RunSummary
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.report import render_account
 from cfglint.run.discovery import Discovery, FileSource
@@ -14,7 +14,7 @@ from cfglint.run.discovery import Discovery, FileSource
 
 @pytest.fixture
 def account():
-    run = Discovery(LaunchFacts(8), shelf=FileSource({"ds.json": '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}\n'}))
+    run = Discovery(LaunchFacts(8), source=FileSource({"ds.json": '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}\n'}))
     return RunSummary(run.one(["ds.json"]))
 
 

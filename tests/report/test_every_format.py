@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.report import FORMATS, render
 
 ANY = st.text(st.characters(), max_size=60)  # lone surrogates included
@@ -30,7 +31,7 @@ def test_any_text_can_be_reported(make, form, text):
         assert made.count("\n") == 1
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each_case("form", FORMATS)
 def test_a_report_is_a_function_of_the_findings(make, form):
     outcomes = [make.outcome([make.diagnostic("x", related="y", fix="z")])]
     assert render(form, outcomes) == render(form, outcomes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
+from hostile_texts import each_hostile_text
 
 
 def decoded(line):
@@ -56,6 +57,7 @@ def test_percent_colon_and_comma_come_back(make):
     assert message == "100% :: of, it"
 
 
+@each_hostile_text
 def test_hostile_text_stays_inside_its_command(make, hostile):
     text = render("github", [make.hostile(hostile)])
     assert text.count("\n") == 1

@@ -6,6 +6,7 @@ import json
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
+from hostile_texts import each_hostile_text
 
 
 def issues(outcomes):
@@ -37,6 +38,7 @@ def test_silenced_findings_are_left_out(make):
     assert issues([make.outcome([make.diagnostic(suppressed="baseline")])]) == []
 
 
+@each_hostile_text
 def test_hostile_text_is_json_that_can_be_sent(make, hostile):
     issue = issues([make.hostile(hostile)])[0]
     json.dumps(issue, ensure_ascii=False).encode("utf-8")

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.report import html, render
 from cfglint.report.html.page import embedded, words
+from hostile_texts import each_hostile_text
 
 VOID = {"meta", "input", "br", "wbr"}
 CLOSED_BY_THE_NEXT = {"li", "th", "td", "tr", "tbody"}  # whose end tags HTML lets one leave out
@@ -240,6 +242,7 @@ class TestChanges:
 
 
 class TestHostileValues:
+    @each_hostile_text
     def test_nothing_becomes_markup(self, make, hostile):
         harmless = [tag for tag, _ in Page(render("html", [make.hostile("x")])).elements]
         tags = {tag for tag, _ in sound(render("html", [make.hostile(hostile)])).elements}
@@ -259,7 +262,7 @@ class TestHostileValues:
         assert len(page.named("script")) == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("global batch 256 -> 128", "global batch 256 \u2192 128"),

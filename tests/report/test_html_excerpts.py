@@ -46,14 +46,14 @@ class TestAround:
 
 class TestListing:
     def test_all_lines(self):
-        told = excerpt.listing(TEXT, {2: "error"}, [3], whole=True)
+        told = excerpt.listing(TEXT, {2: "error"}, [3], full=True)
         assert [each.number for each in told] == [1, 2, 3, 4, 5, 6, 7]
         assert [each.severity for each in told][1] == "error"
         assert [each.number for each in told if each.anchored] == [3]
         assert not any(each.gap for each in told)
 
     def test_around_what_is_linked(self):
-        told = excerpt.listing(TEXT, {}, [6], whole=False)
+        told = excerpt.listing(TEXT, {}, [6], full=False)
         assert [(each.number, each.gap) for each in told] == [(4, True), (5, False), (6, False), (7, False)]
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from cfglint.report.html import chart, layout, pictures, step, svg, timeline
 from cfglint.report.html.numbers import Numbers
 
@@ -51,7 +52,7 @@ class TestSvg:
 
 
 class TestLayout:
-    @pytest.mark.parametrize("replicas", [1, 2, 8, 12, 64, 100])
+    @each_case("replicas", [1, 2, 8, 12, 64, 100])
     def test_a_cell_for_each_gpu(self, replicas):
         drawing = layout.draw(replicas, 1, 1)
         assert cells(drawing, "m1") == 1
@@ -192,9 +193,9 @@ class TestCaptions:
             ("checkpoints", "none"),
         ]
 
-    @pytest.mark.parametrize("lowest", [None, "1e-5", True, 10**400, float("nan"), float("inf"), -1.0, 2.0])
+    @each_case("lowest", [None, "1e-5", True, 10**400, float("nan"), float("inf"), -1.0, 2.0])
     def test_a_lowest_rate_that_is_none(self, lowest):
-        assert pictures.share(lowest, 1.0) == 0.0
+        assert pictures.lowest_fraction(lowest, 1.0) == 0.0
 
     def test_numbers_beyond_all_bounds(self):
         huge = 10**400

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
+from hostile_texts import each_hostile_text
 
 
 def parsed(outcomes):
@@ -42,6 +43,7 @@ def test_no_runs_are_an_empty_report():
     assert list(parsed([])) == []
 
 
+@each_hostile_text
 def test_hostile_text_is_well_formed(make, hostile):
     case = parsed([make.hostile(hostile)]).find("testsuite/testcase")
     assert [child.tag for child in case] == ["failure"]

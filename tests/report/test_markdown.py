@@ -6,9 +6,11 @@ import re
 
 import pytest
 
+from cases import each_case
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.report import render
 from cfglint.report.markdown import MARK
+from hostile_texts import each_hostile_text
 
 markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py comes with rich; without it nothing renders the comment")
 RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
@@ -51,7 +53,7 @@ def test_the_worst_comes_first(make):
     assert text.index("error BAT001") < text.index("info BAT001")
 
 
-@pytest.mark.parametrize("character", ["x", "é", "\U0001f600", "`", "\x1b"])
+@each_case("character", ["x", "é", "\U0001f600", "`", "\x1b"])
 def test_fits_into_a_comment_however_much_there_is(make, character):
     outcomes = []
     for number in range(400):
@@ -88,6 +90,7 @@ def test_what_several_runs_have_in_common_is_told_once(make):
     assert text.index("copied") < text.index("alone")
 
 
+@each_hostile_text
 def test_hostile_text_becomes_no_markup(make, hostile):
     text = render("markdown", [make.hostile(hostile)])
     text.encode("utf-8")

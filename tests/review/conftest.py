@@ -11,9 +11,9 @@ from cfglint.run.discovery import Discovery, FileSource
 
 def run_of(files, **facts):
     """The run of texts by file name."""
-    whole = facts.pop("whole", True)
+    complete = facts.pop("complete", True)
     kind = facts.pop("kind", None)
-    return Discovery(LaunchFacts(whole=whole, **facts), kind, shelf=FileSource(files)).one([next(iter(files))])
+    return Discovery(LaunchFacts(complete=complete, **facts), kind, source=FileSource(files)).one([next(iter(files))])
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.review.consequences import ratio
 
 TRAINER = """\
@@ -168,7 +169,7 @@ def test_accept_to_reject(told):
 
 def test_the_gpus_that_the_sizes_imply(told):
     # 512 = 8 x 8 x 8, 1024 = 8 x 8 x 16
-    sentences = told(engine(), engine(size=("512", "1024")), whole=False)
+    sentences = told(engine(), engine(size=("512", "1024")), complete=False)
     assert "the batch sizes now imply 16 GPUs, previously 8" in sentences
     assert sentences[1].startswith("global batch 512 -> 1,024 (doubled)")
 
@@ -232,7 +233,7 @@ def test_warmup_by_itself(told):
 
 def test_accumulation_where_somebody_else_gives_the_micro_batch(told):
     sides = [{"ds.json": f'{{"gradient_accumulation_steps": {steps}, "zero_optimization": {{"stage": 1}}}}'} for steps in (1, 4)]
-    assert told(*sides, whole=False) == ["global batch 4 times as much for the same micro batch: accumulation 1 -> 4"]
+    assert told(*sides, complete=False) == ["global batch 4 times as much for the same micro batch: accumulation 1 -> 4"]
 
 
 def test_new_and_gone_runs(told):
@@ -270,7 +271,7 @@ def test_a_number_beyond_all_floats(compare):
     assert [each.key for each in compare(before, after, kind="huggingface").settings] == ["learning_rate"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after", "words"),
     [
         (2, 4, "doubled"),
@@ -298,14 +299,14 @@ def test_a_factor_where_the_numbers_are_unknown(compare):
 def test_a_precision_that_the_trainer_decides_is_unknown(compare):
     before = {"ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}'}
     after = {"ds.json": '{"fp16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}'}
-    [precision] = compare(before, after, whole=False, kind="deepspeed").consequences
+    [precision] = compare(before, after, complete=False, kind="deepspeed").consequences
     assert (precision.what, precision.before, precision.after, precision.known) == ("precision", "fp16", None, False)
 
 
 def test_a_schedule_that_leaves_the_file(compare):
     rest = '"zero_optimization": {"stage": 2}, "optimizer": {"type": "AdamW", "params": {"lr": 0.1}}}'
     before, after = {"ds.json": '{"scheduler": {"type": "WarmupLR"}, ' + rest}, {"ds.json": "{" + rest}
-    [schedule] = [each for each in compare(before, after, whole=False, kind="deepspeed").consequences if each.what == "schedule"]
+    [schedule] = [each for each in compare(before, after, complete=False, kind="deepspeed").consequences if each.what == "schedule"]
     assert (schedule.what, schedule.before, schedule.after, schedule.known) == ("schedule", "WarmupLR", None, False)
 
 

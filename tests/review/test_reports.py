@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import pytest
 
+from cases import each_case
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.markdown import MARK
 
@@ -27,18 +29,27 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(params=HOSTILE, ids=[f"hostile{number}" for number in range(len(HOSTILE))])
-def hostile(request, compare):
+each_hostile_text = each_case("text", HOSTILE)
+
+
+@pytest.fixture
+def hostile(compare):
     """A change in which a text stands wherever a file can put one."""
-    text, name = request.param, f"{request.param.replace('/', '_')}.yaml"
-    before = {name: f"{TRAINER}run_name: {json.dumps(text)}\n"}
-    after = {name: f"{TRAINER.replace('4', '8')}run_name: {json.dumps(text + 'x')}\n{json.dumps(text)}: 1\n"}
-    return compare(before, after, gpus=8, kind="huggingface", strict_keys=True, declared=True)
+
+    @cache
+    def changed(text):
+        name = f"{text.replace('/', '_')}.yaml"
+        before = {name: f"{TRAINER}run_name: {json.dumps(text)}\n"}
+        after = {name: f"{TRAINER.replace('4', '8')}run_name: {json.dumps(text + 'x')}\n{json.dumps(text)}: 1\n"}
+        return compare(before, after, gpus=8, kind="huggingface", strict_keys=True, declared=True)
+
+    return changed
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_hostile_text_in_every_format(hostile, form):
-    made = render_changes(form, [hostile])
+@each_hostile_text
+@each_case("form", FORMATS)
+def test_hostile_text_in_every_format(hostile, text, form):
+    made = render_changes(form, [hostile(text)])
     assert "\x1b" not in made
     if form == "github":
         assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in made.splitlines())
@@ -46,8 +57,9 @@ def test_hostile_text_in_every_format(hostile, form):
         json.loads(made)
 
 
-def test_hostile_text_becomes_no_markup(hostile):
-    rendered = RENDERER.render(render_changes("markdown", [hostile]))
+@each_hostile_text
+def test_hostile_text_becomes_no_markup(hostile, text):
+    rendered = RENDERER.render(render_changes("markdown", [hostile(text)]))
     assert set(re.findall(r"</?([a-zA-Z][\w-]*)", rendered)) <= OURS
     assert rendered.count("<details>") == rendered.count("</details>") == 1
     assert rendered.count("<tr>") == 2

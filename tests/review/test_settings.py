@@ -91,7 +91,7 @@ def test_an_old_name_for_the_same(compare):
 
 def test_a_new_section_is_one_change(compare):
     before, after = {"ds.json": "{}"}, {"ds.json": '{"zero_optimization": {"stage": 2, "overlap_comm": true}}'}
-    assert changed(compare, before, after, whole=False, kind="deepspeed") == [
+    assert changed(compare, before, after, complete=False, kind="deepspeed") == [
         'zero_optimization: (unset) -> {"stage": 2, "overlap_comm": true}'
     ]
 
@@ -127,7 +127,7 @@ def test_a_section_in_a_trainers_file_is_told_once(compare):
 def test_a_key_that_moves_between_the_files_of_a_run(compare):
     one = "train_micro_batch_size_per_gpu: 4\nnum_layers: 2\n"
     other = one.replace("_", "-")
-    assert changed(compare, one, other, whole=False, kind="neox") == []
+    assert changed(compare, one, other, complete=False, kind="neox") == []
 
 
 def test_places(compare):

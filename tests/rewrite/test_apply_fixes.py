@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.run.checked import CheckedRun
@@ -17,7 +18,7 @@ def trainer(text, **facts):
     return CheckedRun([parse("train.yaml", text, "yaml")], ["huggingface"], LaunchFacts(**facts))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "mended"),
     [
         ("output_dir: out\nseed: '-1'\n", {}),  # text to one parser; the number is refused by all
@@ -25,7 +26,7 @@ def trainer(text, **facts):
         ("output_dir: out\nseed: '-1'\nadam_beta2: '0.9'\n", {"train.yaml": "output_dir: out\nseed: '-1'\nadam_beta2: 0.9\n"}),
     ],
 )
-@pytest.mark.parametrize("unsafe", [False, True])
+@each_case("unsafe", [False, True])
 def test_a_fix_that_would_keep_the_run_from_starting_is_left_out(text, mended, unsafe):
     run = trainer(text)
     assert run.verdict == "accept"

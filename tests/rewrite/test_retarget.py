@@ -130,7 +130,7 @@ def test_the_trainer_s_accumulation_gets_through_to_the_engine(tmp_path):
     (tmp_path / "train.yaml").write_text(trainer, encoding="utf-8")
     engine = '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'
     (tmp_path / "ds.json").write_text(engine, encoding="utf-8")
-    run = Discovery(LaunchFacts(gpus=8, whole=True), "huggingface").one([str(tmp_path / "train.yaml")])
+    run = Discovery(LaunchFacts(gpus=8, complete=True), "huggingface").one([str(tmp_path / "train.yaml")])
     found = retarget(run, run.facts, 8, 256, None)
     assert found.texts[str(tmp_path / "train.yaml")] == trainer.replace("steps: 1", "steps: 8")
     assert found.texts[str(tmp_path / "ds.json")] == engine.replace(
@@ -141,7 +141,7 @@ def test_the_trainer_s_accumulation_gets_through_to_the_engine(tmp_path):
 def test_a_file_that_its_parser_refuses_is_not_edited(tmp_path):
     (tmp_path / "train.yaml").write_text("output_dir: o\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
     (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 2} // ours\n}\n', encoding="utf-8")
-    run = Discovery(LaunchFacts(gpus=8, whole=True), "huggingface").one([str(tmp_path / "train.yaml")])
+    run = Discovery(LaunchFacts(gpus=8, complete=True), "huggingface").one([str(tmp_path / "train.yaml")])
     with pytest.raises(EditRefused, match=r"ds\.json cannot be loaded"):
         retarget(run, run.facts, 8, 256, None)
 

@@ -31,7 +31,7 @@ def project(tmp_path, monkeypatch):
 def found(*paths):
     discovery = Discovery(LaunchFacts())
     runs = [run for _, run in discovery.each(list(paths))]
-    return [[document.path for document in run.documents] for run in runs], discovery.tally
+    return [[document.path for document in run.documents] for run in runs], discovery.stats
 
 
 def test_a_file_named_from_a_folder_above(project):
@@ -88,15 +88,15 @@ def test_a_broken_file_is_told_by_its_keys(project, name, text):
 
 def test_broken_files_of_others_are_left_alone(project):
     project(a_dot_yaml="{% if x %}\nname: web\nimage: y\n", b_dot_json='{"name": "x",,}')
-    runs, tally = found(".")
-    assert (runs, tally.unrecognized) == ([], 2)
+    runs, stats = found(".")
+    assert (runs, stats.unrecognized) == ([], 2)
 
 
 def test_a_named_file_that_is_not_recognised(project):
     project(slip_dot_yaml="output_dir: out\nlearning_rate: 1.0e-4\nper_device_train_batch_sze: 4\n")
-    runs, tally = found("slip.yaml")
+    runs, stats = found("slip.yaml")
     assert runs == []
-    [(path, names)] = tally.unrecognized_named
+    [(path, names)] = stats.unrecognized_named
     assert (path, closest_kind(names)) == ("slip.yaml", "huggingface")
 
 
@@ -104,8 +104,8 @@ def test_a_missing_file_that_is_named(project):
     project(train_dot_yaml=TRAINER + "deepspeed: nope.json\n")
     [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
     assert [(each.code, each.severity, each.key) for each in run.diagnostics] == [("RUN010", "warning", "/deepspeed")]
-    whole = Discovery(LaunchFacts(whole=True)).one(["train.yaml"])
-    assert [(each.code, each.severity) for each in whole.diagnostics] == [("RUN010", "error")]
+    run = Discovery(LaunchFacts(complete=True)).one(["train.yaml"])
+    assert [(each.code, each.severity) for each in run.diagnostics] == [("RUN010", "error")]
 
 
 def test_options_of_the_launcher_are_not_the_program_s(project):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 SCRIPT = """\
@@ -59,7 +60,7 @@ ACCELERATE = "--output_dir out --per_device_train_batch_size 4 --save_strategy n
 ZERO = "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\ndeepspeed_config: {zero_stage: 2}\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("flags", "arguments", "key"),
     [
         ("--use_deepspeed --zero_stage 3 --num_processes 8", "--gradient_accumulation_steps 2", None),
@@ -106,7 +107,7 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "launch", "reason"),
     [
         ("", "torchrun", "is 1 "),

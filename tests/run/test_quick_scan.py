@@ -8,10 +8,11 @@ import random
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import kinds
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import SECTIONS, Discovery, FileSource
-from cfglint.run.quick_scan import unrelated_keys
+from cfglint.run.quick_scan import has_no_known_word, unrelated_keys
 from cfglint.source import outline
 
 RESULTS = '{"results": {"arc": {"acc": 0.5}}, "config": {"seed": 1}}\n'
@@ -39,10 +40,10 @@ def vocabulary() -> list[str]:
 
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
-    shelf = FileSource({path: text})
-    shelf.unrelated_keys = lambda path, least=0: None  # type: ignore[method-assign]
-    discovery = Discovery(LaunchFacts(), shelf=shelf)
-    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.tally.unclear or discovery.tally.related_tools)
+    files = FileSource({path: text})
+    files.unrelated_keys = lambda path, least=0, is_named=True: None  # type: ignore[method-assign]
+    discovery = Discovery(LaunchFacts(), source=files)
+    return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -72,7 +73,51 @@ def test_unrelated_json_is_of_no_kind(seed):
     assert told > 5
 
 
+BREAKS = ("", "{", "}", "]", ",", ":", '"', "'", "\t", "- ", "\n", "\n<<<<<<< a\n", "--- {", "\\")
+
+
+@pytest.mark.parametrize("syntax", ["json", "yaml"])
+def test_a_broken_text_without_a_known_word_is_of_no_kind(syntax):
+    chance, names = random.Random(3), [*vocabulary(), *("name", "value", "results", "a-b", "train", "model_x") * 60]
+    told = 0
+    for _ in range(150):
+        lines = [f'"{chance.choice(names)}": {chance.choice(["1", "x", "[1]"])}{chance.choice(BREAKS)}' for _ in range(4)]
+        text = (chance.choice(BREAKS) + "\n".join(lines))[: chance.randint(20, 200)]
+        if has_no_known_word(f"a.{syntax}", text, SECTIONS):
+            told += 1
+            assert not recognised(f"a.{syntax}", text), text
+    assert told > 20
+
+
 @pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.json", '{"zero_optimization": '),
+        ("a.yaml", "name: [\nper-device-train-batch-size"),
+        ("a.yaml", "name: [\nper_dev"),  # the text ends within the key
+        ("a.yaml", 'name: [\n"\\x62ase_model": x'),
+        ("a.yaml", "train_args: [\n"),
+        ("ds_config.json", "{"),
+    ],
+)
+def test_words_that_may_tell_a_broken_file(path, text):
+    assert not has_no_known_word(path, text, SECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_recognised"),
+    [
+        ('[{"zero_optimization": {"stage": 2}}]', True),
+        ('[{"config": {"zero_optimization": {"stage": 2}}, "score": 1}]', False),
+        ('[1, {"zero_optimization": {"stage": 2}}]', False),
+    ],
+)
+def test_an_array_is_told_by_its_first_item(text, is_recognised):
+    assert recognised("a.json", text) is is_recognised
+    assert (unrelated_keys("a.json", text, "json") is None) is is_recognised
+
+
+@each_case(
     ("path", "text", "keys"),
     [
         ("a.json", RESULTS, ["results", "config"]),
@@ -86,7 +131,7 @@ def test_keys_of_unrelated_files(path, text, keys):
     assert unrelated_keys(path, text, path[2:]) == keys
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text"),
     [
         ("a.json", RESULTS[:-2]),  # cut
@@ -110,7 +155,8 @@ def test_texts_that_have_to_be_parsed(path, text):
 
 
 def test_an_outline_keeps_duplicates_and_two_levels():
-    document = outline.of_json("a.json", '{"a": {"b": {"c": 1}}, "a": [1]}')
+    text = '{"a": {"b": {"c": 1}}, "a": [1]}'
+    document = outline.of_json("a.json", text, outline.json_value(text))
     (first, inner), (second, items) = document.root.pairs()
     assert (first.raw, second.raw, items.kind) == ("a", "a", "sequence")
     assert [(key.raw, value.kind, value.pairs()) for key, value in inner.pairs()] == [("b", "mapping", [])]
@@ -124,4 +170,4 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     monkeypatch.setattr(FileSource, "document", lambda self, path, syntax=None: parsed.append(path))
     discovery = Discovery(LaunchFacts())
     assert list(discovery.each(["."])) == []
-    assert (parsed, discovery.tally.unrecognized) == ([], 2)
+    assert (parsed, discovery.stats.unrecognized) == ([], 2)

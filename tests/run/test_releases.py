@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import Discovery
@@ -13,7 +12,7 @@ from cfglint.run.discovery import Discovery
 TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com": true}}\n'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "verdict", "severity", "asked"),
     [
         ("0.9.5", None, "warning", "0.14.4"),
@@ -26,7 +25,7 @@ TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com
 def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO, encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"deepspeed": version}, whole=True)).one([str(path)])
+    run = Discovery(LaunchFacts(target={"deepspeed": version}, complete=True)).one([str(path)])
     assert (run.verdict, run.target["deepspeed"]) == (verdict, asked)
     assert [each.severity for each in run.diagnostics if each.code == "KEY102"] == [severity]
 
@@ -34,14 +33,14 @@ def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
 def test_a_file_that_cannot_be_read_is_refused_by_every_release(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO[1:], encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"deepspeed": "0.9.5"}, whole=True), "deepspeed").one([str(path)])
+    run = Discovery(LaunchFacts(target={"deepspeed": "0.9.5"}, complete=True), "deepspeed").one([str(path)])
     assert (run.verdict, run.fails_at) == ("reject", "load")
 
 
 def test_only_the_framework_that_would_raise_counts(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO, encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"transformers": "4.20.0"}, whole=True)).one([str(path)])
+    run = Discovery(LaunchFacts(target={"transformers": "4.20.0"}, complete=True)).one([str(path)])
     assert (run.verdict, run.outside) == ("reject", {})
 
 

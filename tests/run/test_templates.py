@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.run.discovery import Discovery
 
@@ -52,7 +53,7 @@ def test_an_error_that_no_filling_changes(checked):
     assert run.verdict == "reject"
 
 
-@pytest.mark.parametrize("value", ["{{ size }}", '"{{ size }}"', "${oc.env:SIZE,4}", "$SIZE", "__SIZE__", "<size>", '"${SIZE}"'])
+@each_case("value", ["{{ size }}", '"{{ size }}"', "${oc.env:SIZE,4}", "$SIZE", "__SIZE__", "<size>", '"${SIZE}"'])
 def test_forms_in_yaml(checked, value):
     run = checked("train.yaml", f"output_dir: out\nlearning_rate: 1.0e-4\nper_device_train_batch_size: {value}\n", gpus=8)
     assert codes(run) == []

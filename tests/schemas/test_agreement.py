@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.base import parse_version as numbers
 from cfglint.frameworks.deepspeed import models
@@ -39,7 +40,7 @@ def test_huggingface_fields_and_their_releases():
     assert {name: (release(since), release(until)) for name, (_, _, since, until) in fields.FIELDS.items()} == known
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@each_case("version", RELEASES)
 def test_huggingface_defaults(version):
     table = load("huggingface")
     for name, told in fields.defaults(version).items():
@@ -47,7 +48,7 @@ def test_huggingface_defaults(version):
         assert (told, type(told)) == (known, type(known)), name
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@each_case("version", RELEASES)
 def test_huggingface_allowed_values(version):
     closed = [name for name in fields.CHOICES if name != "debug" and fields.has_field(name, version)]
     told = {name: set(fields.choices(name, version)[1]) for name in closed}

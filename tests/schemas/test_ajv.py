@@ -6,13 +6,10 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
 import yaml
 
 from cfglint.frameworks.schema import file_of, kinds
 from cfglint.frameworks.schema_export import draft7
-
-pytestmark = pytest.mark.slow  # installs ajv from the npm registry
 
 GOOD = Path(__file__).resolve().parents[2] / "examples" / "good"
 EXAMPLES = {"axolotl": "axolotl.yml", "deepspeed": "deepspeed.json", "huggingface": "trainer.yaml", "neox": "neox-125M.yml"}

@@ -17,9 +17,8 @@ import pytest
 
 from cfglint.frameworks.schema import file_of
 from cfglint.frameworks.schema_export import draft7
-from cfglint.new.generated import GeneratedFile, Keys
+from cfglint.generators.generated import GeneratedFile, Keys
 
-pytestmark = pytest.mark.slow  # starts a server in node
 VERSION = "1.25.0"
 PATIENCE = 20  # seconds that an answer may take
 SETTINGS = {"yaml": {"validate": True, "hover": True, "completion": True, "schemaStore": {"enable": False}}, "http": {}}

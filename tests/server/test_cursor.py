@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.server.cursor import at
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "section", "key", "quoted"),
     [
         ("learn|", (), None, False),
@@ -28,7 +29,7 @@ def test_yaml_elsewhere(text):
     assert at(text.replace("|", ""), text.index("|"), "yaml") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "section", "key", "quoted"),
     [
         ('{"tr|', (), None, True),

@@ -14,8 +14,6 @@ pytest.importorskip("pygls")
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.server.open_files import OpenFiles
 
-pytestmark = pytest.mark.slow  # each test starts a server
-
 TRAINER = "output_dir: out\ndeepspeed: ds.json\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\nwarmpu_steps: 10\n"
 DEEPSPEED = (
     '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "gradient_accumulation_steps": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'

@@ -12,10 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pygls")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("nvim") is None, reason="nvim (Neovim 0.7 or newer, `apt-get install neovim`) is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim 0.7 or newer (`apt-get install neovim`) is not installed")
 
 SESSION = Path(__file__).with_name("neovim.lua")
 FILES = {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.server.positions import Lines
 
 TEXT = "a😀b\r\nüc\rd\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("encoding", "offset", "position"),
     [
         ("utf-16", 2, (0, 3)),

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from cases import each_case
 from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, apply_together, edits
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell
@@ -45,7 +46,7 @@ REPLACED = {
 }
 
 
-@pytest.mark.parametrize("name", REPLACED)
+@each_case("name", REPLACED)
 def test_replace(name):
     syntax, before, path, text, after = REPLACED[name]
     assert apply(parse("x", before, syntax), [Change(REPLACE, path, text=text)]) == after
@@ -91,7 +92,7 @@ INSERTED = {
 }
 
 
-@pytest.mark.parametrize("name", INSERTED)
+@each_case("name", INSERTED)
 def test_insert(name):
     syntax, before, path, after = INSERTED[name]
     text = "5" if syntax == "json" else "v"
@@ -128,7 +129,7 @@ DELETED = {
 }
 
 
-@pytest.mark.parametrize("name", DELETED)
+@each_case("name", DELETED)
 def test_delete(name):
     syntax, before, path, after = DELETED[name]
     assert apply(parse("x", before, syntax), [Change(DELETE, path)]) == after
@@ -139,7 +140,7 @@ def test_an_occurrence_of_equal_keys(occurrence, after):
     assert apply(parse("x", "a: 1\nb: 2\na: 3\n", "yaml"), [Change(DELETE, ("a",), occurrence=occurrence)]) == after
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("syntax", "before", "path", "after"),
     [
         ("yaml", "a: 1 # c\n", ("a",), "k: 1 # c\n"),
@@ -185,7 +186,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_case("name", REFUSED)
 def test_refused(name):
     text, change, reason = REFUSED[name]
     with pytest.raises(EditRefused, match=reason):
@@ -290,7 +291,7 @@ def test_changes_together_are_the_changes_one_by_one(syntax, text):
     assert apply_together(document, changes[::-1]) == apply(document, changes)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "changes",
     [
         [Change(RENAME, ("a",), key="g"), Change(RENAME, ("b",), key="g")],

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from cases import each_case
 from cfglint.source import json
 from cfglint.source.document import LIMIT
 
@@ -22,7 +23,7 @@ def test_strict_json_has_no_relaxations():
     assert document.find(("a", 1))[1].raw == "-2.5e+3"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "path", "own"),
     [
         ('{"a": "x\\n\\"y"}', ("a",), '"x\\n\\"y"'),
@@ -42,7 +43,7 @@ def test_a_span_is_the_value_itself(text, path, own):
     assert text[node.start : node.end] == own
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "what"),
     [
         ('{"a": 1} // c', json.COMMENT),
@@ -75,7 +76,7 @@ def test_comments_keep_their_spans():
     assert [text[start:end] for start, end in document.comments] == ["// one", "# two", "/* three\n */"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "raw"),
     [
         (r'{"a": "\u00e9\ud83d\ude00\t\/"}', "é😀\t/"),
@@ -90,7 +91,7 @@ def test_the_text_of_strings(text, raw):
     assert json.parse("a.json", text).find(("a",))[1].raw == raw
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "exception"),
     [
         ('{"a": 1', "Bad key name (eof): line 1 column 8 (char 7)"),

@@ -10,6 +10,7 @@ import hjson
 import pytest
 import yaml
 
+from cases import each_case
 from cfglint.source.limits import MOST_EXPANDED
 from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11, YAML11_FULL
 from cfglint.source.parse import parse
@@ -90,15 +91,15 @@ def reading(loader, text, syntax, bom=False):
     return None, f"{name.rpartition('.')[2]}: {words}"
 
 
-@pytest.mark.parametrize("loader", LOADERS)
-@pytest.mark.parametrize("name", YAML_TEXTS)
+@each_case("loader", LOADERS)
+@each_case("name", YAML_TEXTS)
 def test_yaml_reads_as_pyyaml_does(name, loader):
     loader, library = LOADERS[loader]
     expected = outcome(lambda text: yaml.load(text, Loader=library), YAML_TEXTS[name])
     assert repr(reading(loader, YAML_TEXTS[name], "yaml")) == repr(expected)
 
 
-@pytest.mark.parametrize("text", SCALARS)
+@each_case("text", SCALARS)
 def test_scalars_resolve_as_pyyaml_does(text):
     assert repr(reading(YAML11, f"- {text}\n- '{text}'\n", "yaml")) == repr((yaml.safe_load(f"- {text}\n- '{text}'\n"), None))
 
@@ -148,8 +149,8 @@ JSON_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("bom", [False, True])
-@pytest.mark.parametrize("text", JSON_TEXTS)
+@each_case("bom", [False, True])
+@each_case("text", JSON_TEXTS)
 def test_json_reads_as_python_does(text, bom):
     expected = outcome(json.loads, "\ufeff" * bom + text)
     assert repr(reading(STRICT_JSON, text, "json", bom)) == repr(expected)
@@ -163,8 +164,8 @@ def no_duplicates(pairs):
     return dict(pairs)
 
 
-@pytest.mark.parametrize("bom", [False, True])
-@pytest.mark.parametrize("text", JSON_TEXTS)
+@each_case("bom", [False, True])
+@each_case("text", JSON_TEXTS)
 def test_hjson_reads_as_deepspeed_does(text, bom):
     expected = outcome(lambda source: hjson.loads(source, object_pairs_hook=no_duplicates), "\ufeff" * bom + text)
     assert repr(reading(HJSON, text, "json", bom)) == repr(expected)
@@ -184,7 +185,7 @@ def test_strict_json_says_what_is_not_json(text, what):
     assert STRICT_JSON.read(parse("x", text, "json")).problems[0].message == f"not valid JSON: {what}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("loader", "text", "syntax", "value"),
     [
         (YAML11, "1e-4", "yaml", "1e-4"),

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from cases import each_case
 from cfglint.source.document import MAPPING
 from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell, spell_key
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("syntax", "before", "value", "text"),
     [
         ("yaml", "5", 12, "12"),
@@ -69,7 +70,7 @@ def test_strings_without_a_model_take_the_quotes_of_the_keys():
     assert spell("x", parse("x", "a: 1\n", "yaml")) == "x"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("syntax", "text", "key", "spelled"),
     [
         ("yaml", "a: 1\n", "b-c", "b-c"),

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from cases import each_case
 from cfglint.source import yaml
 from cfglint.source.document import ALIAS, LIMIT, MAPPING, SEQUENCE
 
@@ -42,7 +43,7 @@ def tree(node):
     return node.kind, node.start, node.end, node.head, node.style, node.tag, node.anchor, children
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_case("name", TEXTS)
 def test_both_parsers_give_the_same_tree(name):
     fast = yaml.parse("a.yaml", TEXTS[name])
     pure = yaml.parse("a.yaml", TEXTS[name], pure=True)
@@ -58,7 +59,7 @@ def test_without_libyaml_python_parses(monkeypatch):
     assert not document.relaxations
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "path", "own"),
     [
         ("a: &x !!float 1.5 # c\n", ("a",), "1.5"),
@@ -88,7 +89,7 @@ def test_the_head_takes_anchor_and_tag_in():
     assert (node.anchor, node.tag) == ("x", "tag:yaml.org,2002:float")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "comments"),
     [
         ("a: 1 # one\n#two\nb: 'x # y' #three", ["# one", "#two", "#three"]),
@@ -176,7 +177,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@each_case("name", BOMBS)
 def test_hostile_input_costs_nothing(name):
     began = time.process_time()
     document = yaml.parse("a.yaml", BOMBS[name])

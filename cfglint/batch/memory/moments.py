@@ -109,18 +109,18 @@ class TrainingStep:
         return 4 * self.shape.hidden * self.run.tokens if self.casts and self.widths.residual == 4 and self.shape.block == GATED else 0
 
     @property
-    def whole_cast(self) -> float:
+    def all_layers_cast(self) -> float:
         """16-bit copies of all layers' weights."""
         return self.shape.layers * self.layer_cast
 
     @property
     def layers_cast(self) -> float:
         """16-bit copies that are alive when the backward begins: the recomputation makes its own."""
-        return 0 if self.run.checkpointing else self.whole_cast
+        return 0 if self.run.checkpointing else self.all_layers_cast
 
     def forward_end(self) -> Moment:
         """All saved activations, the last norm, the logits and the loss's first tensors. The cache keeps copies of trained weights only."""
-        cached = 0 if self.run.checkpointing and not self.full else self.whole_cast
+        cached = 0 if self.run.checkpointing and not self.full else self.all_layers_cast
         kept = self.saved + self.final_norm + self.fp32_head_input
         return self.moment(
             FORWARD_END, gradients=self.held.from_start, activations=kept, logits=self.loss_forward, buffers=cached + self.head_cast
@@ -151,7 +151,7 @@ class TrainingStep:
 
     def top_layer(self) -> Moment:
         """The backward of the last layer: all saved activations are still there."""
-        casts = self.layer_cast if self.run.checkpointing else self.whole_cast
+        casts = self.layer_cast if self.run.checkpointing else self.all_layers_cast
         gradients = max(self.held.from_start, self.head_kept)
         return self.moment(BACKWARD_TOP, gradients=gradients, activations=self.saved + self.recomputed + self.transient, buffers=casts)
 

@@ -165,4 +165,4 @@ class AccelerateConfig(Config):
             return []
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-        return [DeepSpeedConfig([self.deepspeed_file], self.facts.but(whole=False, declared=False, overrides=()))]
+        return [DeepSpeedConfig([self.deepspeed_file], self.facts.replace(complete=False, declared=False, overrides=()))]

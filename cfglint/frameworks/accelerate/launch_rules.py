@@ -98,7 +98,7 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 commands/launch.py:1248; so in 1.11.0, not in 1.6.0.
     """
     if config.get("compute_environment") == SAGEMAKER and config.version >= NO_SAGEMAKER:
-        severity = ERROR if config.facts.whole else WARNING
+        severity = ERROR if config.facts.complete else WARNING
         yield Finding(config.setting("compute_environment"), f"{config.release} cannot launch on SageMaker", severity=severity)
 
 

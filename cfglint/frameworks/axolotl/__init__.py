@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -79,7 +80,12 @@ class Axolotl(Framework["AxolotlConfig"]):
     newest = NEWEST
     oldest = NEWEST  # one release is modelled
     base = "huggingface"
+    launchers = ("axolotl",)
+    reads_arguments = True
+    rule_families = {"AXL": title}
+    file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
     estimates_memory = True
+    telling_keys = OWN | SHARED | {MODEL}
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
     replaced_rules = frozenset(
         (
@@ -118,7 +124,7 @@ class Axolotl(Framework["AxolotlConfig"]):
             return MAYBE if own > 1 and shared > 1 else NO_MATCH
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By `base_model`, or by two of its own keys."""
         return MODEL in names or len(OWN.intersection(names)) > 1
 
@@ -135,9 +141,9 @@ class Axolotl(Framework["AxolotlConfig"]):
         if version[:2] == modelled[:2]:
             return facts
         if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
-            return facts.but(target={**facts.target, "transformers": TRANSFORMERS})
+            return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
-        return facts.but(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
+        return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that a file names."""
@@ -183,6 +189,14 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.axolotl.summary import account
 
         return account(config)
+
+    def schema_additions(self) -> Additions:
+        """pydantic 2 takes a boolean or a numeric string as a number; the diffusion plugin takes a fraction as warm-up."""
+        from cfglint.frameworks.schema_additions import NUMBER_AS_STRING, Additions
+
+        numbers = ({"type": "boolean"}, NUMBER_AS_STRING)
+        values = {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}}
+        return Additions(values, {"integer": numbers, "number": numbers}, placeholders=True)
 
     def load_rules(self) -> None:
         """Register the rules."""

@@ -22,7 +22,7 @@ MOST_WARMUP = 100
 def resolve(config: AxolotlConfig) -> Batch:
     """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
     model = config.model
-    if model is None or not config.whole:
+    if model is None or not config.parsed:
         return unresolved(config)
     world = config.facts.gpus if not model.use_ray or model.ray_num_workers == config.facts.gpus else None  # Ray starts the workers
     tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
@@ -88,21 +88,14 @@ def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> Bat
 
 
 def split_problem(config: AxolotlConfig, micro: Setting) -> BatchProblem | None:
-    """accelerate 1.15.0 data_loader.py:1183 and :159: a batch that is split must split evenly; packed rows have a sampler of their own."""
+    """A batch that accelerate cannot split evenly; packed rows have a sampler of their own."""
     model, world = config.model, config.facts.gpus
     loader = (model.accelerator_config or {}) if model is not None else {}
     if model is None or not world or world == 1 or not loader.get("split_batches") or model.sample_packing or streams(config):
         return None
-    parts = max(world // shared_by(model), 1)
-    if micro.value % parts == 0 or (micro.value == 1 and loader.get("dispatch_batches")):
-        return None
-    label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
-    text = (
-        f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
-        f"needs to be a round multiple of the number of processes ({parts})."
-    )
-    message = f"with `split_batches`, `{MICRO}` {micro.value} is not a multiple of {parts} processes"
-    return BatchProblem("layout", micro, message, text, "init")
+    from cfglint.frameworks.huggingface.batch import uneven_split
+
+    return uneven_split(micro, max(world // shared_by(model), 1), bool(loader.get("dispatch_batches")))
 
 
 def streams(config: AxolotlConfig) -> bool:
@@ -124,7 +117,7 @@ def counted(config: AxolotlConfig) -> int | None:
 def total_steps(config: AxolotlConfig) -> int | None:
     """The steps of the run: a written `max_steps`, else the count, which goes to the trainer as its max_steps."""
     model = config.model
-    if model is None or not config.whole:
+    if model is None or not config.parsed:
         return None
     if model.max_steps:
         return int(model.max_steps) if model.max_steps > 0 else by_epochs(config)
@@ -174,7 +167,7 @@ def warmup_steps(config: AxolotlConfig) -> int | float | None:
 def numbers(config: AxolotlConfig) -> dict[str, int | None]:
     """Total steps, warm-up steps, and the length of packed rows."""
     model = config.model
-    if model is None or not config.whole:
+    if model is None or not config.parsed:
         return {"steps_per_epoch": None, "total_steps": None, "warmup_steps": None}
     total, warmup = total_steps(config), warmup_steps(config)
     if isinstance(warmup, float):

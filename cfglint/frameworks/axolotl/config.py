@@ -52,16 +52,16 @@ class AxolotlConfig(TrainerConfig):
         self.validation = Validation(self)
         self.refusal: Refusal | None = None
         if not self.validation.accepted or not isinstance(self.root, dict | None):
-            self.whole = False
+            self.parsed = False
             return Handed({}, {}, {}, self._version)
         from cfglint.frameworks.axolotl.normalization import normalize
         from cfglint.frameworks.axolotl.trainer_arguments import handed
 
         self.refusal = normalize(self)
         if self.refusal is not None:
-            self.whole = False
+            self.parsed = False
             return Handed({}, {}, {}, self._version)
-        self.whole = True
+        self.parsed = True
         given, filled, source = handed(self)
         return Handed(given, filled, source, self._version)
 
@@ -79,7 +79,7 @@ class AxolotlConfig(TrainerConfig):
     def moment(self, fails_at: Stage | None) -> Stage | None:
         """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
         model = self.model
-        late = model is not None and self.whole and any(getattr(model, key) for key in LATE)
+        late = model is not None and self.parsed and any(getattr(model, key) for key in LATE)
         return "init" if late and fails_at == "config" else fails_at
 
     @property

@@ -119,7 +119,7 @@ def model(config: AxolotlConfig) -> Model | None:
 
 def inputs(config: AxolotlConfig, model: Model) -> Inputs | None:
     """The memory settings of a run; None for what is not fine-tuning."""
-    if not config.whole or config.model is None:
+    if not config.parsed or config.model is None:
         return None
     found = AxolotlMemory(config, model)
     return None if found.value("rl") else found.inputs()

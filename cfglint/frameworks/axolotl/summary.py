@@ -18,7 +18,7 @@ COUNT = "samples x num_epochs / batch size, rounded up"
 def account(config: AxolotlConfig) -> Summary:
     """The run's lines."""
     summary = Summary(config.release)
-    if config.whole and config.model is not None:
+    if config.parsed and config.model is not None:
         length(config, config.model, summary)
         rate(config, summary)
         precision(config, config.model, summary)

@@ -57,6 +57,7 @@ SECTIONS = {
     "compile": ("deepcompile",),
     "aio": ("block_size", "queue_depth"),
 }
+SECTION_NAMES = frozenset(SECTIONS)
 # Keys that Trainer configs have too.
 SHARED = frozenset(
     (
@@ -98,6 +99,16 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     newest = NEWEST
     oldest = OLDEST
     can_be_referenced = True
+    rule_families = {"DSP": title}
+    file_match = (
+        "ds_config.json",
+        "ds_config_*.json",
+        "ds_config-*.json",
+        "ds_z*_config.json",
+        "deepspeed_config.json",
+        "deepspeed_config_*.json",
+    )
+    telling_keys = SIGNS | SECTION_NAMES | SHARED
 
     def detect(self, document: Document) -> int:
         """CERTAIN with a key or a section that only DeepSpeed has; MAYBE with shared keys, or with a typical file name alone."""
@@ -117,9 +128,16 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
             return CERTAIN
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
-        """Never: its files are JSON."""
-        return False
+    def may_be(self, names: list[str], path: str) -> bool:
+        """By a key or a section of its own, by two that it shares, or by the name of the file."""
+        if path.lower().endswith((".yaml", ".yml")):
+            return False
+        telling = not SIGNS.isdisjoint(names) or not SECTION_NAMES.isdisjoint(names)
+        return telling or len(SHARED.intersection(names)) > 1 or looks_like_its_name(path)
+
+    def has_typical_name(self, path: str) -> bool:
+        """By `ds_`, `zero` or `deepspeed` in the name of the file."""
+        return looks_like_its_name(path)
 
     def syntax(self, path: str) -> str:
         """DeepSpeed parses every file with hjson, whatever its name."""
@@ -173,9 +191,11 @@ def holds(node: Node, keys: tuple[str, ...]) -> bool:
 
 
 def recognise_broken(document: Document, named: bool) -> int:
-    """Detection in a text that does not parse: by keys in quotes or at the start of a line."""
-    if document.root is not None and document.root.kind == SCALAR and not document.problems:
-        return NO_MATCH
+    """Detection in a text that does not parse: by keys in quotes or at the start of a line; in an array, by those of its first item."""
+    if document.root is not None and not document.problems:
+        first = document.root.items()[:1]
+        known = any(key.raw in SIGNS for item in first for key, _ in item.pairs())
+        return CERTAIN if known else MAYBE if named and document.root.kind != SCALAR else NO_MATCH
     text = document.text
     if any(f'"{key}"' in text or text.startswith(key) or f"\n{key}:" in text for key in SIGNS):
         return CERTAIN

@@ -56,7 +56,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
         problem = settle(config, triple, divisor)
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
-    parallel = Setting(("data_parallel",), whole(divisor), DERIVED, because=why_parallel(config))
+    parallel = Setting(("data_parallel",), integral(divisor), DERIVED, because=why_parallel(config))
     samples = consumed(layout, settings, divisor)
     replica = sequence_ranks(config)
     return Batch(layout, settings[MICRO], settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
@@ -70,7 +70,7 @@ def number(config: DeepSpeedConfig, key: str) -> Any:
 
 def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
     """One of the three as a setting: written, derived from the others, or unknown."""
-    value = whole(triple.values[key])
+    value = integral(triple.values[key])
     if key not in triple.derived:
         found = config.setting(key)
         found.value = value
@@ -81,7 +81,7 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
     return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
 
 
-def whole(value: Any) -> Any:
+def integral(value: Any) -> Any:
     """The number with an integral float as an integer; None for what is not a number."""
     if isinstance(value, bool):
         return int(value)
@@ -341,7 +341,7 @@ def explain(triple: Triple, divisor: Any) -> str:
 
 def shown(value: Any) -> str:
     """A number without a needless fraction: 4, not 4.0."""
-    return str(whole(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:

@@ -6,7 +6,7 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
-from cfglint.frameworks import pydantic, pydantic1
+from cfglint.frameworks import pydantic
 from cfglint.frameworks.pydantic import Refused
 from cfglint.frameworks.setting import NoSuchField
 
@@ -125,7 +125,11 @@ class Field:
     def loader(self, version: Version) -> Callable[[Any], Any]:
         """How a release reads the value."""
         found = self.older[1] if self.older is not None and version < self.older[0] else self.read
-        return pydantic1.earlier(found) if version < PYDANTIC_2_SINCE else found
+        if version >= PYDANTIC_2_SINCE:
+            return found
+        from cfglint.frameworks import pydantic1
+
+        return pydantic1.earlier(found)
 
     def bound(self, value: Any, version: Version) -> str:
         """What is wrong with a value's size, in pydantic's words."""
@@ -238,6 +242,11 @@ def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], ve
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
+def set_twice(setting: Setting) -> str:
+    """The message about a key whose value is also given under its other name."""
+    return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
+
+
 def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     """A field's value, or None with a fault noted in the section."""
     if field.model is not None:
@@ -245,6 +254,8 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     try:
         found = field.loader(section.version)(value)
     except Refused as refusal:
+        from cfglint.frameworks import pydantic1
+
         message = str(refusal)
         kind = CHOICE if message.startswith(("Input should be 0", "Input should be '", pydantic1.MEMBERS)) else TYPE
         section.refuse(key, kind, message)
@@ -263,6 +274,8 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
     if value is None and model.nullable:
         return field.default if field.default is None else read_section(model, {}, section.version).values
     if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
+        from cfglint.frameworks import pydantic1
+
         try:
             value = pydantic1.mapping(value)
         except Refused as refusal:
@@ -290,7 +303,7 @@ def count(default: int, least: float | None = 0, **options: Any) -> Field:
     return Field(pydantic.integer, default, least=least, **options)
 
 
-def share(default: float, **options: Any) -> Field:
+def fraction(default: float, **options: Any) -> Field:
     """A number from 0 to 1."""
     return Field(pydantic.number, default, least=0.0, most=1.0, **options)
 
@@ -388,9 +401,9 @@ OFFLOAD_OPTIMIZER = Model(
         "pipeline_read": flag(),
         "pipeline_write": flag(),
         "fast_init": flag(),
-        "ratio": share(1.0, since=(0, 12, 3)),
+        "ratio": fraction(1.0, since=(0, 12, 3)),
         "super_offload": flag(since=(0, 18, 0)),
-        "cpuadam_cores_perc": share(0.8, since=(0, 18, 0)),
+        "cpuadam_cores_perc": fraction(0.8, since=(0, 18, 0)),
     },
     nullable=True,
 )
@@ -403,9 +416,9 @@ ZENFLOW = Model(
         "update_interval": Field(pydantic.text_or_integer, "auto"),
         "overlap_step": flag(),
         "offload": flag(),
-        "auto_ratio": share(0.99),
+        "auto_ratio": fraction(0.99),
         "full_warm_up_rounds": count(0, None),
-        "pt_reserved_cores_perc": share(0.5, since=(0, 17, 6)),
+        "pt_reserved_cores_perc": fraction(0.5, since=(0, 17, 6)),
         "steps_per_epoch": Field(pydantic.optional(pydantic.integer)),
     },
     check_zenflow,

@@ -185,7 +185,7 @@ class DeepSpeedSections(Config):
     @property
     def is_partial(self) -> bool:
         """Whether another program may complete the file; a trainer that names it has done what it does."""
-        return not self.facts.whole and self.trainer is None
+        return not self.facts.complete and self.trainer is None
 
     def blamed(self, setting: Setting) -> Setting:
         """The setting that a finding is about: where the trainer filled an "auto", that is its own."""
@@ -203,7 +203,7 @@ class DeepSpeedSections(Config):
     @property
     def open(self) -> bool:
         """Whether a trainer may still resolve "auto": the file may be only a part of the run."""
-        return not self.facts.whole and self.trainer is None
+        return not self.facts.complete and self.trainer is None
 
     def at(self, name: str, *path: str) -> Setting:
         """The setting at a path inside a section."""

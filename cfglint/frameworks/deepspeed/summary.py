@@ -22,7 +22,7 @@ def account(config: DeepSpeedConfig) -> Summary:
     if config.trainer is None:
         summary.assumed.append("N GPUs are N processes with one GPU each")
         complete = "no optimizer, scheduler or mpu is passed in code"
-        summary.assumed.append(complete if config.facts.whole else "the file may be a part of the run (with --run it is complete)")
+        summary.assumed.append(complete if config.facts.complete else "the file may be a part of the run (with --run it is complete)")
     return summary
 
 

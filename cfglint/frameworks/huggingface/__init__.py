@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -140,6 +141,10 @@ class Trainer(Framework["TrainerConfig"]):
     package = PACKAGE
     newest = NEWEST
     oldest = OLDEST
+    reads_arguments = True
+    rule_families = {"HFT": title}
+    file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
+    telling_keys = OWN | SHARED | SWIFT | {"base_model"}
 
     def detect(self, document: Document) -> int:
         """By the names at the top; a relative's file is a stranger here."""
@@ -152,9 +157,11 @@ class Trainer(Framework["TrainerConfig"]):
             return CERTAIN
         return MAYBE if own or shared > 2 else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
-        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files."""
-        return "base_model" in names or not OWN.isdisjoint(names) or len(SHARED.intersection(names)) > 2
+    def may_be(self, names: list[str], path: str) -> bool:
+        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files, by a key of its own for ms-swift's."""
+        if "base_model" in names or not OWN.isdisjoint(names) or not SWIFT.isdisjoint(names):
+            return True
+        return len(SHARED.intersection(names)) > 2
 
     def related_tool(self, document: Document) -> str | None:
         """axolotl and ms-swift, where a file is their own; a kind of its own answers for LLaMA-Factory's."""
@@ -206,6 +213,16 @@ class Trainer(Framework["TrainerConfig"]):
 
         return account(config)
 
+    def argument_classes(self) -> dict[str, str]:
+        """`TrainingArguments`, and its subclass for generation."""
+        return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
+
+    def schema_additions(self) -> Additions:
+        """A boolean that is only asked whether it is true may be a number or a word."""
+        from cfglint.frameworks.schema_additions import TRUTH, Additions
+
+        return Additions(by_type={"boolean": (TRUTH,)})
+
     def load_rules(self) -> None:
         """Register the rules."""
         from cfglint.frameworks.huggingface import rules  # noqa: F401
@@ -218,6 +235,10 @@ class Trainer(Framework["TrainerConfig"]):
             from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
 
             return ARGUMENTS
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         return STRICT_JSON if document.syntax == "json" else YAML11
 
 

@@ -37,8 +37,6 @@ DEFAULT_STAGE = 2
 class BlockLaunch(HfDeepSpeedConfig):
     """The DeepSpeed config that accelerate makes of a block of its own config, under a Trainer."""
 
-    is_own_file = False
-
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
         self.launcher = launcher
@@ -82,7 +80,7 @@ def from_block(block: dict[Any, Any]) -> dict[str, Any]:
     config: dict[str, Any] = {
         "train_batch_size": AUTO,
         "train_micro_batch_size_per_gpu": AUTO,
-        "gradient_accumulation_steps": whole(block.get("gradient_accumulation_steps")),
+        "gradient_accumulation_steps": parsed_steps(block.get("gradient_accumulation_steps")),
         "zero_optimization": {
             "stage": stage(block.get("zero_stage")),
             "offload_optimizer": {"device": device(block, "offload_optimizer"), "nvme_path": nvme_path(block, "offload_optimizer")},
@@ -96,7 +94,7 @@ def from_block(block: dict[Any, Any]) -> dict[str, Any]:
     return config
 
 
-def whole(value: Any) -> Any:
+def parsed_steps(value: Any) -> Any:
     """`gradient_accumulation_steps`: digits become a number, anything else stays text, nothing is `"auto"`."""
     if value is None:
         return AUTO

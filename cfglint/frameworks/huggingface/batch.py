@@ -7,6 +7,7 @@ size is the number of processes, divided from 4.53.0 on by the tensor-parallel s
 
 from __future__ import annotations
 
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
@@ -40,7 +41,7 @@ def resolve(config: TrainerConfig) -> Batch:
     parallel = data_parallel(config, tensor)
     size = product(micro.value, accumulation.value, parallel)
     global_batch = Setting(("train_batch_size",), size, DERIVED, because=f"{MICRO} x {ACCUMULATION} x data-parallel size")
-    problem = problem_of(config, micro, accumulation) if config.whole else None
+    problem = problem_of(config, micro, accumulation) if config.parsed else None
     return Batch(
         layout,
         micro,
@@ -187,30 +188,28 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
 
 
 def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
-    """accelerate 1.15.0 data_loader.py:1183 and :159: with split_batches the batch must be divisible."""
     world = config.world_size
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
-    parts = shards(config, world, tensor_parallel(config))
-    if micro.value % parts == 0 or (micro.value == 1 and config.accelerator.get("dispatch_batches")):
+    return uneven_split(micro, shards(config, world, tensor_parallel(config)), bool(config.accelerator.get("dispatch_batches")))
+
+
+def uneven_split(micro: Setting, processes: int, dispatched: bool) -> BatchProblem | None:
+    """The problem of a batch that `split_batches` cannot split evenly (accelerate 1.15.0 data_loader.py:1183 and :159)."""
+    if micro.value % processes == 0 or (micro.value == 1 and dispatched):
         return None
     label = "`BatchSamplerShard`" if micro.value == 1 else "a `DataLoader`"
     text = (
         f"ValueError: To use {label} in `split_batches` mode, the batch size ({micro.value}) "
-        f"needs to be a round multiple of the number of processes ({parts})."
+        f"needs to be a round multiple of the number of processes ({processes})."
     )
-    message = f"`{micro.name}` ({micro.value}) must be a multiple of the number of processes ({parts}) with `split_batches`"
+    message = f"`{micro.name}` ({micro.value}) must be a multiple of the number of processes ({processes}) with `split_batches`"
     return BatchProblem("layout", micro, message, text, "init")
 
 
 def above_zero(value: Any) -> bool:
     """Whether a value is a positive number."""
     return isinstance(value, (int, float)) and value > 0
-
-
-def spelled(value: Any) -> str:
-    """A value as a message shows it."""
-    return "null" if value is None else repr(value)
 
 
 class Steps:
@@ -245,20 +244,20 @@ def steps(config: TrainerConfig) -> Steps:
     if not args.known("max_steps", "num_train_epochs"):
         return UNKNOWN
     limit, epochs = args["max_steps"], args["num_train_epochs"]
-    if not config.whole or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
+    if not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
         return UNKNOWN
     if isinstance(limit, float) and not -INFINITE < limit <= 0:
         return UNKNOWN
     limit = int(limit)
     batches = batches_of_rank(config)
-    if batches is None:
+    if batches is None or batch.accumulation.value is None:
         total = limit if limit > 0 else None
         return Steps(None, None, total, warmup(config, total))
     try:
         length = training_length(batches, batch.accumulation.value, epochs=epochs, max_steps=limit, version=config.version)
     except (ValueError, OverflowError):
         return Steps(batches)
-    return Steps(batches, whole(length.updates_per_epoch), length.total_steps, warmup(config, length.total_steps))
+    return Steps(batches, as_integer(length.updates_per_epoch), length.total_steps, warmup(config, length.total_steps))
 
 
 def takes_steps(config: TrainerConfig) -> bool:
@@ -269,7 +268,7 @@ def takes_steps(config: TrainerConfig) -> bool:
         return False
     if isinstance(limit, (int, float)) and isinstance(epochs, (int, float)) and limit < 0 and epochs <= 0:
         return False
-    return config.batch.problem is not None or not config.whole or batches_of_rank(config) != 0
+    return config.batch.problem is not None or not config.parsed or batches_of_rank(config) != 0
 
 
 def batches_of_rank(config: TrainerConfig) -> int | None:
@@ -311,11 +310,11 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     if total is None and shared:
         return None
     try:
-        return whole(warmup_steps(total or 0, given, ratio, config.version))
+        return as_integer(warmup_steps(total or 0, given, ratio, config.version))
     except OverflowError:  # more steps than a float can hold
         return None
 
 
-def whole(value: Any) -> int | None:
+def as_integer(value: Any) -> int | None:
     """A number as an int where it is one."""
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None

@@ -25,7 +25,7 @@ class TrainerConfig(TrainerFiles):
     @property
     def deepspeed(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed file or section as the trainer fills it in; None without one, or where it cannot be seen."""
-        if self._deepspeed is None and self.uses_deepspeed and self.whole:
+        if self._deepspeed is None and self.uses_deepspeed and self.parsed:
             self._deepspeed = self._launch()
             if self._deepspeed is not None:
                 self._deepspeed.run()

@@ -317,4 +317,4 @@ def model(config: TrainerConfig) -> Model | None:
 
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:
     """The memory settings of a trainer's run."""
-    return TrainerMemory(config, model).inputs() if config.whole else None
+    return TrainerMemory(config, model).inputs() if config.parsed else None

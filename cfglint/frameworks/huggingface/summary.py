@@ -24,7 +24,7 @@ EPOCH = "epoch"
 def account(config: TrainerConfig) -> Summary:
     """The lines of the Trainer."""
     summary = Summary(config.release)
-    if config.whole:
+    if config.parsed:
         run = steps(config)
         length(config, summary, run)
         occasions(config, summary, run)

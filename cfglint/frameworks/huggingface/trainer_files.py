@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
-from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 class TrainerFiles(Config):
     """What `HfArgumentParser` makes of a file.
 
-    `whole` is false where the file is not a mapping or could not be read; `arguments` are then the defaults.
+    `parsed` is false where the file is not a mapping or could not be read; `arguments` are then the defaults.
     `files` maps a key that names a file to that file.
     """
 
@@ -39,7 +38,7 @@ class TrainerFiles(Config):
         self.files = attach(documents, kinds, self.framework)
         self.root: Any = self._read(documents[0])
         self.readable = not self.load_problems
-        self.whole = self.readable and isinstance(self.root, dict)
+        self.parsed = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()
@@ -68,6 +67,8 @@ class TrainerFiles(Config):
         program = self.facts.program
         if program is None:
             return {}
+        from cfglint.frameworks.program import MISSING
+
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
         return {name: value for name, value in own.items() if value is not MISSING}

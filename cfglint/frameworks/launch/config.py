@@ -6,6 +6,7 @@ from cfglint.frameworks import framework
 from cfglint.frameworks.base import Batch, Config, Layout
 from cfglint.frameworks.launch import FRAMEWORK, KIND
 from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
-
-
-READ_ARGUMENTS = ("huggingface", "trl", "llamafactory", "axolotl")  # kinds whose parser lays a line's arguments over the file
 
 
 class LaunchConfig(Config):
@@ -49,8 +47,9 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     pairs = list(zip(documents[1:], kinds[1:], strict=True))
     first = next(index for index, (_, kind) in enumerate(pairs) if kind == consumer)
     ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
-    own = overrides(command) if consumer in READ_ARGUMENTS else []
-    facts = facts.but(overrides=(*own, *facts.overrides))
+    built = ordered[0][0]
+    own = borrowed(command, built) if isinstance(built, CallDocument) else overrides(command) if framework(consumer).reads_arguments else []
+    facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
 
 
@@ -71,6 +70,22 @@ def overrides(command: CommandDocument) -> list[Override]:
     return found
 
 
+def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
+    """The arguments of a line that a program hands on to the call that builds its trainer's, each with its place."""
+    from cfglint.frameworks.overrides import ARGS, Override
+
+    found: list[Override] = []
+    for key, argument in built.borrowed.items():
+        node = command.find((argument,))[1]
+        if node is None:
+            continue
+        override = Override(key, command.words[argument] or [], ARGS)
+        override.place = (command, node)
+        override.unknown = command.unknown.get(argument, ())
+        found.append(override)
+    return found
+
+
 def batch(config: LaunchConfig) -> Batch:
     """The processes of a launch whose program has a batch of its own."""
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
@@ -84,6 +99,8 @@ def account(config: LaunchConfig) -> Summary:
 
     summary = Summary("")
     summary.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
+    if config.command.launch.get("called_from"):
+        summary.derive(LAUNCH, "called from", "called_from", config.command.launch["called_from"], "")
     if config.command.consumer in ("", KIND):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary

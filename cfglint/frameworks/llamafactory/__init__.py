@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -65,7 +66,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     estimates_memory = True
+    telling_keys = OWN
     replaced_rules = REPLACED
+    launchers = ("llamafactory-cli",)
+    reads_arguments = True
+    rule_families = {"LLF": title}
+    file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
 
     def detect(self, document: Document) -> int:
         """By the names at the top of a YAML file; a file for its other commands does not count, and it cannot read JSON."""
@@ -81,7 +87,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
             return CERTAIN
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By two keys of its own; by `model_name_or_path` for files of its other commands."""
         return "model_name_or_path" in names or len(OWN.intersection(names)) > 1
 
@@ -137,6 +143,14 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory.summary import account
 
         return account(config)
+
+    def schema_additions(self) -> Additions:
+        """OmegaConf fills placeholders; with USE_MCA=1 the keys of Megatron-Core are read as well."""
+        from cfglint.frameworks.schema_additions import Additions
+
+        return Additions(
+            {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}}, placeholders=True, more_keys=True
+        )
 
     def load_rules(self) -> None:
         """Register the rules."""

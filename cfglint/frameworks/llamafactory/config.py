@@ -39,7 +39,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         target = {PACKAGE: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}
-        super().__init__(documents, kinds, facts.but(target=target))
+        super().__init__(documents, kinds, facts.replace(target=target))
 
     def parsed_arguments(self) -> Arguments:
         """The trainer's share of the values."""
@@ -147,7 +147,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
-        if rule.code == MISSING_FILE and not self.facts.whole and str(finding.setting.value).startswith(SHIPPED):
+        if rule.code == MISSING_FILE and not self.facts.complete and str(finding.setting.value).startswith(SHIPPED):
             return False  # the run starts in LLaMA-Factory's own checkout, which has it
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True

@@ -125,6 +125,6 @@ class LlamaFactoryMemory(TrainerMemory):
 
 def inputs(config: LlamaFactoryConfig, model: Model) -> Inputs | None:
     """The memory settings of a run; None for stages that generate."""
-    if not config.whole or config.stage not in {*STAGES, *PAIRS, "kto"}:
+    if not config.parsed or config.stage not in {*STAGES, *PAIRS, "kto"}:
         return None
     return LlamaFactoryMemory(config, model).inputs()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def account(config: LlamaFactoryConfig) -> Summary:
     """The trainer's lines, behind those that say what is trained."""
     summary = trainer_account(config)
-    if not config.whole:
+    if not config.parsed:
         return summary
     summary.items = [each for each in summary.items if each.label != TRAINERS_OWN]
     summary.items[:0] = [Item(LAUNCH, label, config.field(name), package=summary.package) for label, name in METHOD]

@@ -62,6 +62,10 @@ class NeoX(Framework["NeoXConfig"]):
     estimates_memory = True
     package = "gpt-neox"
     newest = NEWEST
+    launchers = ("deepy.py",)
+    rule_families = {"NEO": title}
+    file_match = ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml")
+    telling_keys = MARKERS
 
     def detect(self, document: Document) -> int:
         root = document.root
@@ -75,9 +79,9 @@ class NeoX(Framework["NeoXConfig"]):
             return CERTAIN if marked >= FRACTION * len(keys) else MAYBE
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
-    def may_be(self, names: list[str]) -> bool:
+    def may_be(self, names: list[str], path: str) -> bool:
         """By two markers; a duplicate counts."""
-        return sum(name.replace("-", "_") in MARKERS for name in names) >= LEAST
+        return sum(map(MARKERS.__contains__, " ".join(names).replace("-", "_").split())) >= LEAST
 
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
         """The keys that are no field of NeoXArgs, that of the project where it holds one."""

@@ -6,7 +6,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 from __future__ import annotations
 
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised, whole
+from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, number, raised
 from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ def resolve(config: NeoXConfig) -> Batch:
     names = (TOTAL, MICRO, ACCUMULATION)
     total, micro, accumulation = (term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True))
     divisor = Setting(("data_parallel",), data_parallel, DERIVED, because="GPUs / pipeline / model parallel size")
-    consumed = total.value if whole(total.value) else None
+    consumed = total.value if is_integer(total.value) else None
     replica = layout.pipeline_parallel * layout.tensor_parallel
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
 
@@ -94,7 +94,7 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
         text = f"`global_num_gpus` is {describe(count)}, not an integer"
         return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, error)
     layout = Layout(count, rounded(tensor), rounded(pipe))
-    if count is None or data_parallel_size(layout) is not None or not (config.facts.whole or has_sizes(config)):
+    if count is None or data_parallel_size(layout) is not None or not (config.facts.complete or has_sizes(config)):
         return layout, None
     name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
     text = f"the number of GPUs ({count}) must be a multiple of `pipe_parallel_size` ({pipe}) x `model_parallel_size` ({tensor})"
@@ -209,7 +209,7 @@ def invalid_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> Batc
 
 def certain(config: NeoXConfig) -> bool:
     """Whether unwritten sizes are really absent; another file of the run may still set them."""
-    if config.facts.whole:
+    if config.facts.complete:
         return True
     return has_sizes(config) and all(name in config.values for name in (TOTAL, MICRO, ACCUMULATION))
 
@@ -223,7 +223,7 @@ def never_fits(config: NeoXConfig, data_parallel: Any, written: Terms) -> bool:
     """Whether no accumulation makes the written batch fit, whatever another file of the run gives."""
     total, micro, _ = written
     known = has_sizes(config) and TOTAL in config.values and MICRO in config.values
-    return bool(known and whole(total) and whole(micro) and micro * data_parallel and total % (micro * data_parallel))
+    return bool(known and is_integer(total) and is_integer(micro) and micro * data_parallel and total % (micro * data_parallel))
 
 
 def rounded(value: Any) -> Any:

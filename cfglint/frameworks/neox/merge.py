@@ -47,14 +47,14 @@ class MergedFiles(Config):
         self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
         self.own_fields = own_fields(documents[0].path) if self.package not in facts.target else fields_of_release(self.version)
         if self.package in facts.target and self.own_fields:
-            facts = facts.but(outside={**facts.outside, self.package: facts.target[self.package]})
+            facts = facts.replace(outside={**facts.outside, self.package: facts.target[self.package]})
         elif not self.own_fields.keys() >= FIELDS.keys() and self.own_fields:
-            facts = facts.but(outside={**facts.outside, self.package: "of this repository"})
+            facts = facts.replace(outside={**facts.outside, self.package: "of this repository"})
         for document in documents:
             self._take(document)
         self.facts = facts
         if self.load_problems:
-            self.facts = facts.but(whole=False)  # keys of an unreadable file must not be reported as missing
+            self.facts = facts.replace(complete=False)  # keys of an unreadable file must not be reported as missing
         self.values = self.launched_with(self.values)
 
     def _take(self, document: Document) -> None:

@@ -29,7 +29,7 @@ def number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether a value is an int, not a bool."""
     return type(value) is int
 

@@ -110,7 +110,7 @@ def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
 
 
 def _length(config: NeoXConfig, length: Any, null: str, negative: str) -> Iterator[Unbuildable]:
-    if length is None and (config.facts.whole or "seq_length" in config.values):
+    if length is None and (config.facts.complete or "seq_length" in config.values):
         yield "seq_length", "`seq_length` is missing; the layers require it", null
     elif number(length) and length < 0:
         yield "seq_length", f"`seq_length` is {length}; it must be positive", negative

@@ -6,7 +6,7 @@ from math import inf, log
 
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.neox import steps
-from cfglint.frameworks.neox.python_errors import number, whole
+from cfglint.frameworks.neox.python_errors import is_integer, number
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
@@ -65,10 +65,10 @@ def length(config: NeoXConfig, summary: Summary) -> None:
 def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
     """One pass over the data: steps and tokens."""
     size, tokens = config.batch.global_batch.value, config.argument("seq_length")
-    exact = f" = {samples / size:,.2f}" if whole(size) and size > 0 else ""
+    exact = f" = {samples / size:,.2f}" if is_integer(size) and size > 0 else ""
     because = f"{samples:,} samples / global batch{exact}, rounded down"
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
-    if whole(tokens):
+    if is_integer(tokens):
         summary.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
 
 
@@ -89,13 +89,13 @@ def decay_because(config: NeoXConfig) -> str:
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
     """How often it evaluates and saves."""
     every = of(config, "eval_interval")
-    if whole(every.value) and every.value > 0 and total is not None:
+    if is_integer(every.value) and every.value > 0 and total is not None:
         summary.mark("evaluations", range(every.value, total + 1, every.value))
         summary.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
     factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
     if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
         extra = config.argument("extra_save_iters")
-        listed = filter(whole, extra) if isinstance(extra, list) else ()
+        listed = filter(is_integer, extra) if isinstance(extra, list) else ()
         points = arithmetic.neox_save_iterations(total, factor.value, scale, listed)
         because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
         summary.mark("checkpoints", sorted(points))

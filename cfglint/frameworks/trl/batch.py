@@ -8,7 +8,7 @@ fill a generation are dropped. Source: trl 1.16.0 trainer/grpo_config.py:1096-11
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.batch import steps, whole
+from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.trl.fields import SAME_LOOP
 
 TYPE_CHECKING = False
@@ -82,9 +82,9 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
     """Steps and warm-up, the length of a sample, and the sizes of a generation where the trainer has one."""
     found = steps(config).numbers()
     found["generation_batch_size"] = found["steps_per_generation"] = None
-    if config.whole and config.modern and generating(config):
+    if config.parsed and config.modern and generating(config):
         made = generation(config)
-        found["generation_batch_size"], found["steps_per_generation"] = whole(made.size), whole(made.steps)
+        found["generation_batch_size"], found["steps_per_generation"] = as_integer(made.size), as_integer(made.steps)
     return found
 
 
@@ -116,8 +116,8 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
         one = micro * processes
         made = size if size is not None else one * (steps_ or accumulation)
-        whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
-        return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
+        fits = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
+        return fits and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
 
     return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
 

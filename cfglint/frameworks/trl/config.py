@@ -39,11 +39,11 @@ class TrlConfig(TrainerConfig):
         self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
         if facts.program is not None and facts.trainer not in self.trainers:  # its class is not that of a modelled trainer
-            facts = facts.but(strict_keys=False, guessed=True, trainer=None, program=None)
+            facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
         self.refused: list[Refused] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
-        self.whole = self.whole and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
+        self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
         """The arguments that the values come to, once the parser has cast them."""
@@ -56,7 +56,10 @@ class TrlConfig(TrainerConfig):
             table = table.of_program(self.facts.program, self.modelled)
         if self.documents[0].syntax == "shell":
             self.values = complemented(self.values, table.types, table.defaults)
-        found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
+        if self.documents[0].syntax == "python":  # no parser between the code and its class
+            found = self.values
+        else:
+            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}

@@ -72,4 +72,4 @@ class TrlMemory(TrainerMemory):
 
 def inputs(config: TrlConfig, model: Model) -> Inputs | None:
     """The memory settings of a TRL run; None for the trainers that generate."""
-    return TrlMemory(config, model).inputs() if config.whole and config.only(*MODELLED) else None
+    return TrlMemory(config, model).inputs() if config.parsed and config.only(*MODELLED) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.batch import whole
+from cfglint.frameworks.huggingface.batch import as_integer
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generating, generation
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def account(config: TrlConfig) -> Summary:
     """The Trainer's lines, and those of TRL."""
     summary = of_trainer(config)
-    if not config.whole:
+    if not config.parsed:
         return summary
     if config.packs:
         summary.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
@@ -35,7 +35,7 @@ def account(config: TrlConfig) -> Summary:
 def prompts(config: TrlConfig) -> int | None:
     """The prompts of one generation."""
     made = generation(config)
-    return whole(made.size // made.per_prompt) if made.size and made.per_prompt else None
+    return as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
 
 
 def batches_because(config: TrlConfig) -> str:

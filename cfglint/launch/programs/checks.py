@@ -39,8 +39,8 @@ class Known:
         if name in self.takes:
             return name
         found = [each for each in self.takes if each.startswith(name)]
-        told_apart = "_" in name or self.program.parser == ARGPARSE  # both spellings of a name begin with its first part
-        return found[0] if len(found) == 1 and (told_apart or "_" not in found[0]) else name
+        distinct = "_" in name or self.program.parser == ARGPARSE  # both spellings of a name begin with its first part
+        return found[0] if len(found) == 1 and (distinct or "_" not in found[0]) else name
 
 
 def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[Problem]:

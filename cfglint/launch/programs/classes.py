@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.modules import Modules
 
+SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
+SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py
+    "sortish_sampler": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
+    "predict_with_generate": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
+    "generation_max_length": Field("int", None, SEQ2SEQ_PATH, 1),
+    "generation_num_beams": Field("int", None, SEQ2SEQ_PATH, 1),
+    "generation_config": Field("str", None, SEQ2SEQ_PATH, 1),
+}
 MOST_BASES = 40
 SIMPLE = ("int", "float", "str", "bool")
 FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTED}

@@ -42,6 +42,12 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     return Found(path, package, list(dict.fromkeys(folders)), lambda each: text_inside(each, project))
 
 
+def at(path: str, project: Project) -> Found:
+    """A program that is started from the top of its project."""
+    folders = [os.path.dirname(path) or ".", project.root, os.path.join(project.root, "src")]
+    return Found(path, "", list(dict.fromkeys(folders)), lambda each: text_inside(each, project))
+
+
 def module_file(name: str, folders: list[str], project: Project) -> tuple[str | None, str]:
     """(file, package) of a module that is run with `-m`."""
     inside = name.replace(".", "/")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import fields_of_class, framework, kind_of_class, kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
-from cfglint.frameworks.trl.classes import CLASSES as TRL_CLASSES
-from cfglint.frameworks.trl.classes import OTHER_CLASSES, fields_of_class
-from cfglint.launch.programs.classes import read_class
+from cfglint.launch.programs.classes import SEQ2SEQ, read_class
+from cfglint.launch.programs.constructors import constructors
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Modules
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.scopes import Scope
-
-BASES = ("TrainingArguments", "Seq2SeqTrainingArguments")
-SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
-SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py
-    "sortish_sampler": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
-    "predict_with_generate": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),
-    "generation_max_length": Field("int", None, SEQ2SEQ_PATH, 1),
-    "generation_num_beams": Field("int", None, SEQ2SEQ_PATH, 1),
-    "generation_config": Field("str", None, SEQ2SEQ_PATH, 1),
-}
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
@@ -51,6 +41,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
+    facts.built = tuple(constructors(scopes, made))
+    facts.scopes = tuple(scopes)
     return facts
 
 
@@ -76,7 +68,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
     for index, each in enumerate(types):
         found = read_class(parser.scope.modules, parser.scope.resolve(each))
         facts.complete = facts.complete and found.complete
-        if found.base in BASES or found.base in TRL_CLASSES:
+        if kind_of_class(found.base):
             facts.complete = facts.complete and not facts.arguments
             facts.arguments, facts.exact = found.base, found.complete
             known = known_fields(found.base)
@@ -87,7 +79,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             changed_here = {*changed_fields(scopes, names), *found.assigned}
             facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
-            if found.base in OTHER_CLASSES:
+            if is_script_class(found.base):
                 classes.append(found.base)
             elif found.base:
                 facts.complete = False
@@ -97,6 +89,11 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
     replace_defaults(parser, known_fields(facts.arguments) if facts.arguments else set(), fields, defaults)
     facts.fields, facts.defaults, facts.classes = fields, defaults, tuple(classes)
     facts.refuses, facts.refuses_in_file = line, file
+
+
+def is_script_class(name: str) -> bool:
+    """Whether a class is one of a framework's for the script, next to the one of the training arguments."""
+    return any(name in framework(kind).script_classes() for kind in kinds())
 
 
 def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Field], defaults: dict[str, Field]) -> None:

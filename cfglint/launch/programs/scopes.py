@@ -83,10 +83,10 @@ class Scope:
 def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
     """The nodes of a scope: of a module without its functions and classes, of a function with those in it."""
     stack = [*ast.iter_child_nodes(node)][::-1]
-    whole = not isinstance(node, ast.Module)
+    nested = not isinstance(node, ast.Module)
     while stack:
         each = stack.pop()
-        if not whole and isinstance(each, (*FUNCTIONS, ast.ClassDef)):
+        if not nested and isinstance(each, (*FUNCTIONS, ast.ClassDef)):
             continue
         if is_main_guard(each) and not is_main:
             continue

@@ -5,20 +5,21 @@ The engine of the templates is imported with this package and by nothing else.
 
 from __future__ import annotations
 
-from cfglint.explain.log_analysis import ENDLESS
+from cfglint.explanation.log_analysis import ENDLESS
+from cfglint.frameworks import framework
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
 from cfglint.report.html.page import page, signs, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
-from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
+from cfglint.report.summary import LOG_LABELS, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.explain.log_analysis import Explanation
+    from cfglint.explanation.log_analysis import Explanation
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
@@ -72,7 +73,7 @@ def status(runs: list[views.Run]) -> str:
 
 def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:
     """Findings, files and versions."""
-    found = ", ".join(views.many(number, severity) for severity, number in views.tally(findings))
+    found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
     files = pictures.many(sum(len(each.files) for each in runs), "file")
     targets = list(dict.fromkeys(target for each in runs for target in each.targets))
     return f"{found or 'Nothing found'} in {files}; for {', '.join(targets)}." if runs else ""
@@ -85,7 +86,7 @@ def explain(outcome: Outcome) -> str:
     """The page of `explain`."""
     run = views.run(outcome, "run-1")
     context = outcome.context
-    told = views.settings(outcome, run.sources)
+    settings = views.settings(outcome, run.sources)
     return page(
         "explain.html",
         run.findings,
@@ -93,9 +94,9 @@ def explain(outcome: Outcome) -> str:
         command="explain",
         headline=with_cause(run),
         status=status([run]),
-        lead=missing(told),
+        lead=missing(settings),
         run=run,
-        settings=told,
+        settings=settings,
         assumed=context.assumed if context else [],
     )
 
@@ -128,13 +129,11 @@ def log(path: str, found: list[Explanation]) -> str:
 
 def banner(found: Explanation, anchor: str) -> dict[str, Any]:
     """One banner."""
-    told = found.banner
-    resolved = {name: told[name] for name in ("accumulation", "global_batch", "total_steps")}
+    log = found.banner
+    resolved = {name: log[name] for name in ("accumulation", "global_batch", "total_steps")}
     resolved |= {"micro_batch": found.micro_batch, "data_parallel": found.data_parallel, "steps_per_epoch": found.steps_per_epoch}
     numbers = Numbers(resolved, None)
-    rows = [
-        (label, "endless" if told[key] == ENDLESS else f"{told[key]:,}", "the log") for label, key in LOG_LABELS if told[key] is not None
-    ]
+    rows = [(label, "endless" if log[key] == ENDLESS else f"{log[key]:,}", "the log") for label, key in LOG_LABELS if log[key] is not None]
     if found.data_parallel is not None:
         rows.append(("data parallel", f"{found.data_parallel:,}", "global batch / (micro batch x accumulation)"))
     rows += found.details
@@ -144,7 +143,7 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
         )
     return {
         "anchor": anchor,
-        "title": f"Line {told.line}: {FRAMEWORKS[told.framework]}",
+        "title": f"Line {log.line}: {framework(log.framework).title}",
         "note": sentence(found.note),
         "numbers": numbers,
         "pictures": pictures.draw(numbers),
@@ -156,9 +155,9 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
 # ---- plan
 
 
-def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
-    """The page of `plan`: `told` is `cfglint.rewrite.plan.table`, the outcome that of the current run."""
-    plans = told["plans"]
+def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
+    """The page of `plan`: `plan_table` is `cfglint.rewrite.plan.table`, the outcome that of the current run."""
+    plans = plan_table["plans"]
     cells = [row(each) for each in plans]
     columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
     current = views.run(outcome, "current-run", [], listed=False) if outcome else None
@@ -174,9 +173,9 @@ def plan(told: PlanTable, outcome: Outcome | None = None) -> str:
         lengths=chart.lengths(plans)[0],
         columns=[COLUMNS[place] for place in columns],
         rows=[[line[place] for place in columns] for line in cells],
-        pace=told["pace"],
-        before=told["before"],
-        advice=[{**each, "advised": amount(each["advised"])} for each in told["advice"]],
+        pace=plan_table["pace"],
+        before=plan_table["before"],
+        advice=[{**each, "advised": amount(each["advised"])} for each in plan_table["advice"]],
         current=current,
         planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
@@ -235,8 +234,8 @@ def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]
         return f"{pictures.many(stopped, 'run')} would not start after this change"
     if len(comparisons) > 1:
         return f"{len(altered)} of {len(comparisons)} runs changed in effect"
-    told = altered[0]["sentences"]
-    return sentence(told[0][0] if told else "other settings, the same numbers").rstrip(".")
+    sentences = altered[0]["sentences"]
+    return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
 
 
 def broken(altered: list[dict[str, Any]]) -> int:
@@ -284,9 +283,9 @@ def notebook(outcomes: list[Outcome]) -> str:
     return when_partial(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
 
 
-def notebook_plan(told: PlanTable) -> str:
+def notebook_plan(plan_table: PlanTable) -> str:
     """The chart of plans as a part of another page."""
-    plans = told["plans"]
+    plans = plan_table["plans"]
     drawn = chart.draw(plans, plan_headline(plans))
     return when_partial(
         headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn

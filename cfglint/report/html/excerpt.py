@@ -77,17 +77,17 @@ def around(place: Place, others: list[Place], lines: Sequence[str] | None) -> li
             also.main = False
             shown.setdefault(other.line, also)
     first, last = max(min(shown) - AROUND, 1), min(max(shown) + AROUND, len(lines))
-    told = [shown.get(number) or Marked(number, lines[number - 1][:WIDEST]) for number in range(first, last + 1)]
-    return [each for each in told if each.mark or each.before.strip()]
+    excerpt = [shown.get(number) or Marked(number, lines[number - 1][:WIDEST]) for number in range(first, last + 1)]
+    return [each for each in excerpt if each.mark or each.before.strip()]
 
 
-def listing(text: str, severities: dict[int, str], anchored: Iterable[int], whole: bool) -> list[Listed]:
+def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full: bool) -> list[Listed]:
     """The lines of a file: all, or those around the lines that findings and links are about."""
     lines = lines_of(text)
     if not lines[-1]:
         lines = lines[:-1]
     linked = set(anchored)
-    wanted = range(1, len(lines) + 1) if whole else sorted(near(linked, len(lines)))
+    wanted = range(1, len(lines) + 1) if full else sorted(near(linked, len(lines)))
     listed: list[Listed] = []
     last = 0
     for number in wanted:
@@ -105,7 +105,7 @@ def diff(fix: Fix, texts: dict[str, str]) -> list[tuple[str, str]]:
     """A fix as (mark, line): `-` and `+` for what goes and comes, a blank for what stays, `@` for the file and place."""
     from difflib import unified_diff
 
-    told: list[tuple[str, str]] = []
+    diff_lines: list[tuple[str, str]] = []
     for file in dict.fromkeys(each.file for each in fix.edits):
         if file not in texts:
             continue
@@ -114,8 +114,8 @@ def diff(fix: Fix, texts: dict[str, str]) -> list[tuple[str, str]]:
         old = texts[file][first:last]
         above = breaks_before(texts[file], first)
         hunks = list(unified_diff(split(old), split(edited(old, edits, first)), n=1, lineterm=""))[2:]
-        told += [(line[0], f"{file}:{above + hunk_line(line)}" if line.startswith("@@") else line[1 : 1 + WIDEST]) for line in hunks]
-    return told
+        diff_lines += [(line[0], f"{file}:{above + hunk_line(line)}" if line.startswith("@@") else line[1 : 1 + WIDEST]) for line in hunks]
+    return diff_lines
 
 
 def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:

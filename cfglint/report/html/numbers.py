@@ -70,7 +70,7 @@ class Numbers:
         """The flags that would tell a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
-    def told(self, label: str) -> Any:
+    def value(self, label: str) -> Any:
         """The value of a line; None where there is no such line."""
         return self.settings[label]["value"] if label in self.settings else None
 

@@ -10,8 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cfglint import __version__
+from cfglint.report.escapes import shown
 from cfglint.report.html.rules import pages
-from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

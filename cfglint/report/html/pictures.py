@@ -122,19 +122,19 @@ def lanes(numbers: Numbers) -> list[Lane]:
     if total is None:
         needs = numbers.needs("total steps")
         return [Lane("length", timeline.unknown(), f"unknown: pass {needs}")] if needs else []
-    recurring = [label for label in ("evaluations", "checkpoints") if numbers.told(label) is not None]
-    marks = [marks_lane(label, numbers.told(label), numbers.marks.get(label), total) for label in recurring]
+    recurring = [label for label in ("evaluations", "checkpoints") if numbers.value(label) is not None]
+    marks = [marks_lane(label, numbers.value(label), numbers.marks.get(label), total) for label in recurring]
     return [rate_lane(numbers, total), *epoch_lane(numbers, total), *marks]
 
 
 def rate_lane(numbers: Numbers, total: int) -> Lane:
     """Warm-up and decay."""
-    warmup = first(numbers.told("schedule's warm-up"), numbers.resolved.get("warmup_steps"))
-    schedule, decay = numbers.told("schedule"), first(numbers.told("decay steps"), numbers.told("schedule's total"))
-    peak = numbers.told("learning rate")
+    warmup = first(numbers.value("schedule's warm-up"), numbers.resolved.get("warmup_steps"))
+    schedule, decay = numbers.value("schedule"), first(numbers.value("decay steps"), numbers.value("schedule's total"))
+    peak = numbers.value("learning rate")
     name = str(schedule) if schedule is not None else None
     course = name if warmup is not None else None
-    drawing = timeline.rate(total, warmup or 0, course, usable(decay), share(numbers.told("lowest rate"), peak))
+    drawing = timeline.rate(total, warmup or 0, course, usable(decay), lowest_fraction(numbers.value("lowest rate"), peak))
     words = (
         warming(warmup)
         + (f", then {name}" if name else "")
@@ -148,7 +148,7 @@ def first(*values: Any) -> int | None:
     return next((value for value in values if type(value) is int), None)
 
 
-def share(lowest: Any, peak: Any) -> float:
+def lowest_fraction(lowest: Any, peak: Any) -> float:
     """The lowest learning rate as a share of the highest; 0 where they are no such numbers."""
     if type(lowest) is float and type(peak) is float and 0 < lowest <= peak < inf:
         return lowest / peak

@@ -106,7 +106,7 @@ class Run:
     @property
     def counts(self) -> list[tuple[str, str]]:
         """The number of findings of each severity as `1 error`, worst first."""
-        return [(severity, many(number, severity)) for severity, number in tally(self.findings)]
+        return [(severity, many(number, severity)) for severity, number in severity_counts(self.findings)]
 
     @property
     def urgency(self) -> tuple[int, ...]:
@@ -114,7 +114,7 @@ class Run:
         return (self.starts, *(-sum(each.severity == severity for each in self.findings) for severity in SEVERITIES))
 
 
-def tally(findings: list[Finding]) -> list[tuple[str, int]]:
+def severity_counts(findings: list[Finding]) -> list[tuple[str, int]]:
     """(severity, number) for those that there are, worst first."""
     counted = [(severity, sum(each.severity == severity for each in findings)) for severity in SEVERITIES]
     return [(severity, number) for severity, number in counted if number]
@@ -127,8 +127,8 @@ def many(number: int, severity: str) -> str:
 
 def runs(outcomes: list[Outcome]) -> list[Run]:
     """The outcomes of a page, the worst first; anchors number them as they were given."""
-    whole = sum(len(text) for each in outcomes if each.context for text in each.context.texts.values()) <= MOST_SOURCE
-    return sorted((run(each, f"run-{place}", whole=whole) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
+    full = sum(len(text) for each in outcomes if each.context for text in each.context.texts.values()) <= MOST_SOURCE
+    return sorted((run(each, f"run-{place}", full=full) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
 
 
 def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
@@ -139,25 +139,25 @@ def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
 
 
 def run(
-    outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", whole: bool = True, listed: bool = True
+    outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", full: bool = True, listed: bool = True
 ) -> Run:
     """One outcome; `only` are the findings that are shown where that is not all of them, `home` the anchor of what they stand in."""
     shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
     shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
-    source = sources(outcome, anchor, shown, whole) if listed else []
+    source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {each.file: each.anchor for each in source}
-    told = numbers(outcome)
+    found = numbers(outcome)
     used = outcome.context.memory if outcome.context is not None else None
     return Run(
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
-        told.gpus,
+        found.gpus,
         outcome.verdict != "reject",
         verdict(outcome),
-        told,
-        pictures.draw(told),
+        found,
+        pictures.draw(found),
         [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
         source,
         memory.bars(used),
@@ -226,22 +226,22 @@ def apply_fixes(fix: Fix, texts: dict[str, str]) -> Mend:
     return Mend(fix.title, "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes", excerpt.diff(fix, texts))
 
 
-def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], whole: bool) -> list[Source]:
+def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[Source]:
     """The files of a run with the lines that findings are about marked, and those that are linked anchored.
 
-    Not `whole`: what findings link to, and the lines around it.
+    Not `full`: what findings link to, and the lines around it.
     """
     context: Context | None = outcome.context
     if context is None:
         return []
-    told: list[Source] = []
+    found: list[Source] = []
     for place, file in enumerate(outcome.files, 1):
         linked = [other.line for each in shown for other, _ in each.related if other.file == file]
-        linked += [each["line"] for each in context.settings if whole and each["file"] == file and each["line"]]
-        if whole or linked:
-            lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, whole)
-            told.append(Source(file, f"{anchor}-f{place}", lines))
-    return [each for each in told if each.lines]
+        linked += [each["line"] for each in context.settings if full and each["file"] == file and each["line"]]
+        if full or linked:
+            lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, full)
+            found.append(Source(file, f"{anchor}-f{place}", lines))
+    return [each for each in found if each.lines]
 
 
 def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:

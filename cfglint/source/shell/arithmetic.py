@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 
 OPERATORS = ("**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=")
 LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
+TOKENS = re.compile("|".join((r"\w[\w#]*", *map(re.escape, OPERATORS), r"""[^\s"'\\]"""))).findall
 LARGEST = 1 << 62
 DEEPEST = 50
 
@@ -21,6 +24,8 @@ class NotArithmetic(Exception):
 
 def evaluate(text: str, read: Read, write: Write | None = None) -> int:
     """The value of an expression; `read` gives the number of a variable and may raise, `write` takes assignments."""
+    if text.isdigit() and text.isascii() and len(text) < 10 and text[0] != "0":
+        return int(text)
     parser = _Parser(tokens(text), read, write)
     value = 0
     while True:
@@ -35,23 +40,7 @@ def evaluate(text: str, read: Read, write: Write | None = None) -> int:
 
 def tokens(text: str) -> list[str]:
     """Numbers, names and operators."""
-    found: list[str] = []
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char in " \t\n\"'\\":
-            at += 1
-        elif char.isalnum() or char == "_":
-            end = at
-            while end < len(text) and (text[end].isalnum() or text[end] in "_#"):
-                end += 1
-            found.append(text[at:end])
-            at = end
-        else:
-            operator = next((each for each in OPERATORS if text.startswith(each, at)), char)
-            found.append(operator)
-            at += len(operator)
-    return found
+    return TOKENS(text)
 
 
 class _Parser:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell.arithmetic import NotArithmetic, evaluate, is_name
 from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
 
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
     Run = Callable[[Script], Text]
 
+SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # where a word is not taken as it is
+SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
+NAME = re.compile(r"[A-Za-z0-9_]+").match
+PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
@@ -59,7 +65,10 @@ class Expander:
 
     def fields(self, start: int, end: int) -> list[Text]:
         """The words that a span comes to."""
-        braces = brace_list(self.script.text[start:end])
+        word = self.script.text[start:end]
+        if PLAIN(word):
+            return [self.script.literal(start, end)] if word else []
+        braces = brace_list(word)
         if braces is not None:
             return [literal(each) for each in braces]
         found: list[Text] = []
@@ -93,26 +102,24 @@ class Expander:
     def string(self, start: int, end: int, quoted: bool = False) -> Text:
         """A span as one string: the value of an assignment, a here-document, an operand of a test."""
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
-        return Text(part for text in texts for part in text.parts)
+        return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
     def pieces(self, start: int, end: int, quoted: bool = False) -> list[Piece]:
         """The parts of a span, in order."""
         text = self.script.text
         found: list[Piece] = []
         at = start
-        plain = start
-        while at < end:
-            char = text[at]
-            if char not in "\\\"'$`~" or (char in "'~" and quoted) or (char == '"' and quoted) or (char == "~" and at != start):
-                at += 1
-                continue
-            if plain < at:
-                found.append(Piece(self.script.literal(plain, at)))
-            at, more = self.special(at, end, quoted)
+        if not quoted and text.startswith("~", start, end):
+            at, found = start + 1, [Piece(literal("~"))]
+        following = (SPECIAL_IN_QUOTES if quoted else SPECIAL_OUTSIDE)(text, at, end)
+        while following is not None:
+            if at < following.start():
+                found.append(Piece(self.script.literal(at, following.start())))
+            at, more = self.special(following.start(), end, quoted)
             found.extend(more)
-            plain = at
-        if plain < end:
-            found.append(Piece(self.script.literal(plain, end)))
+            following = (SPECIAL_IN_QUOTES if quoted else SPECIAL_OUTSIDE)(text, at, end) if at < end else None
+        if at < end:
+            found.append(Piece(self.script.literal(at, end)))
         return found
 
     def special(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
@@ -139,8 +146,6 @@ class Expander:
             close = text.find("`", at + 1, end)
             close = end if close < 0 else close
             return close + 1, [Piece(self.substituted(at + 1, close), not quoted)]
-        if char == "~":
-            return at + 1, [Piece(literal("~"))]
         return self.dollar(at, end, quoted)
 
     def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
@@ -166,9 +171,7 @@ class Expander:
         following = text[at + 1 : at + 2]
         if following and (following in SPECIAL or following.isdigit()) and at + 1 < end and following != "_":
             return at + 2, self.named(following, quoted)
-        stop = at + 1
-        while stop < end and text[stop].isascii() and (text[stop].isalnum() or text[stop] == "_"):
-            stop += 1
+        stop = name_end(text, at + 1, end)
         if stop == at + 1:
             return stop, [Piece(self.script.literal(at, stop))]
         return stop, self.named(text[at + 1 : stop], quoted)
@@ -244,12 +247,8 @@ class Expander:
         text = self.script.text
         mark = text[start : start + 1] if text[start : start + 1] in "#!" and end > start + 1 else ""
         at = start + len(mark)
-        if text[at : at + 1] in SPECIAL and text[at : at + 1] != "_" and at < end:
-            stop = at + 1
-        else:
-            stop = at
-            while stop < end and (text[stop].isalnum() or text[stop] == "_"):
-                stop += 1
+        special = text[at : at + 1] in SPECIAL and text[at : at + 1] != "_" and at < end
+        stop = at + 1 if special else name_end(text, at, end)
         name = text[at:stop]
         if not name:
             return [Piece(unknown(f"${{{text[start:end]}}}"), not quoted)]
@@ -261,7 +260,7 @@ class Expander:
         if mark == "!":
             return self.indirect(name, index, stop == end, quoted)
         if index is not None and text[index[0] : index[1]] in ("@", "*"):
-            return self.whole_array(name, text[index[0]], mark, (stop, end), quoted)
+            return self.entire_array(name, text[index[0]], mark, (stop, end), quoted)
         if name in ("@", "*") and mark != "#":
             values = self.state.positional
             if stop < end and text[stop] == ":" and values is not None:
@@ -307,7 +306,7 @@ class Expander:
         found = self.pieces(start, end, quoted)
         return [Piece(piece.text, not quoted or piece.splits, piece.fields) for piece in found] or [Piece(EMPTY, not quoted)]
 
-    def whole_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
+    def entire_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
         value = self.state.variables.get(name)
         if mark == "#":
@@ -408,8 +407,6 @@ class Expander:
         pattern, replacement = self.string(start, min(middle, end)), self.string(min(middle + 1, end), end)
         if pattern.value is None or replacement.value is None:
             return unknown(*pattern.reasons, *replacement.reasons)
-        import re
-
         expression = glob(pattern.value)
         if operator in ("/#", "/%"):
             expression = f"^{expression}" if operator == "/#" else f"{expression}$"
@@ -478,6 +475,12 @@ class Expander:
         return output[0:stripped] if output.value is not None else output
 
 
+def name_end(text: str, at: int, end: int) -> int:
+    """Where the name of a variable ends that begins at `at`; there itself without one."""
+    name = NAME(text, at, end)
+    return name.end() if name is not None else at
+
+
 def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
     """Where the bracket that opens at `at` is closed, or `end`; quotes are looked over."""
     depth = 0
@@ -541,8 +544,6 @@ def closing_flat(text: str, at: int, end: int) -> int:
 
 def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
     """(start, end) of what is left once a pattern is cut off at one side."""
-    import re
-
     size = len(value)
     if len(pattern) > 200 or size > 10_000 or pattern.count("*") > 3:
         return 0, size
@@ -561,8 +562,6 @@ def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
 
 def glob(pattern: str) -> str:
     """A pattern of the shell as a regular expression."""
-    import re
-
     found = ""
     at = 0
     while at < len(pattern):

@@ -7,6 +7,8 @@ call, and as unknown in words.
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.conditions import Condition
@@ -27,6 +29,7 @@ MOST_CALLS = 2_000
 MOST_ROUNDS = 100
 DEEPEST = 60
 DEEPEST_CALL = 12
+MOST_SCRIPTS = 4  # that call one another
 UNDECIDED = "differs between branches that are not decided"
 TESTS = ("[", "test")
 WORDS = frozenset(
@@ -36,6 +39,8 @@ WORDS = frozenset(
         "extglob_pattern", "test_operator", "subscript", "special_variable_name", "variable_name",
     )
 )  # fmt: skip
+OF_COMMAND = WORDS | {"command_name", "variable_assignment"}
+CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
 class Call:
@@ -43,10 +48,13 @@ class Call:
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
     continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear, or bash refuses the script
-    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files.
+    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files. `called_from` is
+    the command of the followed script that calls the one with this command: (path, line).
     """
 
-    __slots__ = ("broken", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words")
+    __slots__ = (
+        *("broken", "called_from", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words"),
+    )
 
     def __init__(
         self, words: list[Text], environment: dict[str, Text], folder: str | None, path: str, line: int, start: int, end: int,
@@ -63,6 +71,7 @@ class Call:
         self.broken = broken
         self.needs_caller = False
         self.lost: list[tuple[list[Text], int]] = []
+        self.called_from: tuple[str, int] | None = None
 
 
 class Runner:
@@ -95,9 +104,9 @@ class Return(Exception):
 class Leave(Exception):
     """A loop is left, or goes on with its next round."""
 
-    def __init__(self, goes_on: bool) -> None:
+    def __init__(self, continues: bool) -> None:
         super().__init__()
-        self.goes_on = goes_on
+        self.continues = continues
 
 
 class Exhausted(Exception):
@@ -134,6 +143,7 @@ class Interpreter:
         self._refused = False  # whether bash would have stopped at a syntax error by now
         self._locals: list[list[tuple[str, Any]]] = []
         self.script = Script("", "")
+        self._followed = [script_name]  # the scripts that called one another up to here
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
@@ -440,8 +450,6 @@ class Interpreter:
 
     def pattern_fits(self, node: Any, value: str, glob: Callable[[str], str]) -> bool:
         """Whether a string fits a pattern."""
-        import re
-
         pattern = self.expander().string(node.start_byte, node.end_byte).value
         if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
             return False
@@ -468,7 +476,7 @@ class Interpreter:
             try:
                 self.round(name, value, body)
             except Leave as leave:  # noqa: PERF203
-                if not leave.goes_on:
+                if not leave.continues:
                     break
         return True
 
@@ -494,7 +502,7 @@ class Interpreter:
                 try:
                     self.block(body)
                 except Leave as leave:
-                    if not leave.goes_on:
+                    if not leave.continues:
                         break
                 expander = self.expander()
                 expander.number(second + 1, end)
@@ -522,7 +530,7 @@ class Interpreter:
             try:
                 self.block(body)
             except Leave as leave:
-                if not leave.goes_on:
+                if not leave.continues:
                     return None
             if before == {name: value for name, value in self.state.variables.items() if isinstance(value, Text)}:
                 return None  # nothing changes: it would never end
@@ -740,26 +748,26 @@ class Interpreter:
 
     def command(self, node: Any, extra: list[Any] | None = None) -> bool | None:
         """A simple command: its assignments, then its words."""
+        if self._captured is None and self.only_prints(node):
+            return True
         words: list[Text] = []
         environment: dict[str, Text] = {}
-        redirected: list[Any] = list(extra or ())
         before = self._stdin
-        children = [*node.children, *redirected]
-        name_at = node.end_byte
-        for child in children:
-            if child.type == "variable_assignment" and not words:
+        expander = self.expander()
+        for child in (*node.children, *(extra or ())):
+            kind = child.type
+            if kind == "variable_assignment" and not words:
                 self.prefix(child, environment)
-            elif child.type == "command_name" or child.type in WORDS or child.type == "variable_assignment":
-                name_at = min(name_at, child.start_byte)
-                words.extend(self.expander().fields(child.start_byte, child.end_byte))
-            elif child.type == "herestring_redirect":
+            elif kind in OF_COMMAND:
+                words.extend(expander.fields(child.start_byte, child.end_byte))
+            elif kind == "herestring_redirect":
                 named = [each for each in child.children if each.is_named]
                 self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
-            elif child.type == "file_redirect":
+            elif kind == "file_redirect":
                 targets = [each for each in child.children if each.type in WORDS]
                 self._placeholder = self._placeholder or self.source(child).startswith("<")
                 for target in targets[1:]:
-                    words.extend(self.expander().fields(target.start_byte, target.end_byte))
+                    words.extend(expander.fields(target.start_byte, target.end_byte))
         try:
             if not words:
                 for name, value in environment.items():
@@ -768,6 +776,12 @@ class Interpreter:
             return self.start(words, environment, node)
         finally:
             self._stdin, self._placeholder = before, False
+
+    def only_prints(self, node: Any) -> bool:
+        """Whether a command is an `echo` whose words change nothing."""
+        text = self.script.text
+        prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in self.state.functions
+        return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
     def prefix(self, node: Any, environment: dict[str, Text]) -> None:
         """An assignment in front of a command, which holds for that command alone."""
@@ -905,6 +919,40 @@ class Interpreter:
         finally:
             self._calls_deep -= 1
             self.state.positional = positional
+        return None
+
+    def called(self, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
+        """Follow a script that is run as a command of its own, with its exported variables; False where it cannot be followed."""
+        name = path.value
+        located = self.located(name) if name is not None else None
+        text = self.read(located) if located is not None else None
+        if text is None and name is not None and not name.startswith(("/", "~")):
+            self.consulted = self.consulted or self.exist(name) is not False
+        if text is None or located is None or located in self._followed or len(self._followed) > MOST_SCRIPTS:
+            return False
+        self.sources += 1
+        start, place, line = len(self.calls), self.script.path, self.script.line(self.second_word(node))
+        outside = self._runner, self._stdin, self._placeholder, self._refused, self._locals
+        self._runner, self._stdin, self._placeholder, self._refused, self._locals = None, None, False, False, []
+        self._followed.append(located)
+        self._calls_deep += 1
+        try:
+            self.apart(lambda: self.in_process(Script(self.readable(located), text), located, arguments, environment))
+        finally:
+            self._followed.pop()
+            self._calls_deep -= 1
+            self._runner, self._stdin, self._placeholder, self._refused, self._locals = outside
+        for call in self.calls[start:]:
+            call.called_from = (place, line)
+        return True
+
+    def in_process(self, script: Script, located: str, arguments: list[Text], environment: dict[str, Text]) -> bool | None:
+        """Run a script in a process of its own: nothing but the exported variables, the folder and its arguments are there."""
+        state = State(self.state.folder, located)
+        state.variables, state.exported = dict(environment), set(environment)
+        state.positional, state.needs_caller = arguments, self.state.needs_caller
+        self.state = state
+        self._run(script)
         return None
 
     def leave(self, words: list[Text]) -> bool | None:

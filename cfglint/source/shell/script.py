@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cache
 
 from cfglint.source.shell.text import EMPTY, Part, Text
 
@@ -64,22 +65,17 @@ class Script:
     def _parsed(self) -> Any:
         import time
 
-        from tree_sitter import Language, Parser
-        from tree_sitter_bash import language
-
-        text = without_inline_comments(self.text)
-        plain = "".join(each if " " <= each <= "~" or each in "\n\t" else held(each) for each in text).encode("ascii")
+        plain = without_inline_comments(self.text).translate(IN_ASCII).encode("ascii")
         limit = time.monotonic() + SECONDS
         try:
-            parser = Parser(Language(language()))
-            return parser.parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
+            return parser().parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
         except (TypeError, ValueError):
             return None
 
     def line(self, offset: int) -> int:
         """The number of the line in the file that holds an offset of the text."""
         if self._breaks is None:
-            self._breaks = [at for at, char in enumerate(self.text) if char == "\n"]
+            self._breaks = line_breaks(self.text)
         return self.first_line + bisect_right(self._breaks, offset - 1)
 
     def place(self, start: int, end: int) -> Place | None:
@@ -110,6 +106,32 @@ def without_inline_comments(text: str) -> str:
     return re.sub(r"`#[^`\n]*`", lambda found: " " * len(found.group()), text)
 
 
-def held(char: str) -> str:
-    """One character of ASCII for one that is not."""
-    return "x" if char.isalnum() else HELD
+@cache
+def parser() -> Any:
+    """The parser of the grammar, imported where there is a script at all."""
+    from tree_sitter import Language, Parser
+    from tree_sitter_bash import language
+
+    return Parser(Language(language()))
+
+
+class InAscii(dict[int, str]):
+    """Each character as one of ASCII, for `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = char if " " <= char <= "~" or char in "\n\t" else "x" if char.isalnum() else HELD
+        return self[code]
+
+
+IN_ASCII = InAscii()
+
+
+def line_breaks(text: str) -> list[int]:
+    """Where the lines of a text end."""
+    found: list[int] = []
+    at = text.find("\n")
+    while at >= 0:
+        found.append(at)
+        at = text.find("\n", at + 1)
+    return found

@@ -76,7 +76,8 @@ class State:
 
     def environment(self) -> dict[str, Text]:
         """The exported variables."""
-        return {name: value for name, value in self.variables.items() if name in self.exported and isinstance(value, Text)}
+        exported = self.exported
+        return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
         """What is the same in both states stays known."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,25 +39,36 @@ class Part:
 class Text:
     """A string as the parts that it is made of."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("_known", "_string", "parts")
 
     def __init__(self, parts: Iterable[Part] = ()) -> None:
         self.parts = tuple(parts)
+        self._string: str | None = None
+        self._known = True
+
+    def _read(self) -> str:
+        texts = [part.text for part in self.parts]
+        self._known = None not in texts
+        self._string = "".join([UNKNOWN if text is None else text for text in texts])
+        return self._string
 
     @property
     def known(self) -> bool:
         """Whether every part is known."""
-        return all(part.text is not None for part in self.parts)
+        if self._string is None:
+            self._read()
+        return self._known
 
     @property
     def string(self) -> str:
         """The characters, with a mark for each unknown part."""
-        return "".join(UNKNOWN if part.text is None else part.text for part in self.parts)
+        return self._read() if self._string is None else self._string
 
     @property
     def value(self) -> str | None:
         """The characters; None when some of them are unknown."""
-        return "".join(part.text or "" for part in self.parts) if self.known else None
+        string = self._read() if self._string is None else self._string
+        return string if self._known else None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -125,6 +139,8 @@ def joined(texts: Iterable[Text], separator: str = " ") -> Text:
 
 def split(text: Text, separators: str = " \t\n") -> tuple[list[Text], bool, bool]:
     """(fields, whether it begins with a separator, whether it ends with one): what word splitting makes of an expansion."""
+    if text.known and not any(map(text.string.__contains__, separators)):
+        return [text] if text.parts else [], False, False
     fields: list[list[Part]] = [[]]
     characters = "".join("?" if part.text is None else part.text for part in text.parts)
     for part in text.parts:
@@ -140,13 +156,14 @@ def split(text: Text, separators: str = " \t\n") -> tuple[list[Text], bool, bool
     return found, characters[:1] in separators if characters else False, characters[-1:] in separators if characters else False
 
 
+@cache
+def stretches(separators: str) -> re.Pattern[str]:
+    """What finds the stretches of separators, and of other characters, in a string."""
+    some = re.escape(separators)
+    return re.compile(f"[^{some}]+|[{some}]+")
+
+
 def runs(text: str, separators: str) -> Iterator[tuple[int, int, bool]]:
     """(start, end, whether separators) for the stretches of a string."""
-    start = 0
-    while start < len(text):
-        separate = text[start] in separators
-        end = start + 1
-        while end < len(text) and (text[end] in separators) == separate:
-            end += 1
-        yield start, end, separate
-        start = end
+    for found in stretches(separators).finditer(text):
+        yield found.start(), found.end(), found.group()[0] in separators

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.batch.memory import Lora, Settings, UnknownShape, estimate, largest_micro_batch, of_config, verdict
 from cfglint.batch.memory.cards import CARDS, offered
 from cfglint.batch.memory.estimate import largest, possible
@@ -48,7 +49,7 @@ def test_the_largest_micro_batch_is_the_last_one_with_its_verdict(available: flo
     assert said(possibly + 1) == "does-not-fit"
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 3, 7, 8, 9, 1000])
+@each_case("limit", [0, 1, 2, 3, 7, 8, 9, 1000])
 def test_the_search_finds_the_limit(limit: int) -> None:
     assert largest(lambda size: size <= limit) == limit
 
@@ -62,7 +63,7 @@ def test_other_possible_settings_widen_the_band_and_lower_the_class() -> None:
     assert found.classification == "C"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "kind"), [((4, 45, 2), "float"), ((4, 46, 0), "copy"), ((4, 48, 1), "copy"), ((4, 57, 6), "padded"), ((5, 23, 0), "padded")]
 )
 def test_the_loss_of_each_release(version: tuple[int, ...], kind: str) -> None:
@@ -81,7 +82,7 @@ def test_a_model_type_that_has_not_been_read() -> None:
     assert of_config(config_of("llama-3-8b")).known
 
 
-@pytest.mark.parametrize("missing", ["hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size"])
+@each_case("missing", ["hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size"])
 def test_a_config_without_a_size_is_refused(missing: str) -> None:
     config = {key: value for key, value in config_of("llama-3-8b").items() if key != missing}
     with pytest.raises(UnknownShape, match=missing):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cases import each_case
 from cfglint.batch.memory import Fsdp, Lora, Settings, Zero, estimate
 from cfglint.batch.memory.moments import TERMS, TrainingStep
 from cfglint.batch.shapes import MODELS, shape_of
@@ -41,8 +42,8 @@ def settings(name: str, **more: Any) -> Settings:
     return Settings(**{"sequence": 512, **RUNS[name], **more})
 
 
-@pytest.mark.parametrize("model", SMALL)
-@pytest.mark.parametrize("name", RUNS)
+@each_case("model", SMALL)
+@each_case("name", RUNS)
 def test_memory_grows_with_micro_batch_sequence_and_layers(model: str, name: str) -> None:
     shape, run = shape_of(model), settings(name)
     base = estimate(shape, run)
@@ -54,7 +55,7 @@ def test_memory_grows_with_micro_batch_sequence_and_layers(model: str, name: str
     assert deeper.total > base.total
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each_case("name", RUNS)
 def test_the_peak_is_the_largest_moment_and_the_sum_of_its_terms(name: str) -> None:
     found = estimate(shape_of("llama-3.2-1b"), settings(name))
     assert found.total == max(moment.total for moment in found.moments)
@@ -64,7 +65,7 @@ def test_the_peak_is_the_largest_moment_and_the_sum_of_its_terms(name: str) -> N
     assert found.low < found.total < found.high
 
 
-@pytest.mark.parametrize("model", MODELS)
+@each_case("model", MODELS)
 def test_every_model_of_the_table_can_be_estimated(model: str) -> None:
     found = estimate(shape_of(model), settings("bf16"))
     assert found.peak.weights == 2 * shape_of(model).parameters
@@ -75,7 +76,7 @@ def step(model: str, run: Settings) -> TrainingStep:
     return TrainingStep(shape_of(model), run)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("loaded", "autocast", "optimizer", "per_parameter"),
     [
         ("fp32", None, "adam_fused", 16),
@@ -106,7 +107,7 @@ def test_a_layer_of_llama_keeps_what_its_formula_says() -> None:
     assert step("llama-3-8b", Settings(sequence=tokens, loaded="fp32", autocast="bf16")).layer == autocast * tokens
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("loss", "forward", "backward"),
     [("padded", 10, 12), ("copy", 14, 12), ("float", 12, 12), ("megatron", 6, 8), ("in_place", 2, 4), ("none", 0, 0)],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.base import CERTAIN, LaunchFacts
@@ -28,7 +29,7 @@ def run(tmp_path):
             **{f"{key}.json": text for key, text in others.items()},
         }.items():
             (tmp_path / name).write_text(text, encoding="utf-8")
-        return Discovery(facts or LaunchFacts(whole=True)).one([str(tmp_path / name) for name in order])
+        return Discovery(facts or LaunchFacts(complete=True)).one([str(tmp_path / name) for name in order])
 
     return make
 
@@ -54,7 +55,7 @@ def test_not_recognised(text):
     assert detect(parse("config.yaml", text, "yaml"))[0] != "accelerate"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "started"),
     [
         ("distributed_type: MULTI_GPU\nnum_processes: 8\n", 8),
@@ -84,7 +85,7 @@ def test_the_trainer_consumes_the_run_in_either_order(run, order):
 
 
 def test_the_flag_wins_over_the_file_and_the_difference_is_said(run):
-    found = run("distributed_type: MULTI_GPU\nnum_processes: 8\n", facts=LaunchFacts(gpus=4, whole=True))
+    found = run("distributed_type: MULTI_GPU\nnum_processes: 8\n", facts=LaunchFacts(gpus=4, complete=True))
     assert found.resolved["global_batch"] == 128
     assert codes(found, "warning") == ["ACC015"]
 
@@ -132,7 +133,7 @@ def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra
     assert codes(found) == ["ACC012"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sizes", "version", "parallel", "refused"),
     [
         ({"dp_shard": 4, "cp": 2}, "5.23.0", 4, []),
@@ -146,13 +147,13 @@ def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra
 def test_axes_divide_the_batch(run, sizes, version, parallel, refused):
     block = "".join(f"  parallelism_config_{name}_size: {size}\n" for name, size in sizes.items())
     text = f"distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\nparallelism_config:\n{block}"
-    found = run(text, facts=LaunchFacts(whole=True, target={"transformers": version, "accelerate": "1.15.0"}))
+    found = run(text, facts=LaunchFacts(complete=True, target={"transformers": version, "accelerate": "1.15.0"}))
     assert (found.resolved["data_parallel"], codes(found)) == (parallel, refused)
 
 
 def test_ulysses_divides_the_batch_and_multiplies_the_batches_of_a_rank(run):
     text = "distributed_type: DEEPSPEED\nnum_processes: 4\nparallelism_config:\n  parallelism_config_sp_size: 2\n"
-    found = run(text, facts=LaunchFacts(whole=True, num_examples=1000))
+    found = run(text, facts=LaunchFacts(complete=True, num_examples=1000))
     assert found.resolved["sequence_parallel"] == 2
     assert found.resolved["global_batch"] == 64
     assert found.resolved["steps_per_epoch"] == 16  # 63 batches a rank, twice, 8 a step
@@ -161,15 +162,15 @@ def test_ulysses_divides_the_batch_and_multiplies_the_batches_of_a_rank(run):
 def test_an_unknown_key_that_a_release_had_is_a_warning_without_a_target(run):
     text = "distributed_type: MULTI_GPU\nnum_processes: 8\nipex_config: {}\n"
     assert codes(run(text)) == []
-    assert codes(run(text, facts=LaunchFacts(whole=True, target={"accelerate": "1.15.0"}))) == ["ACC002"]
-    assert codes(run(text, facts=LaunchFacts(whole=True, target={"accelerate": "1.12.0"})), "warning") == []
+    assert codes(run(text, facts=LaunchFacts(complete=True, target={"accelerate": "1.15.0"}))) == ["ACC002"]
+    assert codes(run(text, facts=LaunchFacts(complete=True, target={"accelerate": "1.12.0"})), "warning") == []
 
 
 def test_what_may_come_on_the_command_line_is_no_error_in_a_file_of_its_own(tmp_path):
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n", encoding="utf-8")
     assert codes(Discovery(LaunchFacts()).one([str(path)])) == []
-    assert codes(Discovery(LaunchFacts(whole=True)).one([str(path)])) == ["ACC005"]
+    assert codes(Discovery(LaunchFacts(complete=True)).one([str(path)])) == ["ACC005"]
 
 
 def test_fix_follows_in_the_launch_file(tmp_path, capsys):

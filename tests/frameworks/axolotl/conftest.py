@@ -23,7 +23,7 @@ def axolotl():
             num_examples=examples,
             target=options.pop("target", None),
             target_from=options.pop("target_from", None),
-            whole=options.pop("whole", True),
+            complete=options.pop("complete", True),
             declared=options.pop("declared", True),
         )
         documents = [parse("config.yml", text, "yaml"), *(parse(path, content, "json") for path, content in files.items())]

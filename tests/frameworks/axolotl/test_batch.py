@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 BATCH = ("micro_batch", "accumulation", "data_parallel", "global_batch")
 FSDP = "fsdp_config: {fsdp_version: 2}\n"
 
@@ -13,7 +15,7 @@ def numbers(run, *names):
     return tuple(run.resolved[name] for name in names)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "gpus", "expected"),
     [
         ("", 1, (1, 1, 1, 1)),
@@ -30,7 +32,7 @@ def test_batch(axolotl, lines, gpus, expected):
     assert numbers(axolotl(lines, gpus), *BATCH) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "total", "warmup"),
     [
         ("num_epochs: 2\n", 500, 15),
@@ -71,7 +73,7 @@ def test_no_batch(axolotl, lines, key, raises):
     assert error.exception.startswith(raises)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "gpus", "verdict"),
     [
         ("context_parallel_size: 2\n", 2, "accept"),

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.source.parse import parse
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "kind"),
     [
         ("base_model: m\ndatasets: []\nmicro_batch_size: 2\n", "axolotl"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.frameworks.axolotl._tables import FIELDS, MODELS
 from cfglint.frameworks.axolotl.fields import Reading
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "value", "read"),
     [
         ("micro_batch_size", "4", 4),
@@ -35,7 +34,7 @@ def test_taken(field, value, read):
     assert type(got) is type(read)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "value", "words"),
     [
         ("micro_batch_size", 2.5, "Input should be a valid integer, got a number with a fractional part"),
@@ -86,7 +85,7 @@ def test_keys_of_nested_models_are_dropped_or_refused():
     assert [(fault.path, fault.kind) for fault in reading.faults] == [(("fp8_config", "recipes"), "extra")]
 
 
-@pytest.mark.parametrize("value", ["abc", "no", "[]", "[[a, b]]", "5"])
+@each_case("value", ["abc", "no", "[]", "[[a, b]]", "5"])
 def test_mappings_of_a_data_set_are_indexed_before_their_type_is_checked(axolotl, value):
     text = f"base_model: m\nlearning_rate: 1e-4\ndatasets:\n  - {{path: d, type: chat_template, message_property_mappings: {value}}}\n"
     error = axolotl(text=text).diagnostics[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import each_case
 
 ZERO = '{"zero_optimization": {"stage": 2}, "train_batch_size": %s}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "expected"),
     [
         ("eval_steps: 3\n", []),  # val_set_size is not written
@@ -52,7 +52,7 @@ def test_errors(axolotl, found, lines, expected):
     assert found(axolotl(lines)) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "expected"),
     [
         ("val_set_size: 0.1\nevals_per_epoch: 1\n", [("AXL062", "/evals_per_epoch")]),
@@ -76,7 +76,7 @@ def test_the_file_need_not_be_a_mapping(axolotl, found):
 
 
 def test_a_part_of_a_run_may_lack_keys(axolotl, found):
-    run = axolotl(text="base_model: m\n", whole=False)
+    run = axolotl(text="base_model: m\n", complete=False)
     assert (found(run), run.verdict) == ([], "accept")
 
 
@@ -94,7 +94,7 @@ def test_deepspeed_is_compared_with_what_axolotl_hands_on(axolotl):
     assert (error.code, error.key) == ("RUN001", "/train_batch_size")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "source", "verdict"),
     [
         ({"transformers": "5.20.1"}, {}, "reject"),

@@ -15,11 +15,11 @@ from cfglint.source.parse import parse
 class DeepSpeedRuns:
     """Makes runs of one file; `of` takes a mapping, `text` the file's text."""
 
-    def of(self, values, gpus=8, target=None, whole=True):
-        return self.text(json.dumps(values), gpus, target, whole)
+    def of(self, values, gpus=8, target=None, complete=True):
+        return self.text(json.dumps(values), gpus, target, complete)
 
-    def text(self, text, gpus=8, target=None, whole=True):
-        facts = LaunchFacts(gpus=gpus, target={"deepspeed": target} if target else {}, whole=whole, declared=whole)
+    def text(self, text, gpus=8, target=None, complete=True):
+        facts = LaunchFacts(gpus=gpus, target={"deepspeed": target} if target else {}, complete=complete, declared=complete)
         return CheckedRun([parse("ds_config.json", text, "json")], ["deepspeed"], facts)
 
     def codes(self, values, severity=None, **facts):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 TOTAL, MICRO, ACCUMULATION = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
 
 
@@ -16,7 +18,7 @@ def problem(run):
     return (found.reason, found.exception) if found else None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "expected"),
     [
         ({TOTAL: 64, MICRO: 4, ACCUMULATION: 2}, (64, 4, 2, 8)),
@@ -38,10 +40,10 @@ def test_what_is_missing_is_derived(runs, values, expected):
 @pytest.mark.parametrize("values", [{}, {ACCUMULATION: 4}, {TOTAL: None}])
 def test_one_of_two_keys_is_needed(runs, values):
     assert problem(runs.of(values))[0] == "missing"
-    assert problem(runs.of(values, whole=False)) is None
+    assert problem(runs.of(values, complete=False)) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "reason", "exception"),
     [
         ({TOTAL: 65, MICRO: 4, ACCUMULATION: 2}, "mismatch", "65 != 4 * 2 * 8"),
@@ -85,7 +87,7 @@ def test_hjson_makes_whole_numbers_of_floats(runs):
 
 
 def test_auto_waits_for_a_trainer_in_a_fragment(runs):
-    run = runs.of({TOTAL: "auto", MICRO: "auto", ACCUMULATION: 4}, whole=False)
+    run = runs.of({TOTAL: "auto", MICRO: "auto", ACCUMULATION: 4}, complete=False)
     assert problem(run) is None
     assert resolved(run) == (None, None, 4, 8)
 

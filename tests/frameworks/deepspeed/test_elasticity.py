@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.deepspeed.elasticity import Elasticity, Impossible
 
 SECTION = {"max_train_batch_size": 2000, "micro_batch_sizes": [1, 2]}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "key"),
     [
         ({"min_gpus": 0}, "min_gpus"),

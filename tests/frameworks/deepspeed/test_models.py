@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks import pydantic
 from cfglint.frameworks.deepspeed.known_keys import KEYS
 from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, ZERO, Model, read_section
@@ -12,36 +13,34 @@ from cfglint.frameworks.schema import IGNORE, load
 NEWEST = (0, 19, 8)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [(5e8, 500_000_000), ("5_000", 5000), (" 5 ", 5), ("5.0", 5), ("+5", 5), (True, 1), ("-0", 0)]
-)
+@each_case(("value", "expected"), [(5e8, 500_000_000), ("5_000", 5000), (" 5 ", 5), ("5.0", 5), ("+5", 5), (True, 1), ("-0", 0)])
 def test_integers_are_read_leniently(value, expected):
     assert pydantic.integer(value) == expected
 
 
-@pytest.mark.parametrize("value", ["5e8", "1e3", 1.5, None, float("inf"), 1e30, "5.", "_5", "5__0", "", [], "0x10", "\u0665"])
+@each_case("value", ["5e8", "1e3", 1.5, None, float("inf"), 1e30, "5.", "_5", "5__0", "", [], "0x10", "\u0665"])
 def test_what_is_no_integer(value):
     with pytest.raises(pydantic.Refused):
         pydantic.integer(value)
 
 
-@pytest.mark.parametrize(("value", "expected"), [("YES", True), ("off", False), (1.0, True), (0, False), ("T", True), ("n", False)])
+@each_case(("value", "expected"), [("YES", True), ("off", False), (1.0, True), (0, False), ("T", True), ("n", False)])
 def test_booleans_are_read_leniently(value, expected):
     assert pydantic.boolean(value) is expected
 
 
-@pytest.mark.parametrize("value", [2, "", "maybe", None, 0.5, " true", []])
+@each_case("value", [2, "", "maybe", None, 0.5, " true", []])
 def test_what_is_no_boolean(value):
     with pytest.raises(pydantic.Refused):
         pydantic.boolean(value)
 
 
-@pytest.mark.parametrize(("value", "expected"), [("2", 2), (2.0, 2), (True, 1), (False, 0), (3, 3)])
+@each_case(("value", "expected"), [("2", 2), (2.0, 2), (True, 1), (False, 0), (3, 3)])
 def test_stages(value, expected):
     assert read_section(ZERO, {"stage": value}, NEWEST)["stage"] == expected
 
 
-@pytest.mark.parametrize("value", [4, -1, 2.5, None, "2.", "two"])
+@each_case("value", [4, -1, 2.5, None, "2.", "two"])
 def test_what_is_no_stage(value):
     section = read_section(ZERO, {"stage": value}, NEWEST)
     assert section["stage"] is None
@@ -62,7 +61,7 @@ def test_both_names_of_a_key_are_one_too_many():
     assert [fault.path for fault in read_section(ZERO, {short: 7, long: 7}, NEWEST).faults] == [(short,)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "path"),
     [
         ({"reduce_bucket_size": 0}, ("reduce_bucket_size",)),
@@ -119,7 +118,7 @@ def known_keys(model: Model):
     return {field.alias or name for name, field in model.fields.items() if not field.until}
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@each_case("name", SECTIONS)
 def test_models_and_schema_know_the_same_keys(name):
     schema = load("deepspeed")
     waiting = [((name,), SECTIONS[name])]
@@ -131,7 +130,7 @@ def test_models_and_schema_know_the_same_keys(name):
                 waiting.append(((*path, field.alias or inner), field.model))
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@each_case("name", SECTIONS)
 def test_models_and_schema_have_the_same_defaults(name):
     schema = load("deepspeed")
     for inner, field in SECTIONS[name].fields.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.source.parse import parse
@@ -13,7 +14,7 @@ def recognised(name, text, syntax="json"):
     return FRAMEWORK.detect(parse(name, text, syntax))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         '{"zero_optimization": {"stage": 2}}',
@@ -46,7 +47,7 @@ def test_a_broken_file_is_known_by_its_keys():
     assert recognised("x.json", '{"name": {"a": 2') == NO_MATCH
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text"),
     [
         ("package.json", '{"name": "app", "version": "1.0.0", "dependencies": {}}'),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import each_case
 
 ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [1], "version": 0.1}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "release", "accepted"),
     [
         ({"zero_optimization": {"reduce_bucket_size": 2.5}}, "0.14.4", True),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 ADAM = {"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}
 CPU = {"device": "cpu"}
 
@@ -32,7 +34,7 @@ class TestSections:
     def test_null_is_taken(self, runs, key):
         assert runs.errors({key: None}) == []
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("key", "exception"),
         [
             ("zero_optimization", "TypeError: argument after ** must be a mapping, not NoneType"),
@@ -70,11 +72,11 @@ class TestSections:
 
 
 class TestOptimizers:
-    @pytest.mark.parametrize("name", ["adam", "ADAM", "AdamW", "lion", "SGD", "NAdam", "LBFGS"])
+    @each_case("name", ["adam", "ADAM", "AdamW", "lion", "SGD", "NAdam", "LBFGS"])
     def test_known_names(self, runs, name):
         assert "DSP040" not in runs.codes({"optimizer": {"type": name, "params": {"lr": 0.1}}})
 
-    @pytest.mark.parametrize("name", ["sgd", "rmsprop", "FusedAdam", "DeepSpeedCPUAdam", "OneBitAdam", ""])
+    @each_case("name", ["sgd", "rmsprop", "FusedAdam", "DeepSpeedCPUAdam", "OneBitAdam", ""])
     def test_unknown_names(self, runs, name):
         assert runs.errors({"optimizer": {"type": name, "params": {"lr": 0.1}}}) == ["DSP040"]
 
@@ -82,7 +84,7 @@ class TestOptimizers:
         values = {"optimizer": {"type": "OneBitAdam", "params": {"lr": 0.1, "freeze_step": 10}}}
         assert runs.errors(values, target="0.19.6") == []
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("params", "sections", "exception"),
         [
             ({"set_grad_none": True}, zero(2, offload_optimizer=CPU), "DeepSpeedCPUAdam.__init__() got an unexpected keyword argument"),
@@ -120,11 +122,11 @@ class TestOptimizers:
     def test_auto_is_filled_by_a_trainer_in_a_fragment(self, runs):
         values = {"optimizer": {"type": "AdamW", "params": {"lr": "auto", "torch_adam": True}}}
         assert runs.errors(values) == ["DSP043"]
-        assert runs.errors(values, whole=False) == []
+        assert runs.errors(values, complete=False) == []
 
 
 class TestSchedules:
-    @pytest.mark.parametrize(
+    @each_case(
         ("name", "params"),
         [
             ("WarmupLR", {}),
@@ -137,7 +139,7 @@ class TestSchedules:
     def test_accepted(self, runs, name, params):
         assert runs.errors(scheduler(name, **params)) == []
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("name", "params", "exception"),
         [
             ("WarmupLR", {"warmup_num_steps": 2.5}, "ValueError: warmup_num_steps must be a positive integer, got 2.5"),
@@ -226,7 +228,7 @@ class TestParallel:
     def test_autotp_size_is_no_text(self, runs):
         assert runs.errors({"tensor_parallel": {"autotp_size": "2"}}) == ["DSP071"]
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("values", "message"),
         [
             ({"autoep_size": 3}, "must divide the stage size"),
@@ -249,11 +251,11 @@ class TestFragments:
 
     def test_missing_optimizer_and_auto(self, runs):
         values = {**zero(2), "bf16": {"enabled": "auto"}, "gradient_clipping": "auto", "train_batch_size": "auto"}
-        assert runs.of(values, whole=False).diagnostics == []
+        assert runs.of(values, complete=False).diagnostics == []
         assert runs.of(values).verdict == "reject"
 
     def test_what_is_wrong_for_everybody_stays(self, runs):
-        assert runs.errors(zero(2, overlap_com=True), whole=False) == ["KEY102"]
+        assert runs.errors(zero(2, overlap_com=True), complete=False) == ["KEY102"]
 
 
 class TestReaders:
@@ -268,17 +270,17 @@ class TestReaders:
 
     @pytest.mark.parametrize(("text", "code"), [(TWICE, "SRC002"), (COMMENT, "SRC003")])
     def test_undeclared_what_one_of_them_accepts_is_a_warning(self, runs, text, code):
-        found = {each.code: each.severity for each in runs.text(text, whole=False).diagnostics}
+        found = {each.code: each.severity for each in runs.text(text, complete=False).diagnostics}
         assert found[code] == "warning"
         assert found["TYP102"] == "error"
 
     def test_what_neither_takes_is_an_error(self, runs):
-        (found,) = runs.text('{"train_batch_size": 8, "zero_optimization": {"stage": ]', whole=False).diagnostics
+        (found,) = runs.text('{"train_batch_size": 8, "zero_optimization": {"stage": ]', complete=False).diagnostics
         assert (found.code, found.severity) == ("SRC002", "error")
 
 
 class TestTraps:
-    @pytest.mark.parametrize(
+    @each_case(
         ("values", "code"),
         [
             ({**zero(2, stage3_max_live_parameters=1e8), **ADAM}, "DSP100"),
@@ -311,7 +313,7 @@ def test_a_trainer_brings_the_optimizer():
     from cfglint.source.parse import parse
 
     document = parse("ds.json", '{"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2}', "json")
-    facts = LaunchFacts(gpus=1, whole=True, declared=True)
+    facts = LaunchFacts(gpus=1, complete=True, declared=True)
     values = {"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2, "train_micro_batch_size_per_gpu": 4}
     config = DeepSpeedConfig([document], facts, values=values, trainer=Config([document], facts), world_size=8)
     assert config.has_optimizer
@@ -343,20 +345,20 @@ class TestHints:
         assert found.message == "`optimizer.type` OneBitAdam was removed in DeepSpeed 0.19.7"
 
 
-@pytest.mark.parametrize(("whole", "severity"), [(True, "error"), (False, "warning")])
-def test_lists_are_for_the_autotuner_in_a_file_that_is_not_declared(runs, whole, severity):
+@pytest.mark.parametrize(("complete", "severity"), [(True, "error"), (False, "warning")])
+def test_lists_are_for_the_autotuner_in_a_file_that_is_not_declared(runs, complete, severity):
     values = {"zero_optimization": {"stage": 0, "overlap_comm": [True, False]}, "autotuning": {"enabled": True}}
-    assert runs.codes(values, severity, whole=whole) == ["TYP100"]
+    assert runs.codes(values, severity, complete=complete) == ["TYP100"]
 
 
 def test_a_file_that_one_of_two_readers_takes_is_checked_all_the_same(runs):
     text = '{"train_batch_size": 64, // for 8 GPUs\n"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}'
-    found = [(each.code, each.severity) for each in runs.text(text, whole=False).diagnostics]
+    found = [(each.code, each.severity) for each in runs.text(text, complete=False).diagnostics]
     assert found == [("BAT001", "error"), ("SRC003", "warning")]
 
 
 @pytest.mark.parametrize(("value", "advice"), [(True, 'use `"offload_optimizer": {"device": "cpu"}`'), (False, "remove it")])
 def test_what_replaces_an_old_switch(runs, value, advice):
-    run = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 2, "cpu_offload": value}}, whole=False)
+    run = runs.of({"train_batch_size": 8, "zero_optimization": {"stage": 2, "cpu_offload": value}}, complete=False)
     (found,) = [each for each in run.diagnostics if each.code == "KEY104"]
     assert advice in found.help

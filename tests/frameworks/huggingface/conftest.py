@@ -20,7 +20,7 @@ def trainer():
             gpus=gpus,
             num_examples=examples,
             target=target,
-            whole=options.pop("whole", True),
+            complete=options.pop("complete", True),
             declared=options.pop("declared", True),
             strict_keys=options.pop("strict", False),
         )

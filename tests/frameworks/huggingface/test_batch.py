@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.huggingface.batch import product
 
 
@@ -12,7 +13,7 @@ def numbers(run, *names):
 TRIPLE = ("micro_batch", "accumulation", "data_parallel", "global_batch")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "gpus", "expected"),
     [
         ("output_dir: out\n", 1, (8, 1, 1, 8)),
@@ -35,7 +36,7 @@ def test_unknown_gpus_leave_the_product_open(trainer):
     assert numbers(run, *TRIPLE) == (8, 1, None, None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "code", "exception", "stage"),
     [
         ('per_device_train_batch_size: "8"', "BAT003", "a positive integer value, but got batch_size=8", "init"),
@@ -106,7 +107,7 @@ def test_the_published_run_of_1509_steps(trainer, version, expected):
     assert numbers(trainer(text, 4, 128770, version), *STEPS) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("max_steps: 100\nwarmup_steps: 0.1\n", (125, 100, 10)),
@@ -136,8 +137,8 @@ def test_a_product_needs_numbers():
     assert product(2, "3") is None
 
 
-@pytest.mark.parametrize("steps", ["warmup_steps: -.inf", "warmup_steps: .nan", "max_steps: -.inf", "max_steps: .nan"])
-@pytest.mark.parametrize("examples", [None, 1000])
+@each_case("steps", ["warmup_steps: -.inf", "warmup_steps: .nan", "max_steps: -.inf", "max_steps: .nan"])
+@each_case("examples", [None, 1000])
 def test_no_steps_come_of_what_is_no_finite_number(trainer, steps, examples):
     run = trainer(f"output_dir: out\n{steps}\n", 8, examples)
     assert run.resolved["warmup_steps"] is None or run.resolved["total_steps"] is None

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from cases import each_case
+
 AUTO = {
     "train_batch_size": "auto",
     "train_micro_batch_size_per_gpu": "auto",
@@ -104,7 +106,7 @@ def test_sizes_come_from_the_model(pair):
     assert section["stage3_param_persistence_threshold"] == 40960
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "half", "verdict"),
     [
         ("bf16: true\n", {"bf16": {"enabled": "auto"}}, "accept"),
@@ -198,8 +200,8 @@ def test_the_file_is_read_as_strict_json(trainer):
     assert run.verdict == "reject"
 
 
-@pytest.mark.parametrize("micro", ["'4'", "[4]"])
-@pytest.mark.parametrize("accumulation", [2147483648, 10**30, "'8'"])
+@each_case("micro", ["'4'", "[4]"])
+@each_case("accumulation", [2147483648, 10**30, "'8'"])
 def test_text_is_not_repeated_without_end(trainer, micro, accumulation):
     text = f"output_dir: out\ndeepspeed: ds.json\nper_device_train_batch_size: {micro}\ngradient_accumulation_steps: {accumulation}\n"
     started = time.process_time()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.rewrite.apply_fixes import apply_fixes
 
 
@@ -44,7 +43,7 @@ MIGRATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after"), MIGRATIONS)
+@each_case(("before", "after"), MIGRATIONS)
 def test_safe_migrations(trainer, before, after):
     run = trainer("seed: 1\n" + before + "output_dir: out\n", strict=True)
     texts = apply_fixes(run, unsafe=False).texts

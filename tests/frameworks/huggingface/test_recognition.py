@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.source.parse import parse
@@ -11,7 +12,7 @@ def yaml(text):
     return parse("a.yaml", text, "yaml")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "clarity"),
     [
         ("per_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n", CERTAIN),
@@ -66,6 +67,6 @@ def test_references():
     ]
 
 
-@pytest.mark.parametrize("value", ["null", "~", "{stage: 2}", "'{\"a\": 1}'", "true", ""])
+@each_case("value", ["null", "~", "{stage: 2}", "'{\"a\": 1}'", "true", ""])
 def test_what_names_no_file(value):
     assert FRAMEWORK.references(yaml(f"deepspeed: {value}\n")) == []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 BEST = "output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("save", "every", "version", "verdict"),
     [
         ("400", "200", "5.23.0", "accept"),
@@ -34,10 +36,10 @@ def test_best_model_strategies(trainer, strategy, version, verdict):
 def test_a_strategy_that_the_command_line_may_give_is_no_error(trainer):
     text = "output_dir: out\nload_best_model_at_end: true\n"
     assert trainer(text).verdict == "reject"
-    assert trainer(text, whole=False, declared=False).verdict == "accept"
+    assert trainer(text, complete=False, declared=False).verdict == "accept"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "version", "verdict"),
     [
         ("0.1", "5.23.0", "accept"),
@@ -53,7 +55,7 @@ def test_warmup_steps(trainer, value, version, verdict):
     assert trainer(f"output_dir: out\nwarmup_steps: {value}\n", version=version).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("schedule", "arguments", "version", "verdict"),
     [
         ("cosine", "{num_cycles: 2}", "5.23.0", "accept"),
@@ -78,7 +80,7 @@ def test_scheduler_arguments(trainer, schedule, arguments, version, verdict):
     assert trainer(text, version=version).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fsdp", "section", "gpus", "version", "verdict"),  # of `section` as `fsdp_config`
     [
         ("true", "{}", 8, "5.23.0", "accept"),
@@ -122,7 +124,7 @@ def test_no_whole_batch(trainer, limit, version, verdict, stage):
     assert (run.verdict, run.fails_at) == (verdict, stage)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "code"),
     [
         ("max_steps: 10\nwarmup_steps: 20\n", "STP004"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 NUMBER_FIELDS = [
     ("learning_rate", "init"),
     ("adam_epsilon", "init"),
@@ -22,15 +24,15 @@ NUMBER_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "stage"), NUMBER_FIELDS)
-@pytest.mark.parametrize("value", ['"8"', "abc", "[1]", "{a: 1}"])
+@each_case(("field", "stage"), NUMBER_FIELDS)
+@each_case("value", ['"8"', "abc", "[1]", "{a: 1}"])
 def test_no_number(trainer, field, stage, value):
     run = trainer(f"output_dir: out\n{field}: {value}\n")
     assert run.verdict == "reject"
     assert run.fails_at == stage
 
 
-@pytest.mark.parametrize("field", ["eval_steps", "data_seed", "neftune_noise_alpha", "save_total_limit", "dataloader_prefetch_factor"])
+@each_case("field", ["eval_steps", "data_seed", "neftune_noise_alpha", "save_total_limit", "dataloader_prefetch_factor"])
 def test_null_is_fine_where_it_is_the_default(trainer, field):
     assert trainer(f"output_dir: out\n{field}: null\n").verdict == "accept"
 
@@ -52,7 +54,7 @@ def test_exponents_need_a_point_and_the_fix_writes_one(trainer):
 CHECKPOINTING = "output_dir: out\ngradient_checkpointing: true\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("version", "name", "value", "exception"),
     [
         ("5.23.0", "activation_checkpointing_kwargs", "1", "TypeError: 'int' object is not iterable"),
@@ -85,18 +87,18 @@ def test_sgd_asks_the_other_way_round(trainer):
 
 def test_text_is_a_warning_where_another_parser_may_read_it(trainer, codes):
     text = "model_name_or_path: x\noutput_dir: out\nper_device_train_batch_size: 2\nlearning_rate: 1e-5\n"
-    run = trainer(text, whole=False, declared=False)
+    run = trainer(text, complete=False, declared=False)
     assert codes(run, "warning") == ["TYP200"]
     assert run.verdict == "accept"
 
 
 def test_a_file_without_output_dir_is_read_by_a_script_that_may_cast(trainer, codes):
     text = "model_name_or_path: x\nper_device_train_batch_size: 2\nlearning_rate: 1e-5\n"
-    assert codes(trainer(text, whole=False, declared=False)) == []
+    assert codes(trainer(text, complete=False, declared=False)) == []
     assert codes(trainer(text), "error") == ["TYP200"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "code"),
     [
         ("eval_strategy: no", "HFT003"),
@@ -124,7 +126,7 @@ def test_refused_values(trainer, codes, line, code):
     assert code in codes(trainer(f"{line}\n"), "error")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         "debug: []",
@@ -160,7 +162,7 @@ def test_an_empty_file_and_a_list_have_no_keys(trainer):
 
 def test_no_output_dir(trainer, codes):
     assert codes(trainer("seed: 1\n", version="4.42.4")) == ["HFT002"]
-    assert codes(trainer("seed: 1\n", version="4.42.4", whole=False)) == []
+    assert codes(trainer("seed: 1\n", version="4.42.4", complete=False)) == []
     assert codes(trainer("seed: 1\n")) == []
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.base import CERTAIN, NO_MATCH
 from cfglint.frameworks.llamafactory import FRAMEWORK
@@ -12,7 +11,7 @@ def yaml(text):
     return parse("a.yaml", text, "yaml")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "clarity"),
     [
         ("model_name_or_path: m\nstage: sft\ntemplate: llama3\nlearning_rate: 1e-5\n", CERTAIN),

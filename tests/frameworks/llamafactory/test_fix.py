@@ -7,8 +7,8 @@ import json
 import pytest
 
 from cfglint.cli import main
-from cfglint.new import generate
-from cfglint.new.job_spec import JobSpec
+from cfglint.generators import generate
+from cfglint.generators.job_spec import JobSpec
 from tests.frameworks.llamafactory.conftest import BASE, run_of
 
 

@@ -7,6 +7,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from cases import each_case
 from cfglint.frameworks.llamafactory.loader import OMEGACONF
 from cfglint.source.parse import parse
 
@@ -51,7 +52,7 @@ SCALARS = (
 )
 
 
-@pytest.mark.parametrize("text", SCALARS)
+@each_case("text", SCALARS)
 def test_a_value_is_what_omegaconf_gives(text, tmp_path):
     path = tmp_path / "train.yaml"
     path.write_text(f"seed: 1\nvalue: {text}\n")
@@ -60,7 +61,7 @@ def test_a_value_is_what_omegaconf_gives(text, tmp_path):
     assert repr(ours) == repr(theirs)  # nan is not equal to itself, and 1 is not 1.0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "exception"),
     [
         ("seed: 1\nseed: 2\n", "yaml.constructor.ConstructorError: while constructing a mapping: found duplicate key seed"),
@@ -83,7 +84,7 @@ def test_what_is_refused(text, exception, tmp_path):
     assert problems[0].exception.partition(":")[0].rpartition(".")[2] == type(raised.value).__name__
 
 
-@pytest.mark.parametrize("text", ["1: a\n1: b\n", "<<: {a: 1}\na: 2\n", "a: &x {b: 1}\nc: *x\n", "", "a:\tb\n"])
+@each_case("text", ["1: a\n1: b\n", "<<: {a: 1}\na: 2\n", "a: &x {b: 1}\nc: *x\n", "", "a:\tb\n"])
 def test_what_is_not(text, tmp_path):
     path = tmp_path / "train.yaml"
     path.write_text(text)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+from cases import each_case
 
 ZERO = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 2}}'
 
@@ -20,7 +20,7 @@ def test_under_deepspeed_one_gpu_is_launched(factory):
     assert run.target["deepspeed"] == "0.18.4"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "steps", "block"),
     [
         ({"packing": "true"}, None, 2048),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "found"),
     [
         ({"dataset": "null", "val_size": "0.1", "do_train": "false"}, ("LLF010", "ValueError", "config")),
@@ -47,7 +49,7 @@ def test_refused(factory, errors, keys, found):
     assert errors(factory(1, **keys))[:1] == [found]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("gpus", "deepspeed", "keys", "accepted"),
     [
         (8, None, {"use_badam": "true", "finetuning_type": "full"}, False),
@@ -65,7 +67,7 @@ def test_processes_and_zero_stage(factory, gpus, deepspeed, keys, accepted):
     assert factory(gpus, deepspeed=deepspeed, **keys).verdict == ("accept" if accepted else "reject")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "keys",
     [
         {"stage": "sft", "dpo_label_smoothing": "0.1", "pref_loss": "ipo"},
@@ -94,14 +96,14 @@ def test_without_training_nothing_of_training_is_claimed(factory, errors):
 
 
 def test_a_file_on_its_own_may_get_more_on_the_command_line(factory):
-    run = factory(1, whole=False, model_name_or_path=None, dataset=None, eval_strategy="epoch")
+    run = factory(1, complete=False, model_name_or_path=None, dataset=None, eval_strategy="epoch")
     assert run.verdict == "accept"
     assert {"LLF016", "LLF017"} <= {each.code for each in run.diagnostics if each.severity == "warning"}
 
 
 def test_its_own_parser_is_the_only_one(factory):
     """Without a declared kind a trainer's file may have another parser; this one has not."""
-    assert factory(1, whole=False, learning_rate='"1e-5"').verdict == "reject"
+    assert factory(1, complete=False, learning_rate='"1e-5"').verdict == "reject"
 
 
 def test_megatron_keys_depend_on_the_environment(factory):
@@ -110,7 +112,7 @@ def test_megatron_keys_depend_on_the_environment(factory):
     assert [each.code for each in run.diagnostics].count("LLF001") == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "code"),
     [
         ({"fp8": "false", "fp8_enable_fsdp_float8_all_gather": "true"}, "LLF083"),
@@ -135,13 +137,13 @@ def test_what_a_deepspeed_file_says_is_unknown_where_it_cannot_be_seen(of_text):
     from tests.frameworks.llamafactory.conftest import BASE
 
     text = BASE.replace("lora", "full") + "use_badam: true\ndeepspeed: elsewhere/ds.json\n"
-    assert of_text(text, gpus=8, whole=False).verdict == "accept"
-    assert of_text(text.replace("deepspeed: elsewhere/ds.json\n", ""), gpus=8, whole=True).verdict == "reject"
+    assert of_text(text, gpus=8, complete=False).verdict == "accept"
+    assert of_text(text.replace("deepspeed: elsewhere/ds.json\n", ""), gpus=8, complete=True).verdict == "reject"
 
 
 def test_a_fork_is_reported_once(factory):
     strangers = {"my_key": "1", "other_key": "2", "third_key": "3"}
-    run = factory(1, whole=False, **strangers)
+    run = factory(1, complete=False, **strangers)
     assert [(each.code, each.severity) for each in run.diagnostics] == [("LLF001", "warning")]
     assert [each.severity for each in factory(1, **strangers).diagnostics] == ["error"] * 3
 

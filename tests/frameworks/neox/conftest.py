@@ -30,14 +30,14 @@ class NeoXRuns:
 
     ABSENT = object()
 
-    def of(self, gpus=8, num_examples=None, whole=True, **changes):
+    def of(self, gpus=8, num_examples=None, complete=True, **changes):
         values = {key: value for key, value in {**SOUND, **changes}.items() if value is not self.ABSENT}
-        return self.files({"config.yml": json.dumps(values)}, gpus, num_examples, whole)
+        return self.files({"config.yml": json.dumps(values)}, gpus, num_examples, complete)
 
-    def files(self, texts, gpus=8, num_examples=None, whole=True):
+    def files(self, texts, gpus=8, num_examples=None, complete=True):
         documents = [parse(name, text, "yaml") for name, text in texts.items()]
         return CheckedRun(
-            documents, ["neox"] * len(documents), LaunchFacts(gpus=gpus, num_examples=num_examples, whole=whole, declared=True)
+            documents, ["neox"] * len(documents), LaunchFacts(gpus=gpus, num_examples=num_examples, complete=complete, declared=True)
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 TOTAL, MICRO, ACCUMULATION = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
 
 
@@ -25,7 +27,7 @@ def batch(runs):
     return of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "expected"),
     [
         ({"total": 64, "micro": 4, "accumulation": 2}, (64, 4, 2, 8)),
@@ -47,7 +49,7 @@ def test_inference(batch, given, expected):
     assert run.verdict == "accept"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "reason", "exception"),
     [
         ({}, "missing", "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"),
@@ -94,7 +96,7 @@ def test_layout(batch, sizes, expected):
     assert run.resolved["sequence_parallel"] == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "ways"),
     [
         ({"global_num_gpus": 4}, 4),
@@ -117,9 +119,9 @@ def test_unknown_gpus_leave_the_product_open(batch):
 def test_fragment_is_not_held_to_what_it_does_not_say(runs):
     text = {"a.yml": f"{{{TOTAL}: 64, {MICRO}: 4}}"}
     assert "BAT001" in [each.code for each in runs.files(text).diagnostics]
-    assert runs.files(text, whole=False).verdict == "accept"
+    assert runs.files(text, complete=False).verdict == "accept"
     complete = {"a.yml": f"{{{TOTAL}: 64, {MICRO}: 4, {ACCUMULATION}: 1, pipe_parallel_size: 0, model_parallel_size: 1}}"}
-    assert runs.files(complete, whole=False).verdict == "reject"
+    assert runs.files(complete, complete=False).verdict == "reject"
 
 
 def test_huge_numbers_are_refused_and_not_computed(batch):

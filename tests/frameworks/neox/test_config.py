@@ -88,12 +88,12 @@ def test_unreadable_file_hides_nothing_and_invents_nothing(runs):
 
 
 def test_json_is_read_as_yaml(runs):
-    run = runs.files({"a.json": '{"optimizer": {"type": "Adam", "params": {"lr": 1e-05}}}'}, whole=False)
+    run = runs.files({"a.json": '{"optimizer": {"type": "Adam", "params": {"lr": 1e-05}}}'}, complete=False)
     assert run.configs[0].get("optimizer", "params", "lr") == "1e-05"
     assert only(run, "TYP300").fix.edits[0].text == "1.0e-5"
 
 
 def test_fragment_misses_nothing(runs):
-    run = runs.files({"local_setup.yml": '{"data_path": "d", "vocab_file": "v", "merge_file": "m", "save": "c"}'}, whole=False)
+    run = runs.files({"local_setup.yml": '{"data_path": "d", "vocab_file": "v", "merge_file": "m", "save": "c"}'}, complete=False)
     assert run.verdict == "accept"
     assert codes(run) == []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.neox.derive import expand
 from cfglint.frameworks.neox.python_errors import raised
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "expected"),
     [
         ({}, "fp32"),
@@ -26,7 +27,7 @@ def test_precision(runs, given, expected):
     assert runs.of(**given).configs[0].derived.precision == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "layers", "kinds", "count"),
     [
         ([[["global"], 4]], 4, ["global"], 4),
@@ -44,7 +45,7 @@ def test_attention_patterns(pattern, layers, kinds, count):
     assert (attention.kinds, attention.layers) == (kinds, count)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "layers", "exception"),
     [
         ([[["global", "flash"], "all"]], 5, "AssertionError: Number of layers (5) is not divisible"),
@@ -59,7 +60,7 @@ def test_patterns_that_cannot_be_expanded(pattern, layers, exception):
     assert raised(lambda: expand(pattern, layers)).startswith(exception)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "expected"),
     [
         ({"train_iters": 1000}, (1000, 10)),

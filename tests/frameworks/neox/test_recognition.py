@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.source.parse import parse
@@ -15,7 +16,7 @@ def recognised(text, name="config.yml"):
     return FRAMEWORK.detect(parse(name, text, FRAMEWORK.syntax(name)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         MODEL,
@@ -40,7 +41,7 @@ def test_one_key_in_flow_style_is_unclear():
     assert recognised("seed: 1\ndata_path: d\nsave: c\n") == NO_MATCH
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

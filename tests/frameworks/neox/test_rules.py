@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.neox.fields import FIELDS
 from cfglint.run.checked import CheckedRun
 
@@ -31,7 +32,7 @@ def test_sound_config_is_silent(runs):
     assert runs.of().diagnostics == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "exception"),
     [
         ({"eval_iters": 10.0}, PLAIN.format("int")),
@@ -61,7 +62,7 @@ def test_wrong_types(runs, given, exception):
     assert run.fails_at == "config"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"hidden_dropout": 0},
@@ -85,7 +86,7 @@ def test_types_that_pass(runs, given):
     [("save_interval", "checkpoint_factor"), ("hidden_sise", "hidden_size"), ("micro_batch_size", "train_micro_batch_size_per_gpu")],
 )
 def test_unknown_arguments_have_a_name(runs, key, meant):
-    run = runs.files({"a.yml": f"{{{key}: 4}}"}, whole=False)
+    run = runs.files({"a.yml": f"{{{key}: 4}}"}, complete=False)
     found = next(each for each in run.diagnostics if each.code == "KEY300")
     assert f"`{meant}`" in found.message
     assert found.fix.safe
@@ -93,11 +94,11 @@ def test_unknown_arguments_have_a_name(runs, key, meant):
 
 
 def test_former_argument_is_taken_out(runs):
-    run = runs.files({"a.yml": "{gas: 1, seed: 2}"}, whole=False)
+    run = runs.files({"a.yml": "{gas: 1, seed: 2}"}, complete=False)
     assert next(each for each in run.diagnostics if each.code == "KEY300").fix.title == "remove `gas`"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "code", "exception"),
     [
         (
@@ -131,7 +132,7 @@ def test_precision_fills_in_what_the_section_lacks(runs):
     assert runs.of(fp16={"loss_scale": 0}).verdict == "reject"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "code"),
     [
         ({"zero_optimization": {"stage": 2}, "pipe_parallel_size": 1}, "NEO060"),
@@ -162,7 +163,7 @@ def test_workers(runs, given, code):
     assert run.fails_at == "init"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"optimizer": None, "no_load_optim": True},
@@ -185,7 +186,7 @@ def test_workers_start(runs, given):
     assert run.verdict == "accept", [f"{each.code} {each.message}" for each in run.diagnostics]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "code"),
     [
         ({"precision": "bf16"}, "PRC303"),
@@ -204,7 +205,7 @@ def test_traps_start(runs, given, code):
     assert run.verdict == "accept"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"gradient_clipping": 0.5},
@@ -222,8 +223,8 @@ def test_sound_settings_have_no_warning(runs, given):
     assert warnings(runs.of(**given)) == set()
 
 
-@pytest.mark.parametrize("value", [None, True, 0, -1, 2.5, float("nan"), "text", [], [[1]], {}, {"a": {"b": 1}}], ids=repr)
-@pytest.mark.parametrize("part", range(12))
+@each_case("value", [None, True, 0, -1, 2.5, float("nan"), "text", [], [[1]], {}, {"a": {"b": 1}}], ids=repr)
+@each_case("part", range(12))
 def test_values_of_any_type_break_no_rule(runs, part, value):
     given = dict.fromkeys(sorted(FIELDS)[part::12], value)
     broken = [each.message for each in runs.of(**given).diagnostics if each.code == "INT000"]
@@ -233,7 +234,7 @@ def test_values_of_any_type_break_no_rule(runs, part, value):
 def test_stages_to_try_are_for_the_autotuner_in_a_file_that_nobody_declared(runs):
     run = runs.of(zero_optimization={"stage": [1, 2]}, autotuning={"enabled": True})
     assert list(errors(run)) == ["NEO090"]
-    undeclared = CheckedRun(run.documents, run.kinds, run.facts.but(whole=False, declared=False))
+    undeclared = CheckedRun(run.documents, run.kinds, run.facts.replace(complete=False, declared=False))
     assert "NEO090" in warnings(undeclared)
 
 

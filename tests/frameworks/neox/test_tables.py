@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.frameworks.neox import MARKERS
 from cfglint.frameworks.neox.fields import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
@@ -11,7 +10,7 @@ from cfglint.frameworks.neox.rules import model, no_effect, schedule
 from cfglint.frameworks.neox.rules.deepspeed_engine import section_faults
 
 
-@pytest.mark.parametrize(
+@each_case(
     "names",
     [
         MARKERS,
@@ -34,7 +33,7 @@ def test_former_names_are_none():
     assert not {*field_rules.RENAMED, *field_rules.REMOVED} & set(FIELDS)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "section", "paths"),
     [
         ("zero_optimization", {"stage": 1, "foo": 1, "bar": "auto"}, [("zero_optimization", "foo")]),

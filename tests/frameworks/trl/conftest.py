@@ -21,7 +21,7 @@ def trl():
             gpus=gpus,
             num_examples=examples,
             target=options.pop("target", target),
-            whole=options.pop("whole", True),
+            complete=options.pop("complete", True),
             declared=options.pop("declared", True),
             strict_keys=options.pop("strict", False),
             trainer=trainer,

@@ -16,7 +16,7 @@ def test_groups_depend_on_the_processes(trl, codes, gpus, expected):
 def test_a_file_on_its_own_may_get_its_batch_elsewhere(trl, codes):
     text = HEAD + "per_device_train_batch_size: 1\nepsilon_high: 0.3\n"
     assert codes(trl(text, "grpo"), "error") == ["TRL030"]
-    assert codes(trl(text, "grpo", whole=False), "error") == []
+    assert codes(trl(text, "grpo", complete=False), "error") == []
 
 
 def test_only_the_first_reason_is_given(trl, codes):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.base import CERTAIN, LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK
@@ -12,7 +11,7 @@ from cfglint.source.parse import parse
 COMMON = "output_dir: out\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\nnum_train_epochs: 1\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("extra", "kind"),
     [
         ("", "huggingface"),
@@ -31,7 +30,7 @@ def test_a_json_file_is_the_trainers():
     assert detect(parse("train.json", '{"output_dir": "o", "num_train_epochs": 1, "packing": true}', "json")) == ("huggingface", CERTAIN)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("program", "trainer"),
     [("trl grpo", "grpo"), ("src/open_r1/grpo.py", "grpo"), ("scripts/run_sft.py", "sft"), ("train.py", None), ("dpo_or_kto.py", None)],
 )

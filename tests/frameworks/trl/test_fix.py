@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.new import generate
-from cfglint.new.job_spec import Contradiction, JobSpec, Unreachable
+from cases import each_case
+from cfglint.generators import generate
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import retarget
 
@@ -17,7 +18,7 @@ def chosen(run, gpus, target, most):
     return solution.chosen.pair if solution.chosen else (solution.below and solution.below.global_batch, solution.above.global_batch)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("extra", "gpus", "target", "most", "expected"),
     [
         ("num_generations: 8\n", 6, 48, 2, (2, 4)),
@@ -47,7 +48,7 @@ def test_an_old_file_is_migrated(trl):
     assert trl(new, strict=True).diagnostics == []
 
 
-@pytest.mark.parametrize("trainer", ["sft", "dpo", "kto", "reward", "grpo", "rloo"])
+@each_case("trainer", ["sft", "dpo", "kto", "reward", "grpo", "rloo"])
 def test_generated_files_reach_the_batch(trl, trainer):
     made = generate("trl", JobSpec(gpus=8, trainer=trainer, global_batch=96, max_micro_batch=4, lora=True, warmup=0.1))
     run = trl(made.files[0].text, trainer, 8, strict=True)

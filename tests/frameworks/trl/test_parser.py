@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.trl.parser import cast
 
 HEAD = "output_dir: out\ndataset_name: d\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "text", "value"),
     [
         ("float", "1e-5", 1e-5),

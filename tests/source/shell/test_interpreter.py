@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from cases import each_case
 from cfglint.source.shell.interpreter import Interpreter
 from cfglint.source.shell.script import Script
 
@@ -22,7 +23,7 @@ def commands(text, files=None):
     return [" ".join(word.string for word in call.words) for call in follow(text, files).calls]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ('A=4\nrun --n $A "x$A y"', ["run --n 4 x4 y"]),
@@ -130,7 +131,7 @@ def test_an_undecided_end_of_a_loop_makes_the_rest_of_it_conditional(text, expec
     assert [call.conditional for call in follow(text).calls if call.words[0].string == "run"] == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("run $N", False),

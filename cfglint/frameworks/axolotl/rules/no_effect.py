@@ -53,7 +53,7 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
     Source: axolotl 0.21.0 utils/config/__init__.py:253-260, utils/schemas/training.py:120.
     """
     model = config.model
-    if not config.whole or model is None or not model.batch_size or config.get("batch_size") is None:
+    if not config.parsed or model is None or not model.batch_size or config.get("batch_size") is None:
         return
     micro, accumulation = model.micro_batch_size, model.gradient_accumulation_steps
     real = micro * accumulation
@@ -99,7 +99,7 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     Source: axolotl 0.21.0 utils/config/__init__.py:273-281.
     """
     model, world = config.model, config.facts.gpus
-    if config.whole and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
+    if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
         yield Finding(
             config.place(("ddp",)), f"`ddp: false` computes the steps for 1 of {world} processes: the run takes {world} times the samples"
         )
@@ -125,7 +125,7 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
     Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
     """
     model = config.model
-    if not config.whole or model is None or model.rl or model.eval_strategy == "no":
+    if not config.parsed or model is None or model.rl or model.eval_strategy == "no":
         return
     count = model.evals_per_epoch
     if count and not evaluates(model):
@@ -192,7 +192,7 @@ def max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
     from cfglint.frameworks.axolotl.batch import counted
 
     model = config.model
-    if not config.whole or model is None or not model.max_steps or config.get("num_epochs") is None:
+    if not config.parsed or model is None or not model.max_steps or config.get("num_epochs") is None:
         return
     total = counted(config)
     if total is not None and model.max_steps > total:

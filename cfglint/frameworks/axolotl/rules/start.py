@@ -55,7 +55,7 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
 
     Source: axolotl 0.21.0 utils/distributed.py:345-446, utils/trainer.py:672; accelerate 1.15.0 parallelism_config.py:336-380.
     """
-    if config.model is None or not config.whole:
+    if config.model is None or not config.parsed:
         return
     found = problem(config.model, config.facts.gpus)
     if found is not None:
@@ -83,7 +83,7 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
 
     Source: axolotl 0.21.0 core/builders/base.py:345-525.
     """
-    if config.whole and config.model is not None and config.model.optimizer in UNHANDLED:
+    if config.parsed and config.model is not None and config.model.optimizer in UNHANDLED:
         name = config.model.optimizer
         yield Finding(
             config.place(("optimizer",)),
@@ -112,7 +112,7 @@ def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
 
     Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
     """
-    if config.whole and config.model is not None and config.model.learning_rate == "":
+    if config.parsed and config.model is not None and config.model.learning_rate == "":
         yield Finding(config.place(("learning_rate",)), "`learning_rate` is empty; a number is required")
 
 
@@ -139,7 +139,7 @@ def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
     Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:83-124.
     """
     model, launch = config.model, config.deepspeed
-    if not config.whole or model is None or not model.cosine_min_lr_ratio or (launch is not None and "scheduler" in launch.written):
+    if not config.parsed or model is None or not model.cosine_min_lr_ratio or (launch is not None and "scheduler" in launch.written):
         return
     checked = [COSINE_MIN] if model.lr_scheduler == "rex" else [COSINE_MIN, COSINE_CONSTANT]
     if model.lr_scheduler not in (None, "cosine", "rex") or (model.lr_scheduler != "rex" and model.lr_quadratic_warmup is True):
@@ -175,7 +175,7 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
     Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:67-82; torch 2.13 optim/lr_scheduler.py.
     """
     model = config.model
-    if not config.whole or model is None or model.lr_scheduler != "one_cycle" or model.jagged_restart_steps:
+    if not config.parsed or model is None or model.lr_scheduler != "one_cycle" or model.jagged_restart_steps:
         return
     for key in model.lr_scheduler_kwargs or ():
         if key not in ONE_CYCLE:

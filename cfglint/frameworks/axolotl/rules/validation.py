@@ -50,7 +50,7 @@ def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
         if refusal.topic != topic:
             continue
         first, *others = [config.place(path) for path in refusal.paths] or [config.place(())]
-        absent = not first.written and (topic, first.name) in NEEDS_KEYS and not config.facts.whole
+        absent = not first.written and (topic, first.name) in NEEDS_KEYS and not config.facts.complete
         yield Finding(
             first,
             refusal.message,

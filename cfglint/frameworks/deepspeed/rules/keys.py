@@ -7,7 +7,7 @@ from itertools import islice
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed.known_keys import ignored_keys
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
@@ -192,7 +192,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
         return Finding(
             setting,
-            f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too",
+            set_twice(setting),
             exception=fault.exception,
             fix=fix,
             on_key=True,
@@ -300,7 +300,8 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for old, new, advice in deprecated(config):
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
-            yield Finding(setting, f"`{old}` is deprecated", help=advice, fix=modern(config, setting, old), on_key=True)
+            fix = modern(config, setting, old, advice)
+            yield Finding(setting, f"`{old}` is deprecated", help="" if fix else advice, fix=fix, on_key=True)
 
 
 def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
@@ -318,8 +319,8 @@ def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
     return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it: nothing is offloaded by default"
 
 
-def modern(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
-    """The fix to the new key, where that is a renaming or a removal."""
+def modern(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
+    """The fix to the new key, where that is a renaming or a removal; the advice is the title of the latter."""
     from cfglint.findings.fix_builders import remove, rename
 
     if old == "stage3_gather_fp16_weights_on_model_save":
@@ -327,7 +328,7 @@ def modern(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
             setting, "stage3_gather_16bit_weights_on_model_save", "rename it to `stage3_gather_16bit_weights_on_model_save`", safe=True
         )
     if old == "cpu_offload_use_pin_memory" or config.zero[old] in (False, None):
-        return remove(setting, f"remove `{old}`", safe=True)
+        return remove(setting, advice, safe=True)
     return None
 
 

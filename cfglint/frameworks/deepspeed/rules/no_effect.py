@@ -445,7 +445,7 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/engine.py:681-693.
     """
-    if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.whole:
+    if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.complete:
         text = "`fp16.enabled` without an optimizer: loss scaling is off"
         yield Finding(config.at("fp16", "enabled"), text, help="add an `optimizer` section, or use `bf16`")
 

@@ -324,7 +324,7 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:681-690.
     """
     section = config.values.get("scheduler")
-    if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.whole:
+    if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer and config.facts.complete:
         text = "`scheduler` is ignored, because there is no optimizer"
         yield Finding(config.setting("scheduler"), text, on_key=True, help="add an `optimizer` section")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
-from cfglint.frameworks.huggingface.deepspeed_integration import PRECISION
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
 from cfglint.frameworks.setting import DEFAULT
 
@@ -83,21 +82,21 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for each in launch.mismatches:
-        if launch.disagrees_on_precision and each.path in PRECISION:
+        if launch.disagrees_on_precision and each.path in launch.PRECISION:
             continue  # RUN004 says so, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
         if config.facts.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that is not known to use the Trainer may have no such field
         setting = launch.setting(each.path)
-        theirs = f"`{each.path}` is {shown(each.theirs)}" if launch.is_own_file else f"`{setting.name}` is {setting.spelled}"
+        fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
             setting,
-            f"{theirs}, but the Trainer's {each.label} is {shown(each.ours)}",
+            f"`{setting.name}` is {setting.spelled}, but the Trainer's {each.label} is {shown(each.ours)}",
             related=related,
             exception=text,
-            fix=replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None,
-            help=None if launch.accepts_auto(setting) else "make the two values equal",
+            fix=fix,
+            help=None if fix else "make the two values equal",
         )
 
 

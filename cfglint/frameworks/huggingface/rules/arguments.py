@@ -36,7 +36,7 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 hf_argparser.py:372.
     """
-    if config.readable and not config.whole:
+    if config.readable and not config.parsed:
         what = type(config.root).__name__
         message = "the file is empty" if config.root is None else f"the file holds {article(config.root)}, not a mapping"
         yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
@@ -64,7 +64,7 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
-    if config.whole and config.version < OUTPUT_OPTIONAL and "output_dir" not in config.arguments:
+    if config.parsed and config.version < OUTPUT_OPTIONAL and "output_dir" not in config.arguments:
         yield Finding(config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49")
 
 

@@ -25,7 +25,7 @@ def certainty(config: TrainerConfig, *names: str) -> Severity:
 
     For a single file, missing keys may be passed on the command line.
     """
-    if config.facts.whole or all(name in config.arguments or config.arguments.written(name) in config.values for name in names):
+    if config.facts.complete or all(name in config.arguments or config.arguments.written(name) in config.values for name in names):
         return ERROR
     return WARNING
 

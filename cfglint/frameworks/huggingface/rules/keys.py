@@ -78,8 +78,10 @@ def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = No
 
 
 def not_used(config: TrainerConfig, key: Any) -> str:
-    """The exception for one argument that no class of the parser has: of a file, or of a launch line."""
+    """The exception for one argument that the class does not have: of a file, of a launch line, or of a call in a program."""
     document = config.setting(key).document
+    if document is not None and document.syntax == "python":
+        return f"TypeError: {getattr(document, 'name', '')}.__init__() got an unexpected keyword argument {key!r}"
     if document is None or document.syntax != "shell":
         return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
     given: list[str] | None = getattr(document, "words", {}).get(key)

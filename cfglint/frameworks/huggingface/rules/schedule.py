@@ -217,7 +217,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
     launch = config.deepspeed
     known = choices("lr_scheduler_type", config.version)[1]
-    if not config.whole or kind not in known or (launch is not None and "scheduler" in launch.written):
+    if not config.parsed or kind not in known or (launch is not None and "scheduler" in launch.written):
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return

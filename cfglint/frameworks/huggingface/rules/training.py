@@ -321,7 +321,7 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254.
     """
     examples = config.facts.num_examples
-    if examples is None or not config.whole or config.batch.problem is not None:
+    if examples is None or not config.parsed or config.batch.problem is not None:
         return
     if examples == 0:
         if config.arguments["train_sampling_strategy"] in (None, "random") and not config.arguments["group_by_length"]:
@@ -455,7 +455,7 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     Source: torch 2.13 optim/adam.py:58-72.
     """
     args = config.arguments
-    if not config.whole or not makes_optimizer(config):
+    if not config.parsed or not makes_optimizer(config):
         return
     optimizer = args.optimizer
     rate = args["learning_rate"]
@@ -498,7 +498,7 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer_optimizer.py:65-73.
     """
     value = config.arguments["optim_args"]
-    if not isinstance(value, str) or not value or not config.whole or not makes_optimizer(config):
+    if not isinstance(value, str) or not value or not config.parsed or not makes_optimizer(config):
         return
     for part in value.replace(" ", "").split(","):
         count = part.count("=")
@@ -539,7 +539,7 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
     """
     optimizer = config.arguments.optimizer
-    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.whole or not makes_optimizer(config):
+    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not makes_optimizer(config):
         return
     setting = of(config, "optim")
     if optimizer.endswith("layerwise") and config.launched:

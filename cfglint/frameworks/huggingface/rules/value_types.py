@@ -51,7 +51,7 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
     Source: the exception names the operation that fails; transformers 5.23.0 hf_argparser.py:372-384
     passes values on unchanged.
     """
-    if not config.whole:
+    if not config.parsed:
         return
     for failure in type_failures(config):
         setting = of(config, failure.field)
@@ -60,7 +60,7 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
         if failure.field == config.arguments.written(failure.field) or setting.written:
             yield Finding(
                 setting,
-                f"`{setting.name}` is {described(setting.value)}{required(setting.value, config.arguments.kind_of(setting.name))}",
+                f"`{setting.name}` is {described(setting.value)}{required(setting, config.arguments.kind_of(setting.name))}",
                 exception=failure.text,
                 fails_at=failure.fails_at,
                 fix=spelled_as_number(setting, config.arguments.kind_of(setting.name)),
@@ -73,7 +73,7 @@ def cast_by_script(config: TrainerConfig, value: Any) -> bool:
 
     `HfArgumentParser` gets every argument from a file that it reads, and releases before 4.49 require `output_dir`.
     """
-    known = config.facts.whole or config.facts.declared or config.sole_consumer
+    known = config.facts.complete or config.facts.declared or config.sole_consumer
     return isinstance(value, str) and not known and "output_dir" not in config.values
 
 
@@ -86,11 +86,13 @@ def described(value: Any) -> str:
     return shown(value)
 
 
-def required(value: Any, kind: str) -> str:
+def required(setting: Setting, kind: str) -> str:
     """The end of the message: what the field requires, and for a YAML 1.1 string why it is not a number."""
+    value: Any = setting.value
     if kind not in NUMERIC or type(value) is int or (kind == "float" and isinstance(value, float)):
         return ", which the Trainer does not accept"
-    if isinstance(value, str) and unpointed_exponent(value):
+    in_code = setting.document is not None and setting.document.syntax == "python"
+    if isinstance(value, str) and unpointed_exponent(value) and not in_code:
         return f", not a number: YAML 1.1 requires a decimal point ({pointed(value)})"
     return ", not an integer" if kind == "int" else ", not a number"
 

@@ -24,7 +24,7 @@ def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
 
     `key=value` behind the file on the command line may give the keys that it lacks.
     """
-    return ERROR if config.facts.whole or all(name in config.values for name in names) else WARNING
+    return ERROR if config.facts.complete or all(name in config.values for name in names) else WARNING
 
 
 def number(value: Any) -> bool:

@@ -351,5 +351,5 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
         return
     folder = dirname(config.documents[0].path)
     if not exists(name) and not exists(join(folder, name)):
-        severity = ERROR if config.facts.whole else WARNING
+        severity = ERROR if config.facts.complete else WARNING
         yield Finding(config.field("new_special_tokens_config"), f"the file `{name}` does not exist", severity=severity)

@@ -51,7 +51,7 @@ FORK = 3  # unknown keys from which an undeclared file is taken to be written fo
         BASE + "lora_ranks: 16\n",
         BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
         BASE + "tensor_model_parallel_size: 2\npipeline_model_parallel_size: 2\n",
-        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"whole": False, "declared": False}),
+        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"complete": False, "declared": False}),
     ),
     good=BASE + "lora_rank: 16\n",
     fixed=BASE + "lora_rank: 16\n",
@@ -77,7 +77,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         unknown = beyond_checkout(unknown, config)
     megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
     strangers = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON]
-    if not (config.facts.declared or config.facts.whole or megatron) and len(strangers) >= FORK:
+    if not (config.facts.declared or config.facts.complete or megatron) and len(strangers) >= FORK:
         named = ", ".join(f"`{key}`" for key in strangers[:3])
         message = f"{len(strangers)} keys are unknown to LLaMA-Factory 0.9.5 ({named}, ...): is it written for a fork or another release?"
         yield Finding(config.setting(strangers[0]), message, severity=WARNING, on_key=True)

@@ -179,7 +179,7 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333.
     """
-    if not config.trains or not config.whole or not config.makes_optimizer:
+    if not config.trains or not config.parsed or not config.makes_optimizer:
         return
     for name, taken in (("use_galore", GALORE_OPTIMIZERS), ("use_apollo", APOLLO_OPTIMIZERS)):
         if not config.own(name):

@@ -35,7 +35,7 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 train/sft/workflow.py:113; transformers 5.6.0 training_args.py (do_train).
     """
-    if config.whole and not config.trains and not config.evaluates and not config.arguments["do_predict"] and config.stage != "ppo":
+    if config.parsed and not config.trains and not config.evaluates and not config.arguments["do_predict"] and config.stage != "ppo":
         written = "do_train" in config.values
         message = "`do_train` is false" if written else "`do_train` is missing and false by default"
         yield Finding(config.field("do_train"), f"{message}: nothing is trained or evaluated", help="set `do_train: true`")

@@ -50,7 +50,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189.
     """
-    if not config.whole:
+    if not config.parsed:
         return
     from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 

@@ -54,7 +54,7 @@ def neox_rule(
 
 def elsewhere(config: NeoXConfig, *names: str) -> bool:
     """Whether another file of the run may still set one of these arguments."""
-    return not config.facts.whole and not all(name in config.values for name in names)
+    return not config.facts.complete and not all(name in config.values for name in names)
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool = True) -> Fix | None:

@@ -117,12 +117,12 @@ def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Find
 
 def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...], fault: Fault) -> Finding:
     """The finding for a key that a model forbids, with a known key that is within one edit of it."""
-    from cfglint.frameworks.deepspeed.models import TWICE
+    from cfglint.frameworks.deepspeed.models import TWICE, set_twice
 
     near = None if fault.kind == TWICE else _nearest(path, section)
     message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
     if fault.kind == TWICE:
-        message = f"`{path[-1]}` is another name of a key of `{path[-2]}` that is set too"
+        message = set_twice(setting)
     fix = rename(setting, near, f"rename to `{near}`") if near else None
     return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True)
 

@@ -351,7 +351,7 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
         return
     setting = config.setting("attention_config")
     if attention is None:
-        if layers is not None or config.facts.whole:
+        if layers is not None or config.facts.complete:
             error = config.derived.attention_refusal or ""
             yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error)
         return

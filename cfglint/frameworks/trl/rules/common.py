@@ -23,4 +23,4 @@ def certain(config: TrlConfig, *names: str) -> Severity:
 
     A file on its own may get the keys that it lacks on the command line.
     """
-    return ERROR if config.facts.whole or all(name in config.arguments for name in names) else WARNING
+    return ERROR if config.facts.complete or all(name in config.arguments for name in names) else WARNING

@@ -90,7 +90,7 @@ def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
 
 def ready(config: TrlConfig) -> bool:
     """Whether the trainer generates and its sizes are numbers: else the batch or the parser is at fault."""
-    return config.whole and generating(config) and config.batch.problem is None
+    return config.parsed and generating(config) and config.batch.problem is None
 
 
 def sizes_conflict(config: TrlConfig) -> bool:
@@ -100,10 +100,10 @@ def sizes_conflict(config: TrlConfig) -> bool:
         return False
     if args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         return True
-    return not_whole(config) is not None
+    return indivisible_by(config) is not None
 
 
-def not_whole(config: TrlConfig) -> int | float | None:
+def indivisible_by(config: TrlConfig) -> int | float | None:
     """Micro batch x processes, where a written `generation_batch_size` is not a multiple of it."""
     size, micro, world = number(config.arguments[GENERATION]), number(config.batch.micro_batch.value), config.world_size
     if size is None or micro is None or not world or micro < 1:
@@ -132,7 +132,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     """
     if not ready(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
         return
-    one = not_whole(config)
+    one = indivisible_by(config)
     if one is not None:
         size = config.arguments[GENERATION]
         yield Finding(

@@ -89,15 +89,15 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
 
 
 def refuses(config: TrlConfig) -> bool:
-    """Whether an unknown key is refused: by the parser's default form, and where the trainer is known; on a line, in every release."""
-    on_line = config.documents[0].syntax == "shell"
-    return config.facts.strict_keys and (on_line or config.trl_version >= REFUSES_UNKNOWN)
+    """Whether an unknown key is refused: by the parser's default form, where the trainer is known; on a line or in a call always."""
+    in_code = config.documents[0].syntax in ("shell", "python")
+    return config.facts.strict_keys and (in_code or config.trl_version >= REFUSES_UNKNOWN)
 
 
 def refusal(key: str, value: Any, config: TrlConfig) -> str:
     """The exception for one unknown key of a file, or argument of a line."""
     document = config.setting(key).document
-    if document is not None and document.syntax == "shell":
+    if document is not None and document.syntax in ("shell", "python"):
         from cfglint.frameworks.huggingface.rules.keys import not_used
 
         return not_used(config, key)

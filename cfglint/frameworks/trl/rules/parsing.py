@@ -157,7 +157,13 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 0.17.0 scripts/utils.py:45.
     """
-    if config.whole and config.facts.strict_keys and not config.modern and config.facts.whole and "dataset_name" not in config.arguments:
+    if (
+        config.parsed
+        and config.facts.strict_keys
+        and not config.modern
+        and config.facts.complete
+        and "dataset_name" not in config.arguments
+    ):
         yield Finding(config.setting("dataset_name"), "`dataset_name` is missing, and the scripts of this release require it")
 
 

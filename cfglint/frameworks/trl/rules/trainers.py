@@ -237,7 +237,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     limit = args["max_steps"]
-    if not config.streams or not isinstance(limit, (int, float)) or limit > 0 or not config.whole or not args.known("max_steps"):
+    if not config.streams or not isinstance(limit, (int, float)) or limit > 0 or not config.parsed or not args.known("max_steps"):
         return
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
     severity = certain(config, "max_steps")

@@ -1,0 +1,320 @@
+"""What follows from a banner: the devices, the steps per epoch, and the releases whose arithmetic gives its total steps.
+
+The Hugging Face Trainer's arithmetic is that of `cfglint.batch.steps`, inverted: each calculation by which a run with
+these samples and epochs can give the printed number of steps is tried, the default one first.
+"""
+
+from __future__ import annotations
+
+from cfglint.batch import steps
+from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
+from cfglint.frameworks.base import parse_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cfglint.explanation.log_parser import TrainingBanner
+
+ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
+FLOOR = (4, 51, 3)
+CEIL = steps.NEWEST
+ERAS = ((steps.FLOOR_RELEASES, FLOOR), (steps.CEIL_RELEASES, CEIL))
+NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
+LOOPS = ((4, 45, 2), (4, 51, 3))  # releases whose training loops end at different places
+
+
+class Explanation:
+    """A banner and what follows from it.
+
+    `consistent_with` are ranges of transformers releases; empty when no release's arithmetic gives the printed
+    steps, or when the banner is not from this trainer. `note` explains in one sentence how the steps are computed or why they
+    cannot be reproduced; `details` are (what, number, how) for display.
+    """
+
+    __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
+
+    def __init__(self, banner: TrainingBanner) -> None:
+        self.banner = banner
+        self.data_parallel: int | None = None
+        self.batches: int | None = None
+        self.steps_per_epoch: int | None = None
+        self.consistent_with: list[str] = []
+        self.note = ""
+        self.details: list[tuple[str, str, str]] = []
+        self.differences: list[Difference] = []
+
+    @property
+    def micro_batch(self) -> int | None:
+        """The samples that one process takes at a time."""
+        return self.banner["adjusted_batch"] or self.banner["micro_batch"]
+
+
+class Difference:
+    """A number that a log and a configuration give differently, with the place of the latter."""
+
+    __slots__ = ("configured", "key", "logged", "place")
+
+    def __init__(self, key: str, logged: int, configured: int, place: str) -> None:
+        self.key = key
+        self.logged = logged
+        self.configured = configured
+        self.place = place
+
+
+def explain(banner: TrainingBanner) -> Explanation:
+    """Everything that follows from a banner's numbers."""
+    found = Explanation(banner)
+    find_devices(found)
+    if banner.framework == HUGGINGFACE:
+        find_releases(found)
+    else:
+        found.note = arguments_note(found)
+    return found
+
+
+def find_devices(found: Explanation) -> None:
+    """The data-parallel size: global batch / (micro batch x accumulation)."""
+    total, micro, accumulation = found.banner["global_batch"], found.micro_batch, found.banner["accumulation"]
+    if not total or not micro or not accumulation:
+        return
+    if total % (micro * accumulation):
+        found.note = f"the global batch {total:,} is not a multiple of micro batch {micro:,} x accumulation {accumulation:,}"
+        return
+    found.data_parallel = total // (micro * accumulation)
+
+
+# ---- the Hugging Face trainer
+
+
+def find_releases(found: Explanation) -> None:
+    """Which releases compute the printed steps, and by which calculation."""
+    banner = found.banner
+    missing = [name for name in NEEDED if banner[name] is None]
+    if found.data_parallel is None or missing:
+        found.note = found.note or f"cannot be reproduced: the log does not show {', '.join(missing)}"
+        return
+    found.steps_per_epoch = banner["steps_per_epoch"]
+    for calculation in (without_length, *((limited, by_epochs) if banner.max_steps_given else (by_epochs, limited))):
+        if calculation(found):
+            break
+    else:
+        found.note = unexplained(found)
+    if banner.paddle:
+        found.note += "; the line has the format of PaddleNLP's trainer, which uses the same arithmetic"
+    check_release(found)
+
+
+def without_length(found: Explanation) -> bool:
+    """A data set without a length: `max_steps` determines the run, and the samples follow from it."""
+    banner = found.banner
+    if banner["num_epochs"] != ENDLESS:
+        return False
+    total, size = banner["total_steps"] or 0, banner["global_batch"] or 0
+    found.consistent_with = [releases for releases, _ in ERAS]
+    found.steps_per_epoch = None
+    samples = f"; its {banner['num_examples']:,} samples are {total:,} steps x {size:,}" if banner["num_examples"] == total * size else ""
+    found.note = f"the data set has no length, so max_steps {total:,} determines the run{samples}; {ENDLESS:,} epochs means no limit"
+    return True
+
+
+def variants(found: Explanation) -> Iterator[tuple[str, int]]:
+    """(the setting that the run would need, batches per process and epoch), the default first."""
+    samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
+    yield "", steps.batches_per_rank(samples, micro, processes)
+    yield "dataloader_drop_last", steps.batches_per_rank(samples, micro, processes, drop_last=True)
+    if processes > 1:
+        yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
+
+
+def by_epochs(found: Explanation) -> bool:
+    """Epochs times the updates per epoch, rounded down or up."""
+    banner = found.banner
+    total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
+    for setting, batches in variants(found):
+        releases = steps.releases_giving(total, batches, accumulation, epochs)
+        if releases:
+            found.consistent_with, found.batches = releases, batches
+            found.steps_per_epoch = found.steps_per_epoch or updates(releases, batches, accumulation)
+            found.note = epochs_note(found, batches, setting)
+            add_details(found, batches, setting)
+            return True
+    return False
+
+
+def updates(releases: list[str], batches: int, accumulation: int) -> int | None:
+    """The updates per epoch, where all these releases agree."""
+    counts = {steps.updates_per_epoch(batches, accumulation, version) for name, version in ERAS if name in releases}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def limited(found: Explanation) -> bool:
+    """A `max_steps`, or a fraction of an epoch: any total that ends in the last epoch shown."""
+    banner = found.banner
+    total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
+    batches = next(variants(found))[1]
+    found.consistent_with = [
+        releases for releases, version in ERAS if -(-total // steps.updates_per_epoch(batches, accumulation, version)) == epochs
+    ]
+    if not found.consistent_with or total < 1:
+        return False
+    found.batches = batches
+    found.steps_per_epoch = found.steps_per_epoch or updates(found.consistent_with, batches, accumulation)
+    totals = " or ".join(f"{each:,}" for each in totals_of(epochs, batches, accumulation))
+    cause = "max_steps is set" if banner.max_steps_given else "max_steps, or a fraction of an epoch"
+    found.note = f"{cause}: {count(epochs, 'complete epoch')} would take {totals} steps"
+    found.details = [batches_line(found, batches, "")]
+    return True
+
+
+def epochs_note(found: Explanation, batches: int, setting: str) -> str:
+    """How the printed total is computed, in one sentence."""
+    banner = found.banner
+    epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
+    condition = f"with {setting}: " if setting else ""
+    if batches % accumulation == 0 or batches < accumulation:
+        each = steps.updates_per_epoch(batches, accumulation)
+        return f"{condition}{count(each, 'update')} per epoch x {count(epochs, 'epoch')}, the same in every release"
+    down, up = batches // accumulation, -(-batches // accumulation)
+    if steps.FLOOR_RELEASES in found.consistent_with:
+        return (
+            f"{condition}up to 4.51.3 the incomplete accumulation at the end of an epoch is not counted: "
+            f"{batches:,} / {accumulation:,} is {down:,}, x {count(epochs, 'epoch')}; from 4.52.0 it would be {up * epochs:,}"
+        )
+    return (
+        f"{condition}from 4.52.0 the incomplete accumulation at the end of an epoch is counted: "
+        f"{batches:,} / {accumulation:,} is {up:,}, x {count(epochs, 'epoch')}; up to 4.51.3 it would be {down * epochs:,}"
+    )
+
+
+def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, str, str]:
+    """The batches per process, with their formula."""
+    samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
+    rounded = "rounded down" if setting.startswith("dataloader_drop_last") else "rounded up"
+    if processes == 1 or setting.startswith("split"):
+        return "batches per epoch", f"{batches:,}", f"{samples:,} / {micro:,}, {rounded}"
+    return "batches per epoch", f"{batches:,}", f"per process, of {processes:,}: {samples:,} / {micro:,} / {processes:,}, {rounded}"
+
+
+def add_details(found: Explanation, batches: int, setting: str) -> None:
+    """The calculation from samples to total steps, with the effect of accumulation and of the training loop."""
+    banner = found.banner
+    total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
+    found.details = [batches_line(found, batches, setting)]
+    if found.steps_per_epoch:
+        rounding = " rounded down" if found.steps_per_epoch * accumulation < batches else " rounded up" if batches % accumulation else ""
+        how = f"{batches:,} / accumulation {accumulation:,}" + (f" = {batches / accumulation:,.3f},{rounding}" if rounding else "")
+        found.details.append(("steps per epoch", f"{found.steps_per_epoch:,}", how))
+    if accumulation > 1:
+        found.details.append(("accumulation", "applied", f"without it the run would take {batches * epochs:,} steps"))
+    if found.consistent_with == [steps.FLOOR_RELEASES] and batches % accumulation:
+        found.details.extend(loop_ends(found, batches, total))
+
+
+def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[str, str, str]]:
+    """Where the training loop of old releases stopped: the printed total does not include all of its updates."""
+    banner = found.banner
+    accumulation, epochs = banner["accumulation"] or 1, banner["num_epochs"] or 0
+    if total > 100_000:
+        return
+    ends = []
+    for version in LOOPS:
+        length = steps.training_length(batches, accumulation, epochs=epochs, version=version)
+        ends.append(steps.run_end(batches, accumulation, banner["num_examples"] or 0, length, version)[1])
+    early, late = (f"{end:,.2f}" for end in ends)
+    if early == late:
+        yield "data used", early, f"of {count(epochs, 'epoch')} when the loop stops, up to 4.51"
+        return
+    yield "data used", early, f"of {count(epochs, 'epoch')} when the loop stops, with transformers up to 4.45"
+    yield "", late, "with 4.47 to 4.51"
+
+
+def unexplained(found: Explanation) -> str:
+    """Why the printed steps cannot be reproduced."""
+    banner = found.banner
+    epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
+    batches = next(variants(found))[1]
+    totals = " or ".join(f"{each:,}" for each in totals_of(epochs, batches, accumulation))
+    found.consistent_with = []
+    found.details = [batches_line(found, batches, "")]
+    return (
+        f"cannot be reproduced: {epochs:,} epochs of {batches:,} batches, {accumulation:,} per step, are {totals} steps, "
+        f"not {banner['total_steps']:,}; custom samplers, packing or collators change the number of batches"
+    )
+
+
+def totals_of(epochs: int, batches: int, accumulation: int) -> list[int]:
+    """The total steps of complete epochs, in any release."""
+    return sorted({epochs * steps.updates_per_epoch(batches, accumulation, version) for _, version in ERAS})
+
+
+def check_release(found: Explanation) -> None:
+    """Compare the answer with the release that the log itself names."""
+    release = found.banner.release
+    if not release or not found.consistent_with:
+        return
+    era = steps.CEIL_RELEASES if parse_version(release) >= (4, 52) else steps.FLOOR_RELEASES
+    agrees = "which agrees" if era in found.consistent_with else "which does NOT agree"
+    found.note += f"; the log names transformers {release}, {agrees}"
+
+
+# ---- GPT-NeoX and DeepSpeed
+
+
+def arguments_note(found: Explanation) -> str:
+    """The layout that follows from the printed arguments."""
+    banner = found.banner
+    gpus, tensor, pipe = banner["gpus"], banner["tensor_parallel"] or 1, max(banner["pipeline_parallel"] or 1, 1)
+    notes = []
+    if found.data_parallel is not None and gpus:
+        divided = f" / tensor {tensor} / pipeline {pipe}" if banner.framework == NEOX else ""
+        expected = gpus // tensor // pipe
+        agrees = "agrees" if expected == found.data_parallel else f"would be {expected:,}"
+        notes.append(f"the log shows {count(gpus, 'GPU')}{divided}: {agrees} with the data-parallel size {found.data_parallel:,}")
+    if banner["seq_length"] and banner["global_batch"]:
+        notes.append(f"{banner['seq_length'] * banner['global_batch']:,} tokens per step")
+    return "; ".join([*([found.note] if found.note else []), *notes]) or "only the batch sizes are printed"
+
+
+# ---- a log against a configuration
+
+
+COMPARED = (
+    ("micro batch", "micro_batch"),
+    ("accumulation", "accumulation"),
+    ("global batch", "global_batch"),
+    ("steps per epoch", "steps_per_epoch"),
+    ("total steps", "total_steps"),
+)
+
+
+def compare(found: Explanation, resolved: dict[str, int | None], place: Callable[[str], str]) -> None:
+    """Record the differences between a log and a configuration; `place` gives the source of a configured number."""
+    logged = {
+        "micro_batch": found.micro_batch,
+        "accumulation": found.banner["accumulation"],
+        "global_batch": found.banner["global_batch"],
+        "steps_per_epoch": found.steps_per_epoch,
+        "total_steps": found.banner["total_steps"],
+    }
+    for name, key in COMPARED:
+        printed, configured = logged[key], resolved.get(key)
+        if printed is not None and configured is not None and printed != configured:
+            found.differences.append(Difference(name, printed, configured, place(key)))
+
+
+def count(number: int, thing: str) -> str:
+    """`1 epoch`, `3 epochs`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def hint(found: Explanation) -> dict[str, int]:
+    """The launch facts that a log shows: devices and training samples."""
+    facts = {}
+    if found.data_parallel is not None:
+        gpus = found.banner["gpus"]
+        facts["gpus"] = gpus if gpus and found.banner.framework == NEOX else found.data_parallel
+    samples = found.banner["num_examples"]
+    if samples and found.banner["num_epochs"] != ENDLESS:
+        facts["num_examples"] = samples
+    return facts

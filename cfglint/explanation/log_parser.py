@@ -1,0 +1,205 @@
+"""Training logs: the numbers that a trainer prints when a run begins, among progress bars and other output.
+
+A *banner* is one such block of lines. The Hugging Face trainer prints `***** Running training *****` and the lines
+after it (transformers 5.23.0 trainer.py:1620-1630), and so do trainers modelled on it, such as PaddleNLP's.
+GPT-NeoX prints all its arguments (2026-05 megatron/neox_arguments/arguments.py:757-786), DeepSpeed its
+configuration (0.19.8 runtime/config.py:673-680).
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.limits import LONGEST_NUMBER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HUGGINGFACE = "huggingface"
+NEOX = "neox"
+DEEPSPEED = "deepspeed"
+
+STARTS = (
+    ("***** Running training *****", HUGGINGFACE),
+    ("-------------------- arguments --------------------", NEOX),
+    ("DeepSpeedEngine configuration:", DEEPSPEED),
+)
+MAX_STEPS_GIVEN = "max_steps is given, it will override"
+REACH = 80  # lines after its start within which a banner's numbers are looked for
+ARGUMENTS_REACH = 1000  # the same for a list of all arguments
+
+LINES = (
+    ("Num examples =", "num_examples"),
+    ("Num Epochs =", "num_epochs"),
+    ("Num update steps per epoch =", "steps_per_epoch"),
+    ("Instantaneous batch size per device =", "micro_batch"),
+    ("batch size has been adjusted to:", "adjusted_batch"),
+    ("Total train batch size (w. parallel, distributed & accumulation) =", "global_batch"),
+    ("Gradient Accumulation steps =", "accumulation"),
+    ("Total optimization steps =", "total_steps"),
+    ("Number of trainable parameters =", "trainable_parameters"),
+)
+LAST_OF_BANNER = "total_steps"
+ARGUMENTS = {
+    "train_batch_size": "global_batch",
+    "train_micro_batch_size_per_gpu": "micro_batch",
+    "gradient_accumulation_steps": "accumulation",
+    "train_iters": "total_steps",
+    "train_epochs": "num_epochs",
+    "global_num_gpus": "gpus",
+    "world_size": "gpus",
+    "model_parallel_size": "tensor_parallel",
+    "pipe_parallel_size": "pipeline_parallel",
+    "seq_length": "seq_length",
+}
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_NUMBER = re.compile(r"\s*([0-9][0-9,_]*(?:\.[0-9]+)?)")
+_ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names longer than the dots have none
+_RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
+_WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
+
+
+class TrainingBanner:
+    """The numbers that one training run printed: `line` is their place, `framework` the trainer.
+
+    `numbers` holds what is printed, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
+    (of transformers) come from the lines before it.
+    """
+
+    __slots__ = ("framework", "line", "max_steps_given", "numbers", "release", "style")
+
+    def __init__(self, line: int, framework: str, release: str | None = None, max_steps_given: bool = False, style: str = "") -> None:
+        self.line = line
+        self.framework = framework
+        self.numbers: dict[str, int] = {}
+        self.release = release
+        self.max_steps_given = max_steps_given
+        self.style = style
+
+    def __getitem__(self, name: str) -> int | None:
+        """A printed number; None for one that was not printed."""
+        return self.numbers.get(name)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has everything that the arithmetic needs."""
+        return LAST_OF_BANNER in self.numbers and "global_batch" in self.numbers
+
+    @property
+    def paddle(self) -> bool:
+        """Whether the line has the format of PaddleNLP's logger: `[2025-09-27 09:32:23,874] [    INFO] - `."""
+        return self.style.startswith("[") and "[    INFO] - " in self.style
+
+
+def is_log(lines: Iterable[str]) -> bool:
+    """Whether a text contains a banner, which a configuration file never does."""
+    return any(start in line for line in lines for start, _ in STARTS)
+
+
+def read(lines: Iterable[str]) -> list[TrainingBanner]:
+    """The banners of a log in their order, one for every run that started.
+
+    A launcher and its workers may print the same arguments: equal consecutive banners count once, and DeepSpeed's own
+    lines count only in a log without other banners.
+    """
+    loader = _Loader()
+    for number, text in pieces(lines):
+        loader.take(number, text)
+    banners = [each for each in loader.banners if each.numbers]
+    if any(each.framework != DEEPSPEED for each in banners):
+        banners = [each for each in banners if each.framework != DEEPSPEED]
+    return [each for before, each in zip([None, *banners], banners, strict=False) if not repeats(before, each)]
+
+
+def repeats(before: TrainingBanner | None, banner: TrainingBanner) -> bool:
+    """Whether a banner repeats the one before it, printed by another process."""
+    return before is not None and banner.framework == before.framework != HUGGINGFACE and banner.numbers == before.numbers
+
+
+def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """(line number, text) of a log without terminal codes; lines are also split at carriage returns."""
+    number = 1
+    for line in lines:
+        for piece in line.rstrip("\r\n").split("\r") if "\r" in line else (line.rstrip("\n"),):
+            yield number, _ESCAPES.sub("", piece) if "\x1b" in piece else piece
+        number += line.endswith("\n")  # a line without an end may come in parts
+
+
+class _Loader:
+    """Scans a log and keeps the banners that are still being printed.
+
+    Several processes may print theirs at the same time, line by line: a number belongs to the first open
+    banner that lacks it.
+    """
+
+    def __init__(self) -> None:
+        self.banners: list[TrainingBanner] = []
+        self.open: list[TrainingBanner] = []
+        self.release: str | None = None
+        self.max_steps_given = False
+        self.world_size: int | None = None
+
+    def take(self, number: int, text: str) -> None:
+        for start, framework in STARTS:
+            if start in text:
+                self._begin(number, text, start, framework)
+                return
+        if self.open:
+            self._collect(number, text)
+        self._remember(text)
+
+    def _begin(self, number: int, text: str, start: str, framework: str) -> None:
+        banner = TrainingBanner(number, framework, self.release, self.max_steps_given, text.partition(start)[0])
+        if self.world_size is not None and framework == HUGGINGFACE:
+            banner.numbers["gpus"] = self.world_size
+        self.banners.append(banner)
+        self.open.append(banner)
+        self.max_steps_given = False
+
+    def _remember(self, text: str) -> None:
+        """Keep what a later banner needs."""
+        if MAX_STEPS_GIVEN in text:
+            self.max_steps_given = True
+        elif '"transformers_version"' in text:
+            found = _RELEASE.search(text)
+            self.release = found.group(1) if found else self.release
+        elif "world" in text:
+            size = _WORLD_SIZE.search(text)
+            self.world_size = leading_integer(size.group(1)) if size else self.world_size
+
+    def _collect(self, number: int, text: str) -> None:
+        self.open = [each for each in self.open if number - each.line <= (REACH if each.framework == HUGGINGFACE else ARGUMENTS_REACH)]
+        for name, value, frameworks in (*announced(text), *argument(text)):
+            for banner in self.open:
+                if banner.framework in frameworks and name not in banner.numbers:
+                    banner.numbers[name] = value
+                    break
+
+
+def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+    """(name, number, frameworks) of a line of the Trainer's banner."""
+    for mark, name in LINES:
+        if mark in text:
+            value = leading_integer(text.partition(mark)[2])
+            if value is not None:
+                yield name, value, (HUGGINGFACE,)
+
+
+def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+    """(name, number, frameworks) of a line `train_batch_size ............ 32`."""
+    found = _ARGUMENT.search(text)
+    if found:
+        value = leading_integer(found.group(2))
+        if value is not None:
+            yield ARGUMENTS[found.group(1)], value, (NEOX, DEEPSPEED)
+
+
+def leading_integer(text: str) -> int | None:
+    """The integer at the start of a text: `1,230`, `37800.0`; None where there is none."""
+    found = _NUMBER.match(text)
+    if not found:
+        return None
+    digits, _, fraction = found.group(1).replace(",", "").replace("_", "").partition(".")
+    return int(digits) if not fraction.strip("0") and len(digits) <= LONGEST_NUMBER else None

@@ -1,0 +1,226 @@
+"""The summary of a run: every resolved number with its source."""
+
+from __future__ import annotations
+
+from math import prod
+
+from cfglint.findings.diagnostic import Context
+from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
+from cfglint.rules.engine import internal
+from cfglint.run.loaded import integer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import SettingEntry, SummaryEntry
+    from cfglint.frameworks.base import Batch
+    from cfglint.frameworks.memory import RunMemory
+    from cfglint.run.checked import CheckedRun
+
+LAYOUT = (
+    ("tensor parallel", "tensor_parallel"),
+    ("pipeline", "pipeline_parallel"),
+    ("context parallel", "context_parallel"),
+    ("sequence parallel", "sequence_parallel"),
+)
+
+
+class RunSummary:
+    """The lines of a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
+
+    def __init__(self, run: CheckedRun) -> None:
+        self.run = run
+        self.items: list[Item] = []
+        self.assumed: list[str] = []
+        self.marks: dict[str, list[int]] = {}
+        self.errors: list[Diagnostic] = [each for each in run.diagnostics if each.severity == "error"]
+        self.resolved = run.resolved
+        summaries = [config.account() for config in run.configs] if readable(run) else []
+        items = [item for each in summaries for item in each.items]
+        batch = run.batch
+        if batch is not None and summaries:
+            self._add_launch(batch, [item for item in items if item.group == LAUNCH])
+            self._add_batch(batch)
+        for item in items:
+            self._take(item)
+        for each in reversed(summaries):
+            self.marks.update(each.marks)
+        for each in summaries:
+            self.assumed.extend(line for line in each.assumed if line not in self.assumed)
+        self.memory: RunMemory | None = None
+        self.memory_flags: list[str] = []
+        if summaries:
+            self._add_memory()
+        self._use_filled()
+        self.items.sort(key=lambda item: GROUPS.index(item.group))
+
+    def _add_memory(self) -> None:
+        """The memory of the run where the model's shape is known, and the flags that are missing."""
+        from cfglint.frameworks.memory import memory_of, missing_for
+
+        config = self.run.configs[0]
+        self.memory = memory_of(config)
+        self.memory_flags = missing_for(config)
+
+    def _take(self, item: Item) -> None:
+        """Add a line, unless an earlier config has added it."""
+        if all((known.group, known.label) != (item.group, item.label) for known in self.items):
+            self.items.append(item)
+
+    def _add_launch(self, batch: Batch, own: list[Item]) -> None:
+        facts, layout = self.run.facts, batch.layout
+        source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
+        self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
+        if layout.gpus is None and batch.problem is None:
+            self._add_implied()
+        for item in own:
+            self._take(item)
+        for label, name in LAYOUT:
+            size = getattr(layout, name)
+            if size != 1 and all(item.label != label for item in own):
+                self._derive(LAUNCH, label, name, size, "the files")
+        self._derive(LAUNCH, "data parallel", "data_parallel", integer(batch.data_parallel.value), division(batch), needs=self._gpus)
+
+    def _add_implied(self) -> None:
+        """The GPU count that three written batch sizes imply."""
+        from cfglint.rewrite.retarget import current_gpus
+
+        implied = current_gpus(self.run, self.run.facts)
+        if implied is not None:
+            self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
+
+    def _add_batch(self, batch: Batch) -> None:
+        package = self.run.configs[0].release
+        for label, setting in (("micro batch", batch.micro_batch), ("accumulation", batch.accumulation)):
+            self.items.append(Item(BATCH, label, setting, self._gpus if setting.origin == DERIVED else "", package))
+        terms = (batch.micro_batch, batch.accumulation, batch.data_parallel)
+        values = [integer(term.value) for term in terms]
+        because = " x ".join(str(value) if value is not None else "?" for value in values)
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # made of another key, as axolotl's batch_size
+            because = batch.global_batch.because or because
+        if batch.global_batch.written:
+            self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
+        else:
+            self._derive(BATCH, "global batch", "global_batch", integer(batch.global_batch.value), because, needs=self._gpus)
+        if batch.consumed_batch is not None and batch.consumed_batch != integer(batch.global_batch.value):
+            self._derive(BATCH, "samples per step", "consumed_batch", batch.consumed_batch, "what one step actually consumes")
+        length, tokens = self.resolved["seq_length"], self.resolved["tokens_per_step"]
+        if length is not None:
+            self._derive(BATCH, "tokens per sample", "seq_length", length, "seq_length")
+            self._derive(BATCH, "tokens per step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
+
+    def _derive(self, group: str, label: str, name: str, value: Any, because: str, *, needs: str = "") -> None:
+        self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
+
+    @property
+    def _gpus(self) -> str:
+        """The flag for the GPUs, where their number is not known."""
+        return GPUS if self.run.facts.gpus is None else ""
+
+    def _use_filled(self) -> None:
+        """Give a line that shows an `"auto"` its source."""
+        filled = {place_of(item.setting): item.setting for item in self.items if item.group == GROUPS[-1]}
+        for item in self.items:
+            item.setting = filled.get(place_of(item.setting), item.setting)
+
+    @property
+    def unknown(self) -> list[Item]:
+        """The lines whose value depends on a missing flag."""
+        return [item for item in self.items if item.unknown]
+
+
+def readable(run: CheckedRun) -> bool:
+    """Whether the framework can load the values of its files."""
+    return bool(run.configs) and not run.configs[0].fatal_problems
+
+
+def division(batch: Batch) -> str:
+    """How the data-parallel size is computed from the GPUs; the framework's own description where it is not a plain division."""
+    layout = batch.layout
+    sizes = [(label, getattr(layout, name)) for label, name in LAYOUT if getattr(layout, name) != 1]
+    replica = prod(size for _, size in sizes)
+    if not layout.gpus or integer(batch.data_parallel.value) != layout.gpus // max(replica, 1):
+        return batch.data_parallel.because
+    if not sizes:
+        return "every GPU processes its own samples"
+    return " / ".join([f"{layout.gpus} GPUs", *(f"{label} {size}" for label, size in sizes)])
+
+
+def place_of(setting: Setting) -> tuple[str, int] | int:
+    """The span of a value, to identify two settings of one place; the object's identity for an unwritten value."""
+    if setting.document is None or setting.node is None or setting.origin == DEFAULT:
+        return id(setting)
+    return setting.document.path, setting.node.start
+
+
+def origin(item: Item) -> str:
+    """Where a value comes from, for display."""
+    setting = item.setting
+    if setting.origin == DEFAULT and setting.because in ("", "default"):
+        if setting.value is None:
+            return "not set"
+        return f"default of {item.package}" if item.package else "default"
+    return setting.place
+
+
+def table(account: RunSummary) -> SummaryEntry:
+    """The summary as plain values: the entry of the run, and its settings."""
+    return {
+        **account.run.outcome().entry(),
+        "settings": [entry(item) for item in account.items],
+        "assumed": account.assumed,
+        "memory": account.memory.entry() if account.memory is not None else None,
+    }
+
+
+def context(account: RunSummary) -> Context:
+    """The values that diagrams of the run are drawn from."""
+    run = account.run
+    texts = {document.path: document.text for document in run.documents}
+    asked = run.facts.model is not None or run.facts.gpu_memory is not None
+    memory = account.memory.drawn() if asked and account.memory is not None else None
+    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
+
+
+def pictured(account: RunSummary) -> Outcome:
+    """The outcome of a summary's run with its context."""
+    outcome = account.run.outcome()
+    outcome.context = context(account)
+    return outcome
+
+
+def explained(run: CheckedRun) -> Outcome:
+    """The outcome of a run with its context; an exception in the summary is reported like every bug in cfglint."""
+    try:
+        return pictured(RunSummary(run))
+    except Exception as error:
+        outcome = run.outcome()
+        outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+        return outcome
+
+
+def value_or_auto(setting: Setting) -> Any:
+    """The value of a setting; `auto` for one that is written so and that its consumer fills, whose number is not known."""
+    if setting.value is None and setting.written and setting.node is not None and setting.node.raw == "auto":
+        return "auto"
+    return setting.value
+
+
+def entry(item: Item) -> SettingEntry:
+    """One setting; `file` and `line` are null for an unwritten value."""
+    setting = item.setting
+    written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT
+    return {
+        "key": setting.pointer,
+        "name": item.label,
+        "value": value_or_auto(setting),
+        "origin": setting.origin,
+        "file": setting.document.path if written and setting.document else None,
+        "line": setting.document.position(setting.node.start)[0] if written and setting.document and setting.node else None,
+        "because": setting.because if setting.origin != DEFAULT else origin(item),
+        "needs": item.needs if item.unknown else None,
+    }

@@ -1,0 +1,206 @@
+"""A file for `axolotl train`, with the DeepSpeed file that it names where ZeRO was asked for."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.choices import Choice
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
+from cfglint.generators.job_spec import Contradiction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.choices import Chosen
+    from cfglint.generators.convert import Existing
+    from cfglint.generators.job_spec import JobSpec
+
+KIND = "axolotl"
+NAME = "config.yml"
+OUTPUT = "./outputs/out"
+TAKES = huggingface.TAKES
+TARGET = {"axolotl": "0.21.0", "transformers": "5.20.1", "deepspeed": "0.19.8"}
+SEQUENCE = 2048
+EPOCHS = 1.0
+LOGGING = 10
+USUAL = Choice(4, "a usual start: raise it as far as memory allows")
+
+
+def training(job: JobSpec, folder: str = "") -> Generated:
+    """The file of a supervised fine-tuning, and its DeepSpeed file."""
+    job.refuse_beyond(TAKES, KIND)
+    job = job.replace(target={**TARGET, **(job.target or {})})
+    chosen = choices.batch(job, USUAL)
+    keys = Keys()
+    model(keys, job)
+    data(keys, job)
+    keys.begin("batch")
+    keys.add("micro_batch_size", chosen.split.micro_batch, chosen.why)
+    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
+    keys.begin("training")
+    total = length(keys, job, chosen)
+    rates(keys, job, total)
+    precision(keys, job)
+    keys.add("gradient_checkpointing", job.checkpointing is not False, "recomputes activations: less memory, about a third more compute")
+    logging(keys, job, total)
+    keys.add_known("seed", job.seed, default=42)
+    if job.zero is not None:
+        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where axolotl is started")
+    files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
+    if job.zero is not None:
+        files.append(deepspeed.of_a_trainer(job))
+    return Generated(files, chosen.split, notes(job, chosen, folder))
+
+
+def model(keys: Keys, job: JobSpec) -> None:
+    """Model and adapter."""
+    keys.begin("model")
+    keys.add("base_model", "org/model", "replace with a model of the hub, or a folder")
+    if job.lora:
+        keys.add("adapter", "lora")
+        keys.add("lora_r", 16)
+        keys.add("lora_alpha", 32)
+        keys.add("lora_dropout", 0.0)
+        keys.add("lora_target_linear", True, "every linear layer")
+
+
+def data(keys: Keys, job: JobSpec) -> None:
+    """The data set and what becomes of its samples."""
+    keys.begin("data")
+    keys.add("datasets", [{"path": "data/train.jsonl", "type": "chat_template"}], "replace with your data")
+    keys.add("val_set_size", 0.0, "without an evaluation set")
+    keys.add(
+        "sequence_len",
+        job.seq_length or SEQUENCE,
+        "longer samples are dropped" if job.seq_length else "512 is the default; longer samples are dropped",
+    )
+    keys.add("sample_packing", False, "true packs samples into rows of sequence_len; the number of steps then depends on their lengths")
+    keys.add("output_dir", job.output_dir or OUTPUT)
+
+
+def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
+    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
+    if asked is not None:
+        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
+        return asked
+    epochs = job.epochs or EPOCHS
+    keys.add("num_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "axolotl's own default")
+    return None if job.num_examples is None else predicted(job, chosen, epochs)
+
+
+def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
+    """Optimizer steps of a run in epochs, as axolotl counts them."""
+    return max(ceil((job.num_examples or 0) * epochs / chosen.split.global_batch), 1)
+
+
+def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Optimizer, learning rate and its schedule."""
+    keys.add_known("optimizer", huggingface.optimizer(job, "axolotl"))
+    keys.add("learning_rate", *choices.rate(job))
+    schedule(keys, job)
+    warmup(keys, job, total)
+    huggingface.regularization(keys, job)
+
+
+def schedule(keys: Keys, job: JobSpec) -> None:
+    """The shape of the schedule, down to the lowest rate where that is not 0."""
+    lowest = job.min_learning_rate
+    if job.scheduler == "constant":
+        keys.add("lr_scheduler", "constant_with_warmup")
+    elif not lowest:
+        keys.add("lr_scheduler", job.scheduler or "cosine", "" if job.scheduler else "axolotl's own default")
+    elif job.scheduler == "linear":
+        keys.add("lr_scheduler", "polynomial", "a straight line, as linear, but not down to 0")
+        keys.add("lr_scheduler_kwargs.power", 1.0)
+        keys.add("lr_scheduler_kwargs.lr_end", lowest)
+    else:
+        keys.add("lr_scheduler", "cosine_with_min_lr")
+        keys.add("lr_scheduler_kwargs.min_lr", lowest)
+
+
+def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Warm-up in steps or as a fraction, which axolotl cuts off; without either it would warm up 3 %."""
+    if not job.warmup:
+        keys.add("warmup_steps", 0, "without it axolotl warms up for 3 %, at most 100 steps")
+        return
+    steps = int(job.warmup) if job.warmup >= 1 else int(job.warmup * total) if total is not None else 0
+    choices.fitting_warmup(steps, total)
+    if steps == 1:
+        raise Contradiction(f"--warmup {job.warmup}: axolotl makes 2 of a warm-up of one step; use 0 or at least 2 steps")
+    if job.warmup >= 1:
+        keys.add("warmup_steps", int(job.warmup))
+    else:
+        keys.add("warmup_ratio", job.warmup, "a fraction of all steps, cut off to a whole number")
+
+
+def precision(keys: Keys, job: JobSpec) -> None:
+    """The number format; fp32 is what axolotl does without a key."""
+    name, why = choices.precision(job)
+    if name != "fp32":
+        keys.add(name, True, why)
+    keys.add("tf32", True)
+
+
+def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Log lines often enough for a curve, also in a short run; checkpoints where an interval is specified."""
+    every = job.logging_steps or LOGGING
+    keys.add("logging_steps", 1 if total is not None and every > total else every)
+    if job.save_steps:
+        keys.add("save_steps", job.save_steps)
+    else:
+        keys.add("saves_per_epoch", 1)
+
+
+def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
+    """What the files cannot say."""
+    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    if job.num_examples and not job.steps and not job.tokens:
+        lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split)
+    return tuple(lines)
+
+
+def launcher(job: JobSpec) -> str:
+    """The command that starts the job; axolotl runs accelerate or torchrun itself."""
+    machines = choices.nodes(job)
+    if machines > 1:
+        each = job.needed_gpus() // machines
+        return (
+            f"torchrun --nnodes {machines} --nproc_per_node {each} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST -m axolotl.cli.train"
+        )
+    return "axolotl train"
+
+
+class AxolotlFiles(Generator):
+    """Files of axolotl."""
+
+    takes = TAKES
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return training(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        """The trainer's facts under axolotl's names, the adapter and the length of a sample."""
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+        model = config.model
+        if model is None:
+            return
+        if config.get("max_steps") is None:
+            found.facts.pop("steps", None)  # axolotl's own count
+            found.number("epochs", config, "num_epochs", default=1.0)
+        if config.get("warmup_ratio") is not None:
+            found.number("warmup", config, "warmup_ratio")
+        if model.adapter in ("lora", "qlora"):
+            found.take("lora", config, "adapter", value=True)
+        found.take("seq_length", config, "sequence_len", value=model.sequence_len)
+        for key in ("micro_batch_size", "gradient_accumulation_steps", "batch_size"):
+            found.use(config, key)
+
+
+GENERATOR = AxolotlFiles()

@@ -1,0 +1,194 @@
+"""Defaults for facts that were not specified, each with its reason or source."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cfglint.batch.solver import Problem, Solution, Split, solve
+from cfglint.generators.job_spec import Contradiction, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.generators.job_spec import JobSpec
+
+GPUS_PER_NODE = 8
+PRECISION = "bf16"
+WHY_PRECISION = "same exponent range as fp32, no loss scaling (arXiv 1905.12322); Ampere and newer"
+RATE = 2.0e-5
+WHY_RATE = "Llama 2's for fine-tuning (arXiv 2307.09288, section 3.1)"
+LION_RATE = 5.0e-6
+WHY_LION_RATE = "a quarter of AdamW's: Lion's authors advise 3 to 10 times less (arXiv 2302.06675, section 5)"
+LORA_RATE = 2.0e-4
+WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
+CLIPPING = 1.0
+
+
+class Choice:
+    """A value with the reason for it."""
+
+    __slots__ = ("value", "why")
+
+    def __init__(self, value: int, why: str) -> None:
+        self.value = value
+        self.why = why
+
+
+class Chosen:
+    """The batch sizes of a job, with the reason for them."""
+
+    __slots__ = ("split", "why")
+
+    def __init__(self, split: Split, why: str) -> None:
+        self.split = split
+        self.why = why
+
+    @property
+    def equation(self) -> str:
+        """`micro batch 4 x accumulation 8 x 8 GPUs = 256`, for a comment."""
+        each = self.split
+        return f"{each.micro_batch} x {each.accumulation} x {each.data_parallel} data-parallel = global batch {each.global_batch}"
+
+    @property
+    def adjustable(self) -> str:
+        """The purpose of the accumulation in a file for one GPU count, and how to keep the global batch on another."""
+        return f"for a global batch of {self.split.global_batch}; on other GPU counts `cfglint fix --gpus N` keeps it"
+
+
+def batch(job: JobSpec, cap: Choice) -> Chosen:
+    """The batch sizes for the job's global batch; `cap` bounds the micro batch where it is not specified.
+
+    Without a global batch it is the micro batch on every replica, times the pipeline stages.
+    """
+    gpus, stages = job.needed_gpus(), job.pipeline_parallel or 1
+    micro = job.micro_batch or job.max_micro_batch
+    problem = Problem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
+    replicas = problem.data_parallel
+    if replicas is None:
+        raise Unreachable(infeasible(solve(problem)))
+    if job.global_batch is None:
+        return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
+    problem = problem.replace(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
+    if job.micro_batch is not None:
+        return Chosen(exact(problem, job.micro_batch), "")
+    solution = solve(problem)
+    if solution.chosen is None:
+        raise Unreachable(infeasible(solution))
+    return Chosen(solution.chosen, why_micro(solution.chosen, problem, cap, job.max_micro_batch is not None))
+
+
+def why_micro(split: Split, problem: Problem, cap: Choice, bounded: bool) -> str:
+    """The reason for the micro batch, and for its upper bound where that was not specified."""
+    busy = " and keeps the pipeline busy" if problem.pipeline_parallel > 1 else ""
+    per_replica = split.micro_batch * split.accumulation
+    divides = f"the largest up to {problem.cap} that divides {per_replica}{busy}"
+    if bounded:
+        return "" if split.micro_batch == problem.cap else divides
+    return cap.why if split.micro_batch == problem.cap else f"{divides}; {problem.cap} is {cap.why}"
+
+
+def exact(problem: Problem, micro_batch: int) -> Split:
+    """The batch sizes with a specified micro batch; Unreachable where it does not divide the global batch."""
+    replicas = problem.data_parallel or 1
+    accumulation, rest = divmod(problem.global_batch, micro_batch * replicas)
+    if rest:
+        near = [f"{number * micro_batch * replicas}" for number in (accumulation, accumulation + 1) if number]
+        raise Unreachable(
+            f"global batch {problem.global_batch} is not a multiple of micro batch {micro_batch} x {replicas} data-parallel"
+            f" (nearest: {' and '.join(near)}); change it or use --max-micro-batch"
+        )
+    return Split(micro_batch, accumulation, replicas)
+
+
+def infeasible(solution: Solution) -> str:
+    """Why a global batch is infeasible, and the nearest feasible ones."""
+    text = solution.reasons[0]
+    near = [str(each.global_batch) for each in (solution.below, solution.above) if each]
+    if near:
+        text += f"; nearest global batches: {', '.join(near)}"
+    if solution.gpu_counts:
+        text += f"; GPU counts that work: {', '.join(map(str, solution.gpu_counts))}"
+    return text
+
+
+def total_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> int | None:
+    """The specified optimizer steps, from steps or tokens; None for a run in epochs or of unknown length."""
+    if job.tokens is not None and seq_length:
+        return ceil(job.tokens / (global_batch * seq_length))
+    return job.steps
+
+
+def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
+    """The source of a number of steps."""
+    if job.tokens is None:
+        return ""
+    return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} per step"
+
+
+def warmup_steps(job: JobSpec, total: int | None) -> int | None:
+    """Steps of warm-up; a ratio requires the total steps. Contradiction where they are unknown or too few."""
+    if not job.warmup:
+        return None
+    if job.warmup < 1 and total is None:
+        raise Contradiction(f"--warmup {job.warmup} is a ratio of the run: pass --steps, or --epochs with --num-examples")
+    steps = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * (total or 0))
+    fitting_warmup(steps, total)
+    return steps
+
+
+def fitting_warmup(steps: int, total: int | None) -> None:
+    """Raise Contradiction when warm-up is longer than the run."""
+    if total is not None and steps >= total:
+        raise Contradiction(f"--warmup {steps} is longer than the run ({total} steps)")
+
+
+def nodes(job: JobSpec) -> int:
+    """Nodes of the job; Contradiction where the GPUs do not fill them."""
+    gpus, each = job.needed_gpus(), job.gpus_per_node or GPUS_PER_NODE
+    if gpus <= each:
+        return 1
+    if gpus % each:
+        raise Contradiction(f"{gpus} GPUs do not fill nodes of {each} GPUs; pass --gpus-per-node")
+    return gpus // each
+
+
+def deepspeed_launcher(job: JobSpec) -> str:
+    """The launcher of DeepSpeed, which starts the other machines itself."""
+    return f"deepspeed --num_gpus {job.gpus}" if nodes(job) == 1 else "deepspeed --hostfile hostfile"
+
+
+def torch_launcher(job: JobSpec) -> str:
+    """The launcher of torch, started on every machine; none for one GPU."""
+    machines = nodes(job)
+    each = f"--nproc_per_node {job.needed_gpus() // machines}"
+    if machines == 1:
+        return "python" if job.gpus == 1 else f"torchrun {each}"
+    return f"torchrun --nnodes {machines} {each} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST"
+
+
+def made_for(job: JobSpec) -> str:
+    """The comment above the keys of a file that depends on its GPU count."""
+    gpus, machines = job.needed_gpus(), nodes(job)
+    return f"Generated for {gpus} GPU{'s' if gpus > 1 else ''}" + (f" on {machines} machines." if machines > 1 else ".")
+
+
+def precision(job: JobSpec) -> tuple[str, str]:
+    """(precision, reason); default bf16."""
+    return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
+
+
+def rate(job: JobSpec) -> tuple[float, str]:
+    """(learning rate, reason); a rate that people fine-tune with where none is specified."""
+    if job.learning_rate is not None:
+        return job.learning_rate, ""
+    if job.lora:
+        return LORA_RATE, WHY_LORA_RATE
+    return (LION_RATE, WHY_LION_RATE) if job.optimizer == "lion" else (RATE, WHY_RATE)
+
+
+def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:
+    """A note with the epochs that --steps or --tokens come to, where the examples are known; each gives so many samples."""
+    total = total_steps(job, split.global_batch, seq_length or job.seq_length)
+    if total is None or job.num_examples is None:
+        return ()
+    epochs = total * split.global_batch / per_example / job.num_examples
+    return (f"{total:,} steps of {split.global_batch:,} samples are {epochs:.3g} epochs of {job.num_examples:,} examples",)

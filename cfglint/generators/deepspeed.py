@@ -1,0 +1,174 @@
+"""A DeepSpeed config: the complete config of a run, or the part that the Trainer does not set."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cfglint.generators import choices
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
+from cfglint.generators.job_spec import TRAINING, Contradiction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
+    from cfglint.generators.job_spec import JobSpec
+
+KIND = "deepspeed"
+NAME = "ds_config.json"
+AUTO = "auto"
+OPTIMIZERS = {"adamw": "AdamW", "lion": "Lion", "sgd": "SGD"}
+ON_CPU = ("adamw", "lion")  # DeepSpeed's CPU optimizers (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
+SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
+BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
+PINNED_SINCE = (0, 19, 5)
+LEAST_WARMUP = 2  # lr_schedules.py:744, 878
+SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
+SMALLEST = Choice(1, "smallest memory use, as no limit was given")
+TAKES = TRAINING | {"lora"}
+
+
+def own(job: JobSpec, folder: str = "") -> Generated:
+    """The config of a run without the Trainer: `deepspeed.initialize` gets nothing else."""
+    job.refuse_beyond(TAKES, KIND)
+    chosen = choices.batch(job, SMALLEST)
+    keys = Keys()
+    batch(keys, chosen)
+    precision_name, why = choices.precision(job)
+    if precision_name != "fp32":
+        keys.add(f"{precision_name}.enabled", True, why)
+    clip = choices.CLIPPING if job.clipping is None else job.clipping
+    keys.add("gradient_clipping", clip, "the default since 0.19.3; before it was off" if job.clipping is None else "")
+    if job.zero:
+        zero(keys, job)
+    optimizer(keys, job)
+    keys.add_known("steps_per_print", job.logging_steps)
+    total = planned_steps(job, chosen)
+    schedule(keys, job, total)
+    start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
+    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, *of_the_script(job, total, chosen), start))
+
+
+def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
+    """What the script has to do, since a DeepSpeed config has no key for it."""
+    lines = []
+    if total is not None:
+        lines.append(f"the script ends the run: stop it after {total:,} steps")
+    elif job.epochs is not None:
+        lines.append(f"the script ends the run: stop it after {job.epochs:g} epochs")
+    if job.steps is not None or job.tokens is not None:
+        lines += choices.epochs_of(job, chosen.split)
+    elif job.num_examples is not None:
+        lines.append(f"an epoch of {job.num_examples:,} examples is {ceil(job.num_examples / chosen.split.global_batch):,} steps")
+    if job.seq_length is not None:
+        lines.append(f"the script makes the samples: cut them to {job.seq_length:,} tokens")
+    machines = choices.nodes(job)
+    if machines > 1:
+        lines.append(f"hostfile: a line `ADDRESS slots={(job.gpus or 1) // machines}` for each of {machines} machines")
+    return lines
+
+
+def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
+    """The DeepSpeed part of a Trainer run; `auto` where the Trainer sets the value.
+
+    `why_stage` is the reason for the stage where it is not specified.
+    """
+    keys = Keys()
+    keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
+    keys.add("train_micro_batch_size_per_gpu", AUTO)
+    keys.add("gradient_accumulation_steps", AUTO)
+    keys.add("gradient_clipping", AUTO, "the trainer's max_grad_norm; without this key it would not be read")
+    name = choices.precision(job)[0]
+    if name != "fp32":
+        keys.add(f"{name}.enabled", AUTO)
+    zero(keys, job, why_stage)
+    if job.zero == 3:
+        saved = "zero_optimization.stage3_gather_16bit_weights_on_model_save"
+        keys.add(saved, True, "else a saved model is a folder of pieces")
+    return GeneratedFile(NAME, KIND, keys)
+
+
+def batch(keys: Keys, chosen: Chosen) -> None:
+    """Global and micro batch; the accumulation follows from them, on other GPU counts too."""
+    why = f"{chosen.equation}; on other GPU counts the accumulation changes, and this stays"
+    keys.add("train_batch_size", chosen.split.global_batch, why)
+    keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
+
+
+def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
+    """The ZeRO section, with offloading to the CPU."""
+    stage = job.zero or 0
+    keys.add("zero_optimization.stage", stage, SHARDS[stage] + (f"; {why_stage}" if why_stage else ""))
+    moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
+    for section in moved:
+        keys.add(f"zero_optimization.{section}.device", "cpu")
+        if job.version("deepspeed") < PINNED_SINCE:
+            keys.add(f"zero_optimization.{section}.pin_memory", True, "copies do not block; the default from 0.19.5 on")
+
+
+def optimizer(keys: Keys, job: JobSpec) -> None:
+    """The optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
+    name = job.optimizer or "adamw"
+    job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
+    if job.offload and name not in ON_CPU:
+        raise Contradiction(f"--optimizer {name} does not support --offload: DeepSpeed's CPU optimizers are {', '.join(ON_CPU)}")
+    keys.add("optimizer.type", OPTIMIZERS[name])
+    keys.add("optimizer.params.lr", *choices.rate(job))
+    if name in BETAS and job.beta1 is not None and job.beta2 is not None:
+        keys.add_known("optimizer.params.betas", [job.beta1, job.beta2], default=BETAS[name])
+    if name == "adamw":
+        keys.add_known("optimizer.params.eps", job.epsilon, default=1.0e-8)
+    keys.add_known("optimizer.params.weight_decay", job.weight_decay, default=0.0)
+    if name == "sgd" and job.zero:
+        keys.add("zero_allow_untested_optimizer", True, "ZeRO refuses optimizers that DeepSpeed has not tried with it")
+
+
+def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """The schedule, if specified; warm-up is linear, not DeepSpeed's logarithmic default."""
+    shape = job.scheduler or ("constant" if job.warmup else None)
+    if shape is None or (shape == "constant" and not job.warmup):
+        return
+    if shape != "constant" and total is None:
+        raise Contradiction(f"--scheduler {shape} requires the total steps: pass --steps, or --epochs with --num-examples")
+    steps = max(choices.warmup_steps(job, total) or 0, LEAST_WARMUP)
+    choices.fitting_warmup(steps, total)
+    keys.add("scheduler.type", SCHEDULES[shape])
+    if shape != "constant":
+        keys.add("scheduler.params.total_num_steps", total)
+    keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the least that DeepSpeed takes; its default is 1000")
+    if shape != "cosine":
+        keys.add(
+            "scheduler.params.warmup_max_lr",
+            choices.rate(job)[0],
+            "the optimizer's; the default is 0.001 whatever that says",
+        )
+    keys.add("scheduler.params.warmup_type", "linear", "the default is log, which is nearly up after a few steps")
+
+
+def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
+    """Optimizer steps of the run; None where its length is unknown."""
+    total = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
+    if total is None and job.epochs and job.num_examples:
+        total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)
+    return total
+
+
+class DeepSpeedFiles(Generator):
+    """DeepSpeed configs."""
+
+    takes = TAKES
+    optimizers = OPTIMIZERS
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return own(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.generators.convert import of_deepspeed
+
+        of_deepspeed(found, config)
+
+
+GENERATOR = DeepSpeedFiles()

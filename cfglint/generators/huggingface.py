@@ -1,0 +1,207 @@
+"""A Trainer config, and a consistent set of Trainer, DeepSpeed and accelerate configs."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from cfglint.batch import steps
+from cfglint.generators import accelerate, choices, deepspeed
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
+from cfglint.generators.job_spec import TRAINING, Contradiction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
+    from cfglint.generators.job_spec import JobSpec
+
+KIND = "huggingface"
+NAME = "train.yaml"
+OUTPUT = "output"
+OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
+EPOCHS = 3.0
+LOGGING = 10
+ZERO = 2
+USUAL = Choice(8, "transformers' own default")
+TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
+ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
+RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
+RENAMED_CHECKPOINTING = (5, 23)
+
+
+def trainer(job: JobSpec, folder: str = "") -> Generated:
+    """The Trainer config, with a DeepSpeed config if ZeRO is specified."""
+    file, chosen = trainer_file(job, folder)
+    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    starter = choices.torch_launcher(job) if job.zero is None else choices.deepspeed_launcher(job)
+    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {inside(folder, NAME)}"))
+
+
+def matching_set(job: JobSpec, folder: str = "") -> Generated:
+    """Trainer, DeepSpeed and accelerate files for one launch."""
+    why = "" if job.zero is not None else "accelerate's own default"
+    job = job.replace(zero=ZERO) if why else job
+    file, chosen = trainer_file(job, folder)
+    files = [file, deepspeed.of_a_trainer(job, why), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
+    command = f"{accelerate.launcher(job, folder)} your_script.py {inside(folder, NAME)}"
+    return Generated(files, chosen.split, notes(job, chosen, command))
+
+
+def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
+    """The facts that these files do not support."""
+    lines = [chosen.equation, f"start it with: {command}"]
+    if job.num_examples and not job.steps and not job.tokens:
+        lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split)
+    if job.lora:
+        lines.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')
+    if job.seq_length:
+        lines.append(f"the Trainer has no sequence length: pass {job.seq_length} to the tokenizer, or to TRL as max_length")
+    return tuple(lines)
+
+
+def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
+    """The Trainer config and its batch sizes."""
+    job.refuse_beyond(TAKES, KIND)
+    chosen = choices.batch(job, USUAL)
+    keys = Keys()
+    keys.add("output_dir", job.output_dir or OUTPUT, "checkpoints go here")
+    keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
+    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
+    total = length(keys, job, chosen)
+    rates(keys, job, total)
+    precision(keys, job)
+    if job.lora or job.checkpointing:
+        checkpointing(keys, job)
+    logging(keys, job, total)
+    keys.add_known("seed", job.seed, default=42)
+    if job.zero is not None:
+        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+    return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
+
+
+def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
+    """Epochs or steps; returns the number of optimizer steps, where it is known."""
+    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
+    if asked is not None:
+        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
+        return asked
+    epochs = job.epochs or EPOCHS
+    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "transformers' own default")
+    return None if job.num_examples is None else predicted(job, chosen, epochs)
+
+
+def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
+    """Optimizer steps of a run in epochs."""
+    batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
+    version = job.version("transformers")
+    return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
+
+
+def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Optimizer, learning rate and its schedule."""
+    keys.add_known("optim", optimizer(job, "a trainer"))
+    keys.add("learning_rate", *choices.rate(job))
+    schedule(keys, job)
+    warmup(keys, job, total)
+    regularization(keys, job)
+
+
+def optimizer(job: JobSpec, consumer: str) -> str:
+    """The Trainer's name of the optimizer; only AdamW has a DeepSpeed twin on the CPU that accelerate puts in its place."""
+    name = job.optimizer or "adamw"
+    if job.offload and name != "adamw":
+        raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
+    spelled: str = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, consumer)
+    return spelled
+
+
+def regularization(keys: Keys, job: JobSpec) -> None:
+    """Weight decay, Adam's constants and clipping, where they are not the Trainer's defaults."""
+    keys.add_known("weight_decay", job.weight_decay, default=0.0)
+    keys.add_known("adam_beta1", job.beta1, default=0.9)
+    keys.add_known("adam_beta2", job.beta2, default=0.999)
+    keys.add_known("adam_epsilon", job.epsilon, default=1.0e-8)
+    keys.add_known("max_grad_norm", job.clipping, default=1.0)
+
+
+def schedule(keys: Keys, job: JobSpec) -> None:
+    """The schedule, with its minimum learning rate where that is not 0."""
+    lowest = job.min_learning_rate
+    if job.scheduler == "constant":
+        keys.add("lr_scheduler_type", "constant_with_warmup" if job.warmup else "constant")
+    elif not lowest:
+        keys.add_known("lr_scheduler_type", job.scheduler)
+    elif job.scheduler == "cosine":
+        keys.add("lr_scheduler_type", "cosine_with_min_lr")
+        keys.add("lr_scheduler_kwargs.min_lr", lowest)
+    else:
+        keys.add("lr_scheduler_type", "polynomial", "a straight line, as linear, but not down to 0")
+        keys.add("lr_scheduler_kwargs.power", 1.0)
+        keys.add("lr_scheduler_kwargs.lr_end", lowest)
+
+
+def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Warm-up in steps or as a ratio, in the spelling of the release."""
+    if not job.warmup:
+        return
+    steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
+    choices.fitting_warmup(steps_of_it, total)
+    if job.warmup == 1 and job.version("transformers") < ONE_STEP_SINCE:
+        raise Contradiction("--warmup 1: transformers before 4.44 does not accept a single warm-up step; use 2")
+    if job.warmup >= 1:
+        keys.add("warmup_steps", int(job.warmup))
+    elif job.version("transformers") >= RATIO_SINCE:
+        keys.add("warmup_steps", job.warmup, "below 1: a ratio of the total steps")
+    else:
+        keys.add("warmup_ratio", job.warmup, "a ratio of the total steps; from 5.0 on it is written as warmup_steps")
+
+
+def precision(keys: Keys, job: JobSpec) -> None:
+    """The number format; fp32 is the Trainer's default."""
+    name, why = choices.precision(job)
+    if name != "fp32":
+        keys.add(name, True, why)
+
+
+def checkpointing(keys: Keys, job: JobSpec) -> None:
+    """Gradient checkpointing: with an adapter, activations are most of the memory."""
+    renamed = job.version("transformers") >= RENAMED_CHECKPOINTING
+    name = "activation_checkpointing" if renamed else "gradient_checkpointing"
+    keys.add(name, True, "recomputes activations: less memory, about a third more compute")
+    if job.lora:
+        keys.add(f"{name}_kwargs.use_reentrant", False, "the reentrant one loses the gradients of an adapter over frozen weights")
+
+
+def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Log entries frequent enough for a curve, also in a short run; checkpoints where an interval is specified."""
+    every = job.logging_steps or LOGGING
+    if total is not None and every > total:
+        every = 1
+    keys.add("logging_steps", every, "" if job.logging_steps else "the default, 500, is too coarse for a curve")
+    keys.add_known("save_steps", job.save_steps)
+
+
+class TrainerFiles(Generator):
+    """Trainer configs."""
+
+    takes = TAKES
+    optimizers = OPTIMIZERS
+    makes_sets = True
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return trainer(job, folder)
+
+    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
+        return matching_set(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+
+
+GENERATOR = TrainerFiles()

@@ -1,0 +1,178 @@
+"""The specification of a training job, before it has a config."""
+
+from __future__ import annotations
+
+from cfglint.source.errors import CfglintError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.base import Version
+
+PRECISIONS = ("bf16", "fp16", "fp32")
+OPTIMIZERS = ("adamw", "adamw-8bit", "adafactor", "lion", "sgd")
+SCHEDULERS = ("linear", "cosine", "constant")
+OFFLOADS = ("optimizer", "all")
+LENGTHS = ("epochs", "steps", "tokens")
+SIZES = ("layers", "hidden", "heads")
+PARALLEL = ("tensor_parallel", "pipeline_parallel")
+# Facts that every kind supports.
+COMMON = frozenset(
+    ("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "num_examples"),
+).union(("zero", "offload", "precision", "clipping", "target"))
+# Facts of an optimizer and its schedule.
+TRAINING = COMMON.union(
+    ("learning_rate", "warmup", "optimizer", "scheduler", "weight_decay", "beta1", "beta2", "epsilon"),
+    (*LENGTHS, "seq_length", "logging_steps"),
+)
+
+
+# Facts whose command-line flag has the same name; --offload, --offload-weights and --target differ.
+FLAGS = (
+    *("gpus", "gpus_per_node", "global_batch", "micro_batch", "max_micro_batch", "zero", "precision"),
+    *("tensor_parallel", "pipeline_parallel", "seq_length", "learning_rate", "warmup", *LENGTHS, "num_examples"),
+    *("optimizer", "scheduler", "lora", "trainer", "model", *SIZES, "kv_heads"),
+)
+
+
+class Contradiction(CfglintError):
+    """Facts that are incompatible, insufficient or not supported by this kind of file; the text says what to do."""
+
+
+class Unreachable(CfglintError):
+    """A global batch or layout that is infeasible on these GPUs; the text names feasible ones."""
+
+
+class JobSpec:
+    """The facts of a job; None where not specified.
+
+    `global_batch` counts samples of one optimizer step. `warmup` is a fraction of the run below 1, and steps from 1
+    on. `offload` moves the `optimizer` to the CPU, or `all`: the weights too. `model` names a published GPT-NeoX
+    shape; `layers`, `hidden`, `heads`, `kv_heads` give one in numbers. `target` maps packages to versions. From
+    `weight_decay` on stands what no question is asked about, and what an existing config may tell.
+    """
+
+    NAMES = (
+        *FLAGS,
+        *("offload", "target"),
+        *("weight_decay", "beta1", "beta2", "epsilon", "min_learning_rate", "clipping", "seed", "checkpointing"),
+        *("logging_steps", "save_steps", "output_dir"),
+    )
+    __slots__ = NAMES
+    gpus: int | None
+    gpus_per_node: int | None
+    global_batch: int | None
+    micro_batch: int | None
+    max_micro_batch: int | None
+    zero: int | None
+    offload: str | None
+    precision: str | None
+    tensor_parallel: int | None
+    pipeline_parallel: int | None
+    seq_length: int | None
+    learning_rate: float | None
+    warmup: float | None
+    epochs: float | None
+    steps: int | None
+    tokens: int | None
+    num_examples: int | None
+    optimizer: str | None
+    scheduler: str | None
+    lora: bool | None
+    trainer: str | None
+    model: str | None
+    layers: int | None
+    hidden: int | None
+    heads: int | None
+    kv_heads: int | None
+    target: dict[str, str] | None
+    weight_decay: float | None
+    beta1: float | None
+    beta2: float | None
+    epsilon: float | None
+    min_learning_rate: float | None
+    clipping: float | None
+    seed: int | None
+    checkpointing: bool | None
+    logging_steps: int | None
+    save_steps: int | None
+    output_dir: str | None
+
+    def __init__(self, **known: Any) -> None:
+        for name in self.NAMES:
+            setattr(self, name, known.pop(name, None))
+        if known:
+            raise TypeError(f"no such fact: {', '.join(known)}")
+        self._check()
+
+    def replace(self, **changes: Any) -> JobSpec:
+        """The same job with some facts changed."""
+        return JobSpec(**{**self.known(), **changes})
+
+    def known(self) -> dict[str, Any]:
+        """The specified facts."""
+        return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
+
+    def needed_gpus(self) -> int:
+        """The GPU count, which is required."""
+        if self.gpus is None:
+            raise Contradiction("--gpus is required")
+        return self.gpus
+
+    def version(self, package: str) -> Version:
+        """The release of a package that the files are for: the target, else the newest known."""
+        from cfglint.frameworks import framework
+        from cfglint.frameworks.base import parse_version
+
+        kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
+        return parse_version((self.target or {}).get(package, framework(kind).newest))
+
+    def _check(self) -> None:
+        """Raise Contradiction for facts that are incompatible in every kind."""
+        for names in (LENGTHS, ("micro_batch", "max_micro_batch")):
+            given = [flag(name) for name in names if getattr(self, name) is not None]
+            if len(given) > 1:
+                raise Contradiction(f"{' and '.join(given)} are incompatible; pass one of them")
+        if self.offload and not self.zero:
+            raise Contradiction("--offload requires --zero 1, 2 or 3")
+        if self.offload == "all" and self.zero != 3:
+            raise Contradiction("--offload-weights requires --zero 3")
+        if self.tokens is not None and self.seq_length is None and self.model is None:
+            raise Contradiction("--tokens requires --seq-length")
+        if self.warmup is not None and (self.warmup < 0 or (self.warmup >= 1 and self.warmup % 1)):
+            raise Contradiction(f"--warmup {self.warmup} must be a ratio below 1, or an integer number of steps")
+
+    def beyond(self, taken: frozenset[str]) -> list[str]:
+        """The facts that a kind of file does not support; a parallel size of 1 is always supported."""
+        return [name for name, value in self.known().items() if name not in taken and not (name in PARALLEL and value == 1)]
+
+    def refuse_beyond(self, taken: frozenset[str], kind: str) -> None:
+        """Raise Contradiction for a specified fact that a kind of file does not support, with the kinds that do."""
+        refused: dict[str, list[str]] = {}
+        for name in self.beyond(taken):
+            refused.setdefault(kinds_with(name), []).append(flag(name))
+        if refused:
+            lines = [f"{', '.join(flags)}: not available for `{kind}`, but for {kinds}" for kinds, flags in refused.items()]
+            raise Contradiction("; ".join(lines))
+
+    def choose(self, name: str, table: dict[str, Any], kind: str) -> Any:
+        """The value that a kind writes for a fact with a fixed list of choices; Contradiction where it does not support it."""
+        value = getattr(self, name)
+        if value not in table:
+            raise Contradiction(f"{flag(name)} {value} is not available for {kind} (valid: {', '.join(table)})")
+        return table[value]
+
+
+def kinds_with(name: str) -> str:
+    """The kinds of file that support a fact."""
+    from cfglint.generators import kinds, takes
+
+    *others, last = [f"`{kind}`" for kind in kinds() if name in takes(kind)]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def flag(name: str) -> str:
+    """A fact as the command line spells it."""
+    short = {"tensor_parallel": "tp", "pipeline_parallel": "pp", "learning_rate": "lr"}
+    return "--" + short.get(name, name).replace("_", "-")

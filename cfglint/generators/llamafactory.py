@@ -1,0 +1,114 @@
+"""A training file for `llamafactory-cli train`, with the DeepSpeed file that it names where ZeRO was asked for."""
+
+from __future__ import annotations
+
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.choices import Chosen
+    from cfglint.generators.convert import Existing
+    from cfglint.generators.job_spec import JobSpec
+
+KIND = "llamafactory"
+NAME = "train.yaml"
+OUTPUT = "saves/output"
+TAKES = huggingface.TAKES
+TARGET = {"transformers": "5.6.0", "deepspeed": "0.18.4"}  # the newest that llamafactory 0.9.5 accepts
+CUTOFF = 2048
+
+
+def training(job: JobSpec, folder: str = "") -> Generated:
+    """The training file of a supervised fine-tuning, and its DeepSpeed file."""
+    job.refuse_beyond(TAKES, KIND)
+    job = job.replace(target={**TARGET, **(job.target or {})})
+    chosen = choices.batch(job, huggingface.USUAL)
+    keys = Keys()
+    method(keys, job)
+    if job.zero is not None:
+        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where llamafactory-cli is started")
+    data(keys, job)
+    keys.begin("output")
+    keys.add("output_dir", job.output_dir or OUTPUT, "a checkpoint that is already in it is resumed")
+    keys.begin("training")
+    keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
+    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
+    total = huggingface.length(keys, job, chosen)
+    huggingface.rates(keys, job, total)
+    huggingface.precision(keys, job)
+    huggingface.logging(keys, job, total)
+    keys.add_known("seed", job.seed, default=42)
+    if job.checkpointing is False:
+        keys.add("disable_gradient_checkpointing", True)
+    files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
+    if job.zero is not None:
+        files.append(deepspeed.of_a_trainer(job))
+    return Generated(files, chosen.split, notes(job, chosen, folder))
+
+
+def method(keys: Keys, job: JobSpec) -> None:
+    """Model and fine-tuning method."""
+    keys.begin("model")
+    keys.add("model_name_or_path", "org/model", "replace with a model of the hub, or a folder")
+    keys.begin("method")
+    keys.add("stage", "sft")
+    keys.add("do_train", True, "off by default")
+    keys.add("finetuning_type", "lora" if job.lora else "full")
+    if job.lora:
+        keys.add("lora_rank", 16, "8 is the default")
+        keys.add("lora_target", "all", "every linear layer")
+
+
+def data(keys: Keys, job: JobSpec) -> None:
+    """The data set and what becomes of its samples."""
+    keys.begin("data")
+    keys.add("dataset", "my_dataset", "replace with a name in dataset_info.json")
+    keys.add("dataset_dir", "data", "the folder of dataset_info.json")
+    keys.add("cutoff_len", job.seq_length or CUTOFF, "" if job.seq_length else "LLaMA-Factory's own default; longer samples are cut")
+
+
+def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
+    """What the files cannot say."""
+    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    if job.num_examples and not job.steps and not job.tokens:
+        count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
+        lines.insert(1, f"{count} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split)
+    lines.append("template is left out: the chat template of the tokenizer is used")
+    return tuple(lines)
+
+
+def launcher(job: JobSpec) -> str:
+    """The command that starts the job; the environment says what the file cannot."""
+    machines = choices.nodes(job)
+    if machines > 1:
+        return f"FORCE_TORCHRUN=1 NNODES={machines} NODE_RANK=RANK MASTER_ADDR=ADDRESS_OF_THE_FIRST llamafactory-cli train"
+    return ("FORCE_TORCHRUN=1 " if job.gpus == 1 and job.zero is not None else "") + "llamafactory-cli train"
+
+
+class LlamaFactoryFiles(Generator):
+    """Training files of LLaMA-Factory."""
+
+    takes = TAKES
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return training(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        """The trainer's facts, the method and the length of a sample."""
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+        if config.method == "lora":
+            found.take("lora", config, "finetuning_type", value=True)
+        elif config.method == "full":
+            found.use(config, "finetuning_type")
+        if type(config.own("cutoff_len")) is int:
+            found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
+
+
+GENERATOR = LlamaFactoryFiles()

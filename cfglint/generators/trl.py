@@ -1,0 +1,223 @@
+"""A YAML file for TRL's parser: the Trainer's keys, and those of the trainer that is asked for."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from cfglint.batch import steps
+from cfglint.batch.solver import Split
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.trl import FRAMEWORK
+from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
+from cfglint.generators import choices, deepspeed, huggingface
+from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
+from cfglint.generators.huggingface import NAME, OUTPUT
+from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
+    from cfglint.generators.job_spec import JobSpec
+
+KIND = "trl"
+TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
+GENERATING = {"grpo": 8, "rloo": 2}  # the trainer's own number of completions for a prompt
+GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions for a prompt, the usual ones first
+RATES = {"sft": 2.0e-5, "dpo": 1.0e-6, "kto": 1.0e-6, "reward": 1.0e-4, "grpo": 1.0e-6, "rloo": 1.0e-6}
+ADAPTER_RATES = {"sft": 2.0e-4, "dpo": 1.0e-5, "kto": 1.0e-5, "reward": 1.0e-3, "grpo": 1.0e-5, "rloo": 1.0e-5}
+USUAL = Choice(8, "transformers' own default")
+TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
+NEW_DEFAULTS = (1,)  # bf16, gradient checkpointing and a log line every 10 steps are the default from here on
+LOGGING = 10
+LENGTH = 1024
+
+
+def trainer(job: JobSpec, folder: str = "") -> Generated:
+    """The file of a trainer, with the DeepSpeed file that it names where ZeRO was asked for."""
+    target = FRAMEWORK.completed(LaunchFacts(target=job.target)).target
+    job = job.replace(target=target) if target else job
+    job.refuse_beyond(TAKES, KIND)
+    name = job.trainer or TRAINERS[0]
+    if name not in TRAINERS:
+        raise Contradiction(f"--trainer {name}: files are made for {', '.join(TRAINERS)}")
+    if name == "rloo" and job.version(KIND) < NEW_DEFAULTS:
+        raise Contradiction("--trainer rloo: made for TRL 1.0 and newer, where it trains as GRPO does")
+    per_prompt = completions(job, name)
+    chosen = batch(job, name, per_prompt)
+    keys = Keys()
+    keys.add("output_dir", job.output_dir or OUTPUT, "checkpoints go here")
+    keys.add("model_name_or_path", "org/model", "the model to train: a name on the hub, or a folder")
+    keys.add("dataset_name", "org/dataset", "what to train on")
+    keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
+    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
+    own(keys, job, name, per_prompt)
+    total = length(keys, job, chosen, per_prompt)
+    rates(keys, job, name, total)
+    precision(keys, job)
+    adapter(keys, job, name)
+    logging(keys, job, total)
+    keys.add_known("seed", job.seed, default=42)
+    if job.zero is not None:
+        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+    file = GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))
+    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    return Generated(files, chosen.split, notes(job, name, chosen, per_prompt, folder))
+
+
+def completions(job: JobSpec, name: str) -> int | None:
+    """Completions for a prompt: a usual number that divides the global batch; None for a trainer that generates nothing."""
+    usual = GENERATING.get(name)
+    if usual is None or job.global_batch is None:
+        return usual
+    fitting = [number for number in (usual, *GROUPS) if job.global_batch % number == 0]
+    if not fitting:
+        raise Unreachable(f"{name.upper()} compares several completions of a prompt: a global batch of {job.global_batch} holds no groups")
+    return fitting[0]
+
+
+def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
+    """The split of the global batch that the trainer accepts."""
+    smallest = SMALLEST_FOR_KL if name == "kto" else 1
+    if name == "kto" and (job.micro_batch or job.max_micro_batch or smallest) < smallest:
+        raise Contradiction(f"--micro-batch {job.micro_batch or job.max_micro_batch}: KTO requires at least {smallest}")
+    chosen = choices.batch(job, USUAL)
+    split = chosen.split
+    if split.micro_batch < smallest:
+        raise Unreachable(
+            f"KTO requires a micro batch of at least {smallest}, and {split.global_batch} samples do not give one on {job.gpus} GPUs"
+        )
+    if per_prompt is not None and split.global_batch % per_prompt:
+        accumulation = per_prompt // gcd(per_prompt, split.micro_batch * split.data_parallel)
+        chosen = Chosen(Split(split.micro_batch, accumulation, split.data_parallel), chosen.why)
+    return chosen
+
+
+def own(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
+    """The keys of the trainer's own class."""
+    if per_prompt is not None:
+        keys.add("num_generations", per_prompt, "completions of each prompt, which the trainer compares; must divide the global batch")
+        keys.add_known("max_completion_length", job.seq_length)
+    else:
+        keys.add(
+            "max_length",
+            job.seq_length or LENGTH,
+            "longer samples are cut" if job.seq_length else "TRL's own default; longer samples are cut",
+        )
+    if name in ("dpo", "kto"):
+        keys.add("beta", 0.1, "TRL's own default: how close the model stays to the reference")
+
+
+def length(keys: Keys, job: JobSpec, chosen: Chosen, per_prompt: int | None) -> int | None:
+    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
+    if asked is not None:
+        keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
+        return asked
+    epochs = job.epochs or 1
+    keys.add("num_train_epochs", int(epochs) if epochs % 1 == 0 else epochs, "" if job.epochs else "one pass is the usual start")
+    return None if job.num_examples is None else predicted(job, chosen, epochs, per_prompt)
+
+
+def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | None) -> int:
+    """Optimizer steps of a run in epochs."""
+    split, version, examples = chosen.split, job.version("transformers"), job.num_examples or 0
+    if per_prompt is None:
+        batches = steps.batches_per_rank(examples, split.micro_batch, split.data_parallel)
+    else:
+        prompts = split.global_batch // per_prompt
+        seen = examples // prompts * prompts if job.version(KIND) >= NEW_DEFAULTS else examples
+        repeated, loaded = seen * per_prompt * split.accumulation, split.micro_batch * split.accumulation
+        batches = steps.batches_per_rank(repeated, loaded, split.data_parallel)
+    return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, split.accumulation, version), version)
+
+
+def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
+    """Optimizer, learning rate and its schedule, as the Trainer's file has them."""
+    if job.learning_rate is not None:
+        huggingface.rates(keys, job, total)
+        return
+    rate, why = usual_rate(name, bool(job.lora))
+    huggingface.rates(keys, job.replace(learning_rate=rate), total)
+    keys.why["learning_rate"] = why
+
+
+def usual_rate(name: str, lora: bool) -> tuple[float, str]:
+    """(learning rate, reason) of a trainer where none is given."""
+    return (ADAPTER_RATES[name], "ten times TRL's own default, as it advises for adapters") if lora else (RATES[name], "TRL's own default")
+
+
+def precision(keys: Keys, job: JobSpec) -> None:
+    """The number format; from 1.0 on bf16 is what TRL does when nothing is said."""
+    name, why = choices.precision(job)
+    if name != "fp32":
+        keys.add(name, True, why)
+    elif job.version(KIND) >= NEW_DEFAULTS:
+        keys.add("bf16", False, "TRL turns bf16 on otherwise")
+
+
+def adapter(keys: Keys, job: JobSpec, name: str) -> None:
+    """LoRA, and gradient checkpointing if it is not the default."""
+    if job.lora:
+        keys.add("use_peft", True)
+        keys.add("lora_r", 16)
+        keys.add("lora_alpha", 32)
+        keys.add("lora_target_modules", "all-linear")
+        if name == "reward":
+            keys.add("lora_task_type", "SEQ_CLS", "a reward model gives a number, not text")
+    if (job.lora or job.checkpointing) and job.version(KIND) < NEW_DEFAULTS:
+        huggingface.checkpointing(keys, job)
+
+
+def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
+    """Log lines often enough for a curve; checkpoints where an interval is specified."""
+    every = job.logging_steps or LOGGING
+    if total is not None and every > total:
+        every = 1
+    if every != LOGGING or job.version(KIND) < NEW_DEFAULTS:
+        keys.add("logging_steps", every)
+    keys.add_known("save_steps", job.save_steps)
+
+
+def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folder: str) -> tuple[str, ...]:
+    """What the files cannot say."""
+    processes = f" --num_processes {job.gpus}" if (job.gpus or 1) > 1 else ""
+    lines = [chosen.equation, f"start it with: trl {name} --config {inside(folder, NAME)}{processes}"]
+    if per_prompt is not None:
+        lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
+    if job.num_examples and not job.steps and not job.tokens:
+        lines.insert(1, f"{predicted(job, chosen, job.epochs or 1, per_prompt)} steps with {job.num_examples:,} examples")
+    lines[1:1] = choices.epochs_of(job, chosen.split, per_prompt or 1)
+    if name in GENERATING:
+        lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
+    return tuple(lines)
+
+
+class TrlFiles(Generator):
+    """Configs for TRL."""
+
+    takes = TAKES
+    trainers = TRAINERS
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return trainer(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        """The Trainer's facts, the trainer, the adapter and the length of a sample."""
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+        if len(config.trainers) == 1 and config.trainers[0] in TRAINERS:
+            found.facts["trainer"] = config.trainers[0]
+        if config.get("use_peft") is True:
+            found.take("lora", config, "use_peft", value=True)
+        found.number("seq_length", config, "max_length", least=1)
+
+    def usual_rate(self, job: JobSpec) -> tuple[float, str]:
+        return usual_rate(job.trainer or TRAINERS[0], bool(job.lora))
+
+
+GENERATOR = TrlFiles()

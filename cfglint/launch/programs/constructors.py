@@ -1,0 +1,208 @@
+"""Calls that build a trainer's arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses.
+
+Source: transformers 5.23.0 training_args.py (a dataclass: every field is a parameter of `__init__`, `output_dir` the first one),
+trl 1.16.0 trainer/*_config.py.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
+from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
+from cfglint.launch.programs.literals import value_of
+from cfglint.launch.programs.modules import Definition
+from cfglint.launch.programs.scopes import FUNCTIONS, dotted
+from cfglint.launch.programs.trainers import changed_fields
+from cfglint.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.launch.programs.classes import Dataclass
+    from cfglint.launch.programs.parsers import Construction
+    from cfglint.launch.programs.scopes import Scope
+
+    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, where that is written, value
+
+FIRST = "output_dir"  # the one parameter that people give without its name
+MOST = 4  # calls of one program that are runs of their own; with more, what is launched hangs on too much
+COPIES = ("replace", "copy.replace", "dataclasses.replace")
+
+
+class Constructor:
+    """A call that builds arguments: `name` is the framework's class, `own` what a subclass adds.
+
+    `others` are the keywords, among all that are not given, whose value the code may set all the same; None where it may set any.
+    """
+
+    def __init__(self, name: str, own: Dataclass, call: ast.Call, scope: Scope) -> None:
+        self.name = name
+        self.own = own
+        self.call = call
+        self.scope = scope
+        self.complete = own.complete
+        self.arguments = arguments_of(call, scope)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the arguments."""
+        return kind_of_class(self.name)
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the call lies in a branch or a loop."""
+        return self.scope.is_conditional(self.call)
+
+    def known(self) -> set[str]:
+        """The fields of the framework's class, in any release."""
+        return {*FIELDS, *fields_of_class(self.name)}
+
+    @property
+    def trainer(self) -> str | None:
+        """The trainer that the arguments are for, where their class decides it."""
+        return trainer_of_class(self.name)
+
+    def facts(self, program: ProgramFacts) -> ProgramFacts:
+        """The program with this call in the place of a parser of its arguments."""
+        scopes: list[Scope] = list(program.scopes)
+        known = self.known()
+        own = self.own.own
+        later = set(self._changed(scopes))
+        arguments, every = self.arguments
+        given = {name for name, _, _ in arguments}
+        open_fields = later & known if every and not self._is_copied(scopes) else (known - given) | (later & known)
+        fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
+        fields.update((name, field) for name, field in own.items() if name not in known)
+        return changed(
+            program,
+            arguments=self.name,
+            classes=(),
+            fields=fields,
+            defaults={name: field for name, field in own.items() if name in known},
+            complete=self.complete,
+            refuses=self.complete,
+            refuses_in_file=self.complete,
+            changed=tuple(sorted(open_fields)),
+            exact=self.complete,
+        )
+
+    def _changed(self, scopes: list[Scope]) -> Iterator[str]:
+        """The fields that code sets after the call, or a subclass in its own methods."""
+        yield from changed_fields(scopes, self._names())
+        for each in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
+            if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
+                for node in ast.walk(each.node):
+                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and dotted(node.value) == ["self"]:
+                        yield node.attr
+        for scope in scopes:
+            for call in scope.calls():
+                if dotted(call.func) == ["setattr"] and len(call.args) > 1:
+                    name = value_of(call.args[1], scope)
+                    yield from [name] if isinstance(name, str) else self.known()
+
+    def _names(self) -> set[str]:
+        """The names that the result is assigned to."""
+        parent = self.scope.module.parent(self.call)
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target] if isinstance(parent, ast.AnnAssign) else []
+        return {each.id for each in targets if isinstance(each, ast.Name)}
+
+    def _is_copied(self, scopes: list[Scope]) -> bool:
+        """Whether code makes other arguments of these, or changes them all at once."""
+        names = self._names()
+        for scope in scopes:
+            for call in scope.calls():
+                path = dotted(call.func)
+                first = call.args[0] if call.args else None
+                if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
+                    return True
+                if len(path) == 2 and path[0] in names and path[1].startswith("set_"):
+                    return True
+                if path[-1:] == ["update"] and any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(call.func)):
+                    return True
+        return False
+
+
+def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
+    """(the arguments of a call with their names, whether there are no others), those of `**{...}` and `**dict(...)` among them."""
+    found: list[Argument] = [(FIRST, each, each) for each in call.args]
+    every = True
+    for each in call.keywords:
+        inside = unpacked(each.value, scope) if each.arg is None else [(each.arg, each, each.value)]
+        every = every and inside is not None
+        found.extend(inside or [])
+    return found, every
+
+
+def unpacked(node: ast.expr, scope: Scope) -> list[Argument] | None:
+    """The arguments of a mapping that is unpacked; None where they are not known."""
+    from cfglint.launch.programs.evaluation import assigned, is_mutated
+
+    if isinstance(node, ast.Name):
+        value, module = assigned(node, scope)
+        if value is None or module is not scope.module or is_mutated(node.id, module):
+            return None
+        node = value
+    if isinstance(node, ast.Call) and dotted(node.func) == ["dict"] and not node.args:
+        return [(each.arg, each, each.value) for each in node.keywords if each.arg] if all(each.arg for each in node.keywords) else None
+    if not isinstance(node, ast.Dict):
+        return None
+    pairs = zip(node.keys, node.values, strict=True)
+    found: list[Argument] = []
+    for key, value in pairs:
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            found.append((key.value, key, value))
+    return found if len(found) == len(node.keys) else None
+
+
+def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
+    """The calls of a program that build its trainer's arguments; none where a parser may fill them."""
+    if any(may_fill(parser) for parser in parsers):
+        return []
+    found: list[Constructor] = []
+    for scope in scopes:
+        for call in scope.calls():
+            if dotted(call.func)[-1:] and len(found) <= MOST:
+                found.extend(constructor(scope, call))
+    return found if len(found) <= MOST else []
+
+
+def built_calls(program: ProgramFacts) -> list[Constructor]:
+    """The calls of a program that build its trainer's arguments."""
+    return list(program.built)
+
+
+def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
+    """A call as a constructor, where it is one that can be read."""
+    resolved = scope.resolve(call.func)
+    if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
+        return
+    own = read_class(scope.modules, resolved)
+    if not kind_of_class(own.base):
+        return
+    if len(call.args) > 1 or any(isinstance(each, ast.Starred) for each in call.args):
+        return
+    found = Constructor(own.base, own, call, scope)
+    found.complete = own.complete and not has_own_init(scope, call.func)
+    yield found
+
+
+def has_own_init(scope: Scope, node: ast.expr) -> bool:
+    """Whether a class of the project takes its arguments in a way of its own."""
+    definitions = (each.node for each in linearized(scope.modules, scope.resolve(node)) if isinstance(each, Definition))
+    lines = (line for each in definitions if isinstance(each, ast.ClassDef) for line in each.body)
+    return any(isinstance(line, FUNCTIONS) and line.name in ("__init__", "__new__") for line in lines)
+
+
+def may_fill(parser: Construction) -> bool:
+    """Whether a parser fills a class of arguments of a trainer."""
+    if parser.kind not in HF_PARSERS:
+        return False
+    types = parser.types()
+    if types is None:
+        return True
+    found = (read_class(parser.scope.modules, parser.scope.resolve(each)) for each in types)
+    return any(kind_of_class(each.base) for each in found)

@@ -1,0 +1,236 @@
+"""The values of the arguments of a call, as far as literals, constants and the program's own arguments tell them."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.program import MISSING
+from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.programs.literals import COMPUTED, arithmetic, is_unpacked, literal
+from cfglint.launch.programs.modules import Definition, target_names
+from cfglint.launch.programs.scopes import FUNCTIONS, dotted, parameters
+from cfglint.source.document import SCALAR, Node
+from cfglint.source.python.call import CallDocument
+from cfglint.source.python.literals import Offsets, node_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.constructors import Constructor
+    from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.scopes import Scope
+
+CHANGES = ("update", "pop", "popitem", "setdefault", "clear", "append", "extend", "insert", "remove", "sort", "reverse")
+
+
+class Evaluated:
+    """The value of an expression, and the literal that gives it; `reason` says why it is not known. `argument` is the program's
+    argument from which it comes.
+    """
+
+    __slots__ = ("argument", "module", "node", "reason", "value")
+
+    def __init__(
+        self, value: Any, node: ast.expr | None = None, module: Module | None = None, reason: str = "", argument: str = ""
+    ) -> None:
+        self.value = value
+        self.node = node
+        self.module = module
+        self.reason = reason
+        self.argument = argument
+
+
+def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """What an argument of a call evaluates to."""
+    value = literal(node)
+    if value is not COMPUTED:
+        return Evaluated(value, node, scope.module)
+    if isinstance(node, ast.Name):
+        return named(node, scope, program)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        own = of_class(node, scope, program)
+        return of_arguments(node, scope, program) if own is None else own
+    if isinstance(node, ast.BinOp):
+        return calculated(node, scope, program)
+    return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+
+
+def calculated(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of `BATCH // MICRO`, of two numbers that are known. It has no place of its own."""
+    left, right = (evaluated(each, scope, program) for each in (node.left, node.right))
+    unclear = next((each for each in (left, right) if each.value is COMPUTED), None)
+    if unclear is not None or left.argument or right.argument:
+        return Evaluated(COMPUTED, reason=unclear.reason if unclear is not None else f"`{shown(node)}` is computed by the program")
+    if any(type(each.value) not in (int, float) for each in (left, right)):
+        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+    value = arithmetic(ast.BinOp(constant(left.value), node.op, constant(right.value)))
+    return Evaluated(value, reason="" if value is not COMPUTED else f"`{shown(node)}` is computed by the program")
+
+
+def constant(value: float) -> ast.expr:
+    """A number as an expression."""
+    return ast.Constant(value, lineno=1, col_offset=0, end_lineno=1, end_col_offset=1)
+
+
+def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated | None:
+    """The value of `Config.name` or `config.name`: a literal that a plain class of the program gives its attribute; None for others."""
+    found = class_of(node.value, scope)
+    if found is None or not isinstance(found.node, ast.ClassDef):
+        return None
+    body = found.node.body
+    unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
+    lines = [line for line in body if node.attr in target_names_of(line)]
+    value = getattr(lines[0], "value", None) if len(lines) == 1 else None
+    if value is None or any(isinstance(line, FUNCTIONS) for line in body) or is_set(node.attr, program.scopes):
+        return unclear
+    return at_literal(value, found.module, unclear)
+
+
+def class_of(node: ast.expr, scope: Scope) -> Definition | None:
+    """The class without bases that a name refers to, or of which it is an instance made without arguments."""
+    found = scope.resolve(node)
+    if isinstance(found, Definition) and isinstance(found.node, (ast.Assign, ast.AnnAssign, ast.Call)):
+        made = found.node if isinstance(found.node, ast.Call) else found.node.value
+        clear = isinstance(node, ast.Name) and node.id not in found.module.ambiguous
+        plain = isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args and not made.keywords
+        found = scope.resolve(made.func) if clear and plain and isinstance(made, ast.Call) else None
+    if not isinstance(found, Definition) or not isinstance(found.node, ast.ClassDef):
+        return None
+    return None if found.node.bases or found.node.name in found.module.ambiguous else found
+
+
+def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of a name that one assignment gives a literal, or a sum of others."""
+    if node.id in parameters(scope.node):
+        return Evaluated(COMPUTED, reason=f"`{node.id}` is a parameter of `{getattr(scope.node, 'name', '')}()`")
+    unclear = Evaluated(COMPUTED, reason=f"`{node.id}` is not the name of one literal")
+    value, module = assigned(node, scope)
+    if value is None or is_global(node.id, module):
+        return unclear
+    if isinstance(value, ast.BinOp):
+        found = calculated(value, scope, program)
+        return found if found.value is not COMPUTED and module is scope.module else unclear
+    found = at_literal(value, module, unclear)
+    is_mutable = isinstance(found.value, (dict, list))
+    return unclear if is_mutable and (is_mutated(node.id, scope.module) or is_mutated(node.id, module)) else found
+
+
+def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
+    """(the one expression that a name is assigned, its module); None where there are several, or it may not be reached."""
+    if node.id in scope.bound:
+        value = scope.values.get(node.id)
+        return (None if value is None or scope.is_conditional(value) else value), scope.module
+    found = scope.resolve(node)
+    if not isinstance(found, Definition) or node.id in found.module.ambiguous:
+        return None, scope.module
+    if not isinstance(found.node, (ast.Assign, ast.AnnAssign)) or is_unpacked(found.node):
+        return None, found.module
+    return found.node.value, found.module
+
+
+def is_mutated(name: str, module: Module) -> bool:
+    """Whether code changes a list or mapping in place, or hands it to a function of the project."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Name) or node.id != name:
+            continue
+        above = module.parent(node)
+        if isinstance(above, ast.Subscript) and above.value is node:
+            while isinstance(above, ast.Subscript):
+                if not isinstance(above.ctx, ast.Load):
+                    return True
+                above = module.parent(above)
+        if isinstance(above, ast.Attribute) and above.attr in CHANGES:
+            return True
+        if isinstance(above, ast.Call) and node in above.args and isinstance(above.func, ast.Name) and above.func.id in module.names:
+            return True
+    return False
+
+
+def at_literal(node: ast.expr, module: Module, otherwise: Evaluated) -> Evaluated:
+    """An expression where it is a literal."""
+    value = literal(node)
+    return otherwise if value is COMPUTED else Evaluated(value, node, module)
+
+
+def is_global(name: str, module: Module) -> bool:
+    """Whether a function of the module declares a name global, and so may change it."""
+    return any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(module.tree))
+
+
+def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of `args.name`: the default of an argument of the program's own parser."""
+    name = node.value.id if isinstance(node.value, ast.Name) else ""
+    field = program.fields.get(node.attr) if program.parser and name in parsed_names(program.scopes) else None
+    if field is None:
+        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+    if is_set(node.attr, program.scopes):
+        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is set by the program")
+    default = COMPUTED if field.default is MISSING or isinstance(field.default, Unknown) else field.default
+    reason = f"`--{node.attr}` has no literal default" if default is COMPUTED else ""
+    return Evaluated(default, reason=reason, argument=node.attr)
+
+
+def parsed_names(scopes: tuple[Scope, ...]) -> set[str]:
+    """The names that hold parsed arguments: what a call of a function with `parse` or `args` in its name is assigned to."""
+    found: set[str] = set()
+    for scope in scopes:
+        for call in scope.calls():
+            called = dotted(call.func)[-1:] or [""]
+            if "parse" in called[0] or "args" in called[0]:
+                found.update(target_names_of(scope.module.parent(call)))
+    return found
+
+
+def target_names_of(node: ast.AST | None) -> set[str]:
+    """The names that an assignment binds, those of an unpacked one included."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {name for target in targets for name in target_names(target)}
+
+
+def is_set(attribute: str, scopes: tuple[Scope, ...]) -> bool:
+    """Whether code sets an attribute of this name, of whatever."""
+    for scope in scopes:
+        for node in scope.nodes:
+            if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store):
+                return True
+            called = isinstance(node, ast.Call) and dotted(node.func) == ["setattr"] and len(node.args) > 1
+            if called and isinstance(node, ast.Call) and literal(node.args[1]) in (attribute, COMPUTED):
+                return True
+    return False
+
+
+def shown(node: ast.expr) -> str:
+    """An expression on one line, cut where it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def call_document(built: Constructor, program: ProgramFacts) -> CallDocument:
+    """The document of a constructor call."""
+    module = built.scope.module
+    offsets = Offsets(module.text)
+    document = CallDocument(module.path, module.text, built.name, *offsets.span(built.call))
+    for name, key, value in built.arguments[0]:
+        start, end = offsets.span(key)
+        place = (start, start + len(name)) if isinstance(key, ast.keyword) else (start, end)
+        add(document, Node(SCALAR, *place, name), value, offsets, built, program)
+    return document
+
+
+def add(document: CallDocument, key: Node, expression: ast.expr, offsets: Offsets, built: Constructor, program: ProgramFacts) -> None:
+    """Add an argument of a call to its document."""
+    found = evaluated(expression, built.scope, program)
+    if found.value is COMPUTED:
+        document.leave_open(key, *offsets.span(expression), Unknown((found.reason,)), (found.reason,))
+        return
+    inside = found.node is not None and found.module is built.scope.module
+    node = node_of(found.node if inside and found.node is not None else expression, offsets)
+    if not inside:
+        node.raw, node.style = str(found.value), '"' if isinstance(found.value, str) else ""
+    document.add(key, node, found.value)
+    if inside:
+        document.literal.add(key.raw)
+    if found.argument:
+        document.borrowed[key.raw] = found.argument

@@ -1,0 +1,74 @@
+"""Programs that build their arguments in code: each such call as a document, with what is known of the program for it."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.programs.constructors import built_calls
+from cfglint.launch.programs.evaluation import call_document
+from cfglint.source.edit import EditRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.constructors import Constructor
+    from cfglint.source.python.call import CallDocument
+
+
+class BuiltArguments:
+    """A call that builds the arguments of a run: its document and kind, and the program as it is for them.
+
+    `guessed`: the program may not reach the call, or build others.
+    """
+
+    __slots__ = ("document", "guessed", "kind", "program", "trainer")
+
+    def __init__(self, call: Constructor, program: ProgramFacts, reread: Callable[[str, str], ProgramFacts | None], which: int) -> None:
+        self.kind = call.kind
+        self.guessed = call.is_conditional
+        self.program = call.facts(program)
+        self.trainer = call.trainer
+        self.document = document_of(program, which, reread)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The fields whose final values are not known and matter."""
+        return tuple(key for key in (*self.document.unknown, *self.program.changed) if key in FIELDS and key not in WITHOUT_EFFECT)
+
+    def facts(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts of a run of these arguments, whose launch is not known."""
+        return facts.replace(
+            program=self.program,
+            trainer=facts.trainer or self.trainer,
+            guessed=self.guessed,
+            undecided=self.undecided,
+            strict_keys=facts.strict_keys or self.program.complete,
+            declared=facts.declared or not self.guessed,
+            complete=facts.complete or not self.guessed,
+        )
+
+
+def built_arguments(program: ProgramFacts, which: int, reread: Callable[[str, str], ProgramFacts | None]) -> BuiltArguments | None:
+    """The arguments that one of the calls of a program builds; `reread` reads the program with another text of one file."""
+    calls = built_calls(program)
+    return BuiltArguments(calls[which], program, reread, which) if which < len(calls) else None
+
+
+def document_of(program: ProgramFacts, which: int, reread: Callable[[str, str], ProgramFacts | None]) -> CallDocument:
+    """The document of one of the calls that build arguments, with the values of the others."""
+    documents = [call_document(call, program) for call in built_calls(program)]
+    found = documents[which]
+    found.others = [each.values for each in documents if each is not found]
+    found.again = lambda text: read_again(found, text, reread, which)
+    return found
+
+
+def read_again(document: CallDocument, text: str, reread: Callable[[str, str], ProgramFacts | None], which: int) -> CallDocument:
+    """The same call in another text of its file."""
+    program = reread(document.path, text)
+    if program is None or len(built_calls(program)) != len(document.others) + 1:
+        raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
+    return document_of(program, which, reread)

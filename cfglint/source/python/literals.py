@@ -1,0 +1,58 @@
+"""Literal expressions as nodes with their places in the text."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, line_starts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Offsets:
+    """Character offsets of a text from the lines and UTF-8 columns of its syntax tree."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = line_starts(text)
+
+    def at(self, line: int, column: int) -> int:
+        """The offset of a line, from 1, and a column in bytes, from 0."""
+        start = self.starts[min(line, len(self.starts)) - 1]
+        piece = self.text[start : start + column]
+        if piece.isascii():
+            return start + column
+        return start + len(piece.encode()[:column].decode("utf-8", "ignore"))
+
+    def span(self, node: ast.expr | ast.keyword) -> tuple[int, int]:
+        """Where a node begins and ends."""
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return self.at(node.lineno, node.col_offset), self.at(end_line, end_column)
+
+
+def node_of(expression: ast.expr, offsets: Offsets) -> Node:
+    """The tree of a literal; what is computed in it is a scalar with its source text."""
+    start, end = offsets.span(expression)
+    if isinstance(expression, ast.Dict):
+        node = Node(MAPPING, start, end, style="flow")
+        for key, value in zip(expression.keys, expression.values, strict=True):
+            if key is not None:
+                node.children.append((node_of(key, offsets), node_of(value, offsets)))
+        return node
+    if isinstance(expression, (ast.List, ast.Tuple)):
+        node = Node(SEQUENCE, start, end, style="flow")
+        node.children = [node_of(each, offsets) for each in expression.elts]
+        return node
+    if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
+        return Node(SCALAR, start, end, expression.value, offsets.text[start])
+    return Node(SCALAR, start, end, offsets.text[start:end])
+
+
+def scalar_value(text: str) -> Any:
+    """The value of a literal; the text itself where it is none."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text

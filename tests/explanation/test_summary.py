@@ -1,0 +1,193 @@
+"""The account of a run: its lines, where each comes from, and what is unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.explanation.summary import RunSummary, origin, table
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery
+
+TRAINER = """\
+output_dir: out
+per_device_train_batch_size: 4
+gradient_accumulation_steps: 8
+num_train_epochs: 2
+warmup_ratio: 0.1
+bf16: true
+eval_strategy: steps
+eval_steps: 100
+"""
+DEEPSPEED = """\
+{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+ "zero_optimization": {"stage": 2}}
+"""
+
+
+@pytest.fixture
+def account(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def make(kind=None, facts=None, **texts):
+        names = {"trainer": "train.yaml", "deepspeed": "ds.json", "neox": "neox.yml", "accelerate": "launch.yaml"}
+        for name, text in texts.items():
+            (tmp_path / names[name]).write_text(text, encoding="utf-8")
+        return RunSummary(Discovery(facts or LaunchFacts(), kind).one([names[name] for name in texts]))
+
+    return make
+
+
+def line(account, label):
+    (item,) = [each for each in account.items if each.label == label]
+    return item.setting.value, origin(item)
+
+
+def test_written_numbers_name_their_line(account):
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=8))
+    assert line(told, "micro batch") == (4, "train.yaml:2")
+    assert line(told, "accumulation") == (8, "train.yaml:3")
+    assert line(told, "global batch") == (256, "4 x 8 x 8")
+    assert line(told, "GPUs") == (8, "--gpus")
+
+
+def test_defaults_name_the_release(account):
+    told = account(trainer=TRAINER, facts=LaunchFacts(target={"transformers": "4.51.3"}))
+    assert line(told, "schedule") == ("linear", "default of transformers 4.51.3")
+
+
+@pytest.mark.parametrize(
+    ("version", "an_epoch", "total", "how"),
+    [("4.51.3", 39, 78, "rounded down (up to 4.51.3)"), ("4.52.0", 40, 80, "rounded up (from 4.52.0)")],
+)
+def test_the_length_says_how_it_comes_about(account, version, an_epoch, total, how):
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=2, num_examples=2510, target={"transformers": version}))
+    assert line(told, "batches per epoch") == (314, "per process, of 2: 2,510 / 4 / 2, rounded up")
+    assert line(told, "steps per epoch") == (an_epoch, f"314 batches / accumulation 8, {how}")
+    assert line(told, "total steps") == (total, f"2 epochs x {an_epoch}")
+
+
+def test_warm_up_and_evaluations(account):
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=1, num_examples=10_000, target={"transformers": "4.57.1"}))
+    assert line(told, "total steps")[0] == 626
+    assert line(told, "warm-up steps") == (63, "warmup_ratio 0.1 of 626, rounded up (train.yaml:5)")
+    assert line(told, "evaluations") == (6, "eval_strategy is steps (train.yaml:7), every 100")
+
+
+def test_max_steps_wins_over_epochs(account):
+    told = account(trainer=TRAINER + "max_steps: 50\n", facts=LaunchFacts(gpus=1, num_examples=3200))
+    assert line(told, "total steps") == (50, "max_steps")
+    assert line(told, "epochs") == (0.5, "max_steps overrides num_train_epochs")
+
+
+def test_what_is_unknown_names_the_flags(account):
+    told = account(trainer=TRAINER)
+    needs = {item.label: item.needs for item in told.unknown}
+    assert needs["GPUs"] == needs["global batch"] == "--gpus N"
+    assert needs["total steps"] == "--gpus N and --num-examples N"
+    assert "micro batch" not in needs
+
+
+def test_nothing_is_unknown_for_want_of_a_flag_that_is_there(account):
+    told = account(trainer=TRAINER, facts=LaunchFacts(gpus=4))
+    assert {item.needs for item in told.unknown} == {"--num-examples N"}
+
+
+def test_a_deepspeed_file_says_who_filled_it(account):
+    told = account(trainer=TRAINER + "deepspeed: ds.json\n", deepspeed=DEEPSPEED, facts=LaunchFacts(gpus=4))
+    assert line(told, "ZeRO stage") == (2, "ds.json:2")
+    assert line(told, "train_micro_batch_size_per_gpu") == (4, "auto: per_device_train_batch_size")
+    assert line(told, "train_batch_size")[0] == 128
+
+
+def test_three_written_sizes_imply_the_gpus(account):
+    told = account(
+        deepspeed='{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "steps_per_print": 10}\n'
+    )
+    assert line(told, "GPUs implied") == (8, "global batch / (micro batch x accumulation)")
+    assert line(told, "global batch") == (64, "ds.json:1")
+
+
+def test_a_schedule_of_deepspeed_warms_up_for_two_steps_at_least(account):
+    optimizer = '"optimizer": {"type": "AdamW", "params": {"lr": 0.1}}'
+    scheduler = '"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}'
+    text = f'{{"train_batch_size": 8, {optimizer}, {scheduler}}}'
+    told = account("deepspeed", deepspeed=text)
+    assert line(told, "schedule's warm-up")[0] == 2
+
+
+def test_layout_of_neox(account):
+    text = "pipe-parallel-size: 2\nmodel-parallel-size: 2\ntrain-micro-batch-size-per-gpu: 4\nseq-length: 2048\ntrain-iters: 100\n"
+    told = account("neox", neox=text, facts=LaunchFacts(gpus=8, num_examples=1000))
+    assert line(told, "data parallel") == (2, "8 GPUs / tensor parallel 2 / pipeline 2")
+    assert line(told, "pipeline") == (2, "neox.yml:1")
+    assert line(told, "tokens per step") == (16384, "global batch x 2,048")
+    assert line(told, "steps per epoch") == (125, "1,000 samples / global batch = 125.00, rounded down")
+
+
+def test_gpus_of_a_launch_file(account):
+    launch = "distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 9\n"
+    told = account(accelerate=launch, trainer=TRAINER)
+    assert told.run.kinds == ["huggingface", "accelerate"]
+    assert line(told, "GPUs") == (8, "launch.yaml:3")
+    assert line(told, "processes per machine") == (4, "num_processes 9 (launch.yaml:3) / num_machines 2, 1 not started")
+    assert line(told, "global batch")[0] == 256
+
+
+def test_a_file_that_cannot_be_read_has_no_lines_but_its_error(account):
+    told = account("huggingface", trainer="output_dir: [\n")
+    assert told.items == []
+    assert [each.severity for each in told.errors] == ["error"]
+
+
+def test_plain_values_have_place_and_reason(account):
+    told = table(account(trainer=TRAINER, facts=LaunchFacts(gpus=8)))
+    assert told["resolved"]["global_batch"] == 256
+    assert told["verdict"] == "accept"
+    by_key = {each["key"]: each for each in told["settings"]}
+    micro, size, rate, samples = (
+        by_key[f"/{key}"] for key in ("per_device_train_batch_size", "global_batch", "learning_rate", "num_examples")
+    )
+    assert (micro["value"], micro["origin"], micro["file"], micro["line"]) == (4, "written", "train.yaml", 2)
+    assert (size["origin"], size["because"], size["file"]) == ("derived", "4 x 8 x 8", None)
+    assert (rate["value"], rate["origin"], rate["file"]) == (5e-05, "default", None)
+    assert (samples["value"], samples["needs"]) == (None, "--num-examples N")
+
+
+def test_every_good_example_is_told_without_a_fault(root):
+    paths = sorted(path for path in (root / "examples" / "good").rglob("*") if path.suffix in (".yaml", ".yml", ".json"))
+    for _, run in Discovery(LaunchFacts(gpus=8, num_examples=10_000)).each([str(path) for path in paths]):
+        told = RunSummary(run)
+        assert told.items, run.documents[0].path
+        assert [each for each in run.diagnostics if each.code == "INT000"] == []
+
+
+@pytest.mark.parametrize(
+    ("train_iters", "factor", "scale", "count"),
+    [
+        (100, 10, "linear", 10),
+        (100, 2, "log", 8),
+        (10**12, 1, "linear", None),
+        (10**12, 1.000000001, "log", None),
+        (10**400, 2, "log", None),
+    ],
+)
+def test_checkpoints_are_counted_where_they_can_be(account, train_iters, factor, scale, count):
+    text = f"save: out\ntrain_iters: {train_iters}\ncheckpoint_factor: {factor}\ncheckpoint_scale: {scale}\nextra_save_iters: [a]\n"
+    found = [item.setting.value for item in account("neox", neox=text).items if item.label == "checkpoints"]
+    assert found == ([count] if count else [])
+
+
+def test_a_share_of_more_steps_than_a_float_can_count(account):
+    told = account("neox", neox=f"train_iters: 1{'0' * 400}\nlr_decay_fraction: 0.5\nwarmup: 0.01\n")
+    assert told.resolved["warmup_steps"] is None
+    assert not told.run.bugs
+
+
+def test_an_automatic_size_that_its_trainer_fills_is_not_null(capsys, tmp_path, monkeypatch):
+    from cfglint.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}')
+    assert main(["explain", "ds.json"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "micro batch" in line)
+    assert line.split()[2] == "auto"

@@ -1,0 +1,20 @@
+"""What the tests of generated files share."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.discovery import Discovery, FileSource
+
+
+def checked(generated, job):
+    """The run of generated files as `cfglint check --run --strict-keys` sees it."""
+    texts = {file.name: file.text for file in generated.files}
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, declared=True, strict_keys=True)
+    return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).one(list(texts))
+
+
+@pytest.fixture(name="checked", scope="session")
+def checked_fixture():
+    return checked

@@ -1,0 +1,169 @@
+"""Arguments that a program builds in code: `TrainingArguments(...)` and its like are read, never run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+IMPORTS = "from transformers import Trainer, TrainingArguments\nfrom trl import SFTConfig, SFTTrainer\n"
+TRAINED = "\nTrainer(model, args).train()\n"
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """The report on a program, started by a line or named itself."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def report(code, *options, line="torchrun --nproc_per_node 4 train.py"):
+        (tmp_path / "train.py").write_text(IMPORTS + code + TRAINED)
+        (tmp_path / "run.sh").write_text(line + "\n")
+        main(["check", "run.sh" if line else "train.py", *options, "--format", "json"])
+        return json.loads(capsys.readouterr().out)
+
+    return report
+
+
+def built(*keywords):
+    """A program that builds arguments with some keywords."""
+    return "args = TrainingArguments(\n    'out',\n" + "".join(f"    {each},\n" for each in keywords) + ")"
+
+
+def test_keywords_are_the_values_of_the_run(check):
+    [run] = check(built("per_device_train_batch_size=4", "gradient_accumulation_steps=8"))["runs"]
+    assert (run["files"], run["kinds"]) == (["run.sh", "train.py"], ["launch", "huggingface"])
+    assert (run["resolved"]["global_batch"], run["verdict"]) == (128, "accept")
+
+
+def test_a_program_that_is_named_itself(check):
+    [run] = check(built("per_device_train_batch_size=4"), "--gpus", "2", line="")["runs"]
+    assert (run["files"], run["kinds"], run["resolved"]["global_batch"]) == (["train.py"], ["huggingface"], 8)
+
+
+def test_a_finding_is_at_the_keyword(check):
+    [found] = check(built("evaluation_strategy='no'"))["diagnostics"]
+    assert (found["file"], found["line"], found["column"], found["severity"]) == ("train.py", 5, 5, "error")
+    assert found["exception"] == "TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'"
+
+
+def test_columns_count_characters(check):
+    [found] = check("args = TrainingArguments(output_dir='äöü', learning_rate='1e-4')")["diagnostics"]
+    assert (found["code"], found["column"]) == ("TYP200", 58)
+
+
+@pytest.mark.parametrize(
+    ("code", "micro"),
+    [
+        ("SIZE = 2\n" + built("per_device_train_batch_size=SIZE"), 2),
+        ("SIZE = 2\nif x:\n    SIZE = 4\n" + built("per_device_train_batch_size=SIZE"), None),
+        ("SIZE = 2\ndef f():\n    global SIZE\n    SIZE = 4\n" + built("per_device_train_batch_size=SIZE"), None),
+        ("for size in (1, 2):\n    pass\n" + built("per_device_train_batch_size=size"), None),
+        (built("per_device_train_batch_size=2 * 3"), 6),
+        (built("per_device_train_batch_size=int('2')"), None),
+        (built("per_device_train_batch_size=2", "**more"), 2),
+        (built("**more"), None),
+        (built(), 8),
+        (built() + "\nargs.per_device_train_batch_size = 3", None),
+        (built() + "\nsetattr(args, name, 3)", None),
+        (built() + "\nargs = dataclasses.replace(args, per_device_train_batch_size=3)", None),
+        (built() + "\nargs.set_training(batch_size=3)", None),
+        ("A, B = 3, 4\n" + built("per_device_train_batch_size=A"), None),
+        ("TOTAL = 32\nSIZE = 4\n" + built("per_device_train_batch_size=TOTAL // SIZE"), 8),
+        ("class C:\n    size = 6\nc = C()\n" + built("per_device_train_batch_size=c.size"), 6),
+        ("class C:\n    size = 6\nc = C()\nc.size = x\n" + built("per_device_train_batch_size=c.size"), None),
+        ("more = dict(per_device_train_batch_size=6)\n" + built("**more"), 6),
+        ("more = {'per_device_train_batch_size': 6}\nmore.update(x)\n" + built("**more"), None),
+        ("class Own(TrainingArguments):\n    pass\nargs = Own('out')", 8),
+    ],
+)
+def test_what_is_not_a_literal_is_unknown(check, code, micro):
+    [run] = check(code)["runs"]
+    assert run["resolved"]["micro_batch"] == micro
+
+
+def test_nothing_is_found_about_unknown_keywords(check):
+    assert check(built("**more"), "--num-examples", "100")["diagnostics"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"), [("", ["RUN001"]), ("own['train_micro_batch_size_per_gpu'] = 4\n", []), ("change(own)\n", [])]
+)
+def test_a_mapping_for_deepspeed(check, change, codes):
+    code = "def change(x): ...\nown = {'train_micro_batch_size_per_gpu': 8, 'zero_optimization': {'stage': 1}}\n" + change
+    found = check(code + built("per_device_train_batch_size=4", "deepspeed=own"))
+    assert [each["code"] for each in found["diagnostics"]] == codes
+
+
+def test_a_subclass_gives_defaults(check):
+    own = "@dataclass\nclass Own(TrainingArguments):\n    per_device_train_batch_size: int = 5\n    extra: int = 1\n"
+    found = check(own + "args = Own('out', extra=2)")
+    assert (found["runs"][0]["resolved"]["micro_batch"], found["diagnostics"]) == (5, [])
+
+
+ARGUMENTS = """\
+parser = argparse.ArgumentParser()
+parser.add_argument("--size", type=int, default=2)
+own = parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize(("line", "micro"), [("python train.py", 2), ("python train.py --size 6", 6), ("python train.py --size $X", None)])
+def test_arguments_of_the_program_are_followed(check, line, micro):
+    code = "import argparse\n" + ARGUMENTS + built("per_device_train_batch_size=own.size")
+    [run] = check(code, "--gpus", "1", line=line)["runs"]
+    assert run["resolved"]["micro_batch"] == micro
+
+
+def test_a_class_of_trl_tells_the_trainer(check):
+    [run] = check("args = SFTConfig('out', packing=True, learning_rate=1e-5)")["runs"]
+    assert run["kinds"] == ["launch", "trl"]
+    assert run["resolved"]["micro_batch"] == 8
+
+
+def test_strings_are_not_cast(check):
+    codes = {each["code"] for each in check("args = SFTConfig('out', learning_rate='1e-5')")["diagnostics"]}
+    assert "TYP200" in codes
+
+
+def test_each_of_several_calls_is_a_run(check):
+    code = built("per_device_train_batch_size=1") + "\n" + built("per_device_train_batch_size=2")
+    assert [run["resolved"]["micro_batch"] for run in check(code)["runs"]] == [1, 2]
+
+
+def test_a_call_in_a_branch_gives_no_error(check):
+    found = check("if x:\n    args = TrainingArguments('out', learning_rate='1e-4')")["diagnostics"]
+    assert [each["severity"] for each in found] == ["warning"]
+
+
+@pytest.fixture
+def fixed(tmp_path, monkeypatch):
+    """The text of a program after `fix`."""
+    monkeypatch.chdir(tmp_path)
+
+    def fix(code, *options):
+        (tmp_path / "train.py").write_text(IMPORTS + code + TRAINED)
+        main(["fix", "train.py", *options])
+        return (tmp_path / "train.py").read_text().removeprefix(IMPORTS).removesuffix(TRAINED)
+
+    return fix
+
+
+TARGET = ("--gpus", "4", "--global-batch", "64", "--from-gpus", "4")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "options"),
+    [
+        (built("evaluation_strategy='no'"), built("eval_strategy='no'"), ("--unsafe-fixes",)),
+        (built("learning_rate='2e-5'", "bf16=True"), built("learning_rate=2e-5", "bf16=True"), ()),
+        (built("per_device_train_batch_size=4", "gradient_accumulation_steps=2"),) * 2 + (("--gpus", "4", "--global-batch", "7"),),
+        (built("per_device_train_batch_size=4"), built("per_device_train_batch_size=4", "gradient_accumulation_steps=4"), TARGET),
+        ("ACC = 2\n" + built("gradient_accumulation_steps=ACC"), "ACC = 2\n" + built("gradient_accumulation_steps=ACC"), ("--gpus", "4")),
+        ("ACC = 1\n" + built("gradient_accumulation_steps=ACC"), "ACC = 2\n" + built("gradient_accumulation_steps=ACC"), TARGET),
+    ],
+)
+def test_fix_edits_the_keyword(fixed, before, after, options):
+    assert fixed(before, *options) == after
