@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.argument_parser import expected
 from cfglint.cli.options import UsageError, above_zero, positive
-from cfglint.generators import FRAMEWORKS, KINDS, RUN, choices, generate, takes
+from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
 from cfglint.generators.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
 
 TYPE_CHECKING = False
@@ -44,9 +44,9 @@ def ask(kind: str | None, framework: str) -> Asked:
     print("Enter takes the value in brackets; q ends without writing.")
     try:
         if kind is None:
-            kind = choice("What to make", "KIND", (*KINDS, RUN), RUN)
+            kind = choice("What to make", "KIND", (*kinds(), RUN), RUN)
             if kind == RUN:
-                framework = choice("Of which framework", "--framework", FRAMEWORKS, framework)
+                framework = choice("Of which framework", "--framework", tuple(set_frameworks()), framework)
         neox = kind == "neox" or (kind == RUN and framework == "neox")
         facts: Answers = {"gpus": number("GPUs", "--gpus", GPUS)}
         if kind != "accelerate":
@@ -107,8 +107,7 @@ def training(kind: str, framework: str, facts: Answers) -> Answers:
 
 def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
     """The optimizers of a kind of file that have a usual rate; AdamW alone where its states are on the CPU."""
-    module = __import__(f"cfglint.generators.{framework if kind == RUN else kind}", fromlist=["OPTIMIZERS"])
-    known = getattr(module, "OPTIMIZERS", OFFERED)
+    known = generator_of(kind, framework).optimizers
     return OFFERED[:1] if offload else tuple(name for name in OFFERED if name in known)
 
 
@@ -119,11 +118,7 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"
-    if kind == "trl":
-        from cfglint.generators import trl
-
-        return trl.usual_rate(trl.TRAINERS[0], bool(facts.get("lora")))
-    return choices.rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
+    return generator_of(kind, framework).usual_rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
 
 
 def batch(kind: str, framework: str, facts: Answers) -> Answers:

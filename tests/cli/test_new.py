@@ -13,7 +13,7 @@ import yaml
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.generators import KINDS, RUN
+from cfglint.generators import RUN, kinds
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 
@@ -235,7 +235,7 @@ class TestTerminal:
         assert new() == (130, ANY, "cfglint: nothing was written\n")
         assert os.listdir(folder) == []
 
-    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS)])
+    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in kinds())])
     def test_every_question_has_a_default(self, new, folder, terminal, kind):
         """Enter alone gives files that pass, with a rate that people train with."""
         terminal(*[""] * 20)
@@ -260,4 +260,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: --gpus is required\n")
-        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, trl, llamafactory, axolotl, run\n"
+        assert new()[2] == "cfglint: what kind of config? accelerate, axolotl, deepspeed, huggingface, llamafactory, neox, trl, run\n"

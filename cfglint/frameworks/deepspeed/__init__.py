@@ -99,6 +99,15 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     newest = NEWEST
     oldest = OLDEST
     can_be_referenced = True
+    rule_families = {"DSP": title}
+    file_match = (
+        "ds_config.json",
+        "ds_config_*.json",
+        "ds_config-*.json",
+        "ds_z*_config.json",
+        "deepspeed_config.json",
+        "deepspeed_config_*.json",
+    )
     telling_keys = SIGNS | SECTION_NAMES | SHARED
 
     def detect(self, document: Document) -> int:

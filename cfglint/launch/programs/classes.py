@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.modules import Modules
 
-TRAINER_BASES = ("TrainingArguments", "Seq2SeqTrainingArguments")
 SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
 SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py
     "sortish_sampler": Field("bool", False, SEQ2SEQ_PATH, 1, "?"),

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
-from cfglint.frameworks.trl.classes import CLASSES as TRL_CLASSES
-from cfglint.frameworks.trl.classes import fields_of_class
-from cfglint.launch.programs.classes import SEQ2SEQ, TRAINER_BASES, linearized, read_class
+from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Definition
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
@@ -51,7 +50,7 @@ class Constructor:
     @property
     def kind(self) -> str:
         """The kind of the arguments."""
-        return "trl" if self.name in TRL_CLASSES else "huggingface"
+        return kind_of_class(self.name)
 
     @property
     def is_conditional(self) -> bool:
@@ -64,8 +63,8 @@ class Constructor:
 
     @property
     def trainer(self) -> str | None:
-        """Which of TRL's trainers the arguments are for; None for the others."""
-        return TRL_CLASSES.get(self.name)
+        """The trainer that the arguments are for, where their class decides it."""
+        return trainer_of_class(self.name)
 
     def facts(self, program: ProgramFacts) -> ProgramFacts:
         """The program with this call in the place of a parser of its arguments."""
@@ -182,7 +181,7 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
     if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
         return
     own = read_class(scope.modules, resolved)
-    if own.base not in TRAINER_BASES and own.base not in TRL_CLASSES:
+    if not kind_of_class(own.base):
         return
     if len(call.args) > 1 or any(isinstance(each, ast.Starred) for each in call.args):
         return
@@ -206,4 +205,4 @@ def may_fill(parser: Construction) -> bool:
     if types is None:
         return True
     found = (read_class(parser.scope.modules, parser.scope.resolve(each)) for each in types)
-    return any(each.base in TRAINER_BASES or each.base in TRL_CLASSES for each in found)
+    return any(kind_of_class(each.base) for each in found)

@@ -6,13 +6,14 @@ The engine of the templates is imported with this package and by nothing else.
 from __future__ import annotations
 
 from cfglint.explanation.log_analysis import ENDLESS
+from cfglint.frameworks import framework
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
 from cfglint.report.html.page import page, signs, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
-from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
+from cfglint.report.summary import LOG_LABELS, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
         )
     return {
         "anchor": anchor,
-        "title": f"Line {log.line}: {FRAMEWORKS[log.framework]}",
+        "title": f"Line {log.line}: {framework(log.framework).title}",
         "note": sentence(found.note),
         "numbers": numbers,
         "pictures": pictures.draw(numbers),
