@@ -167,6 +167,8 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         choose_consumer(command, kinds)
+        if built is not None and built.kind == "deepspeed":
+            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
             command.guessed = False
         if built is not None:
