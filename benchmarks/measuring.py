@@ -42,7 +42,7 @@ class Subject:
     def _measured(self, *options: str) -> list[float]:
         if self.before:
             self.before()
-        line = [sys.executable, "-I", "-S", STOPWATCH, *options, *self.command]
+        line = [sys.executable, "-I", "-S", str(STOPWATCH), *options, *self.command]
         told = subprocess.run(line, cwd=self.folder, capture_output=True, text=True, check=True).stdout.split()
         if told[0] not in ("0", "1"):  # peers find things to say about any file
             raise SystemExit(f"{' '.join(self.command)[:200]}: exit status {told[0]}")

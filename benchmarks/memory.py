@@ -20,20 +20,29 @@ from cfglint.batch.memory import Fsdp, Lora, Settings, estimate
 from cfglint.batch.memory.settings import LOSS_COPY, LOSS_FUSED, LOSS_IN_PLACE, NF4_DOUBLE, NONE
 from cfglint.batch.shapes import known_name, shape_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.batch.memory.shape import Shape
+
+    Row = dict[str, str]  # of a table of measured runs, by column
+    Errors = dict[str, dict[str, list[float]]]  # kind of run: tool: relative errors
+
 SEQUENCE = 4096
 PEAKS = ("mem_peak_torch_mem_alloc_in_bytes", "peak_torch_mem_alloc_in_bytes", "peak_allocated_bytes")
 ACCELERATE, DEEPSPEED, ELEUTHER, OURS = "accelerate", "DeepSpeed", "EleutherAI", "cfglint"
 TOOLS = (OURS, ACCELERATE, DEEPSPEED, ELEUTHER)
 
 
-def shape_of_row(row):
+def shape_of_row(row: Row) -> Shape | None:
     """The model's shape; None for a model that is not in the table."""
-    name = row["model_name_or_path"].rpartition("/")[2]
-    name = known_name(name.removesuffix("-GPTQ"))
+    checkpoint = row["model_name_or_path"].rpartition("/")[2]
+    name = known_name(checkpoint.removesuffix("-GPTQ"))
     return None if name is None else shape_of(name)
 
 
-def settings_of_row(row):
+def settings_of_row(row: Row) -> Settings:
     """The run as its columns tell it."""
     kind, ranks = row["framework_config"], int(row["num_gpus"])
     quantized = "bnb" in kind or "gptq" in kind
@@ -57,12 +66,12 @@ def settings_of_row(row):
     )
 
 
-def truth(row, name):
+def truth(row: Row, name: str) -> bool:
     """Whether a column says true."""
     return str(row.get(name) or "").lower() == "true"
 
 
-def calculators(shape, run):
+def calculators(shape: Shape, run: Settings) -> dict[str, float]:
     """What the other calculators say, in bytes, with the true parameter count: none of them models adapters, quantization or the loss.
 
     With FSDP they are asked for ZeRO stage 3, else for stage 0 (accelerate has no sharding, DeepSpeed's smallest stage is 2).
@@ -77,16 +86,16 @@ def calculators(shape, run):
     }
 
 
-def group_of(row):
+def group_of(row: Row) -> str:
     """The kind of run, for a line of the table."""
     quantized = "4-bit " if "bnb" in row["framework_config"] or "gptq" in row["framework_config"] else ""
     method = f"{quantized}LoRA" if row.get("peft_method") else "full"
     return f"{method}, {'1 GPU' if int(row['num_gpus']) == 1 else 'FSDP'}"
 
 
-def compared(rows):
+def compared(rows: Iterable[Row]) -> Errors:
     """{kind of run: {tool: relative errors}} of the rows that have a peak and a model that is known."""
-    found = {}
+    found: Errors = {}
     for row in rows:
         peak = next((float(row[name]) for name in PEAKS if row.get(name)), None)
         shape = shape_of_row(row)
@@ -100,7 +109,7 @@ def compared(rows):
     return found
 
 
-def table(found):
+def table(found: Errors) -> str:
     """A Markdown table: the median of the absolute errors, and the worst."""
     lines = [f"| runs | rows | {' | '.join(TOOLS)} |", f"|---|--:|{'--:|' * len(TOOLS)}"]
     for group in sorted(found):
@@ -110,15 +119,16 @@ def table(found):
     return "\n".join(lines)
 
 
-def percent(ratio):
+def percent(ratio: float) -> str:
     """`12 %`."""
     return f"{100 * ratio:.0f} %" if ratio >= 0.1 else f"{100 * ratio:.1f} %"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    """Print the table for the files that are named."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="+", help="tables of measured runs")
-    rows = []
+    rows: list[Row] = []
     for path in parser.parse_args().files:
         with open(path, encoding="utf-8", newline="") as file:
             rows.extend(csv.DictReader(file))

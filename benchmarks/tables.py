@@ -7,11 +7,13 @@ from datetime import date
 
 import inputs
 import repository as whole
+from environments import ROOT
 from measuring import Subject, rounds, rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     Table = dict[str, Any]  # title, note, rounds, rows
 
-SCHEMAS = inputs.ROOT / "schemas"
+SCHEMAS = ROOT / "schemas"
 IMPORT = "import deepspeed.runtime.config"
 PARSE = "from transformers import HfArgumentParser as P, TrainingArguments as A; P(A).parse_yaml_file('trainer.yaml')"
 LOAD = """
@@ -163,7 +165,7 @@ def reviewed(bench: Bench) -> Table:
 
 def everything(bench: Bench, show: Any) -> dict[str, Table]:
     """All tables by name, each shown as soon as it is there."""
-    makers = {
+    makers: dict[str, Callable[[], Table | None]] = {
         "start": lambda: start(bench),
         "today": lambda: today(bench),
         "yaml-300": lambda: many(bench, ".yaml", 300),

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from cfglint.explanation.summary import RunSummary, explained, table
 from cfglint.frameworks.base import LaunchFacts, is_version
-from cfglint.generators import KINDS, RUN, generate
+from cfglint.generators import RUN, generate
+from cfglint.generators import kinds as generated_kinds
 from cfglint.generators.job_spec import JobSpec
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.plan import Pace
@@ -444,8 +445,8 @@ def new(kind: str, *, framework: str = "huggingface", **job: Any) -> NewFiles:
     With kind `run` the matching files of a `framework`. Raises CfglintError where the values contradict each other, do
     not suffice, cannot be written in such a file, or where the global batch cannot be reached.
     """
-    if kind not in (*KINDS, RUN):
-        raise ArgumentError(f"kind must be one of {', '.join((*KINDS, RUN))}, not {kind!r}")
+    if kind not in (*generated_kinds(), RUN):
+        raise ArgumentError(f"kind must be one of {', '.join((*generated_kinds(), RUN))}, not {kind!r}")
     try:
         spec = JobSpec(**job)
     except TypeError as error:

@@ -16,9 +16,9 @@ GPUS = "8"
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
-def test_bad_example_gives_its_report(report, replay, updating, tmp_path):
+def test_bad_example_gives_its_report(report, replay_here, updating, tmp_path):
     shutil.copytree(report.parent, tmp_path / "bad")
-    now = replay(report.read_text(encoding="utf-8"), tmp_path / "bad")
+    now = replay_here(report.read_text(encoding="utf-8"), tmp_path / "bad")
     if updating:
         report.write_text(now, encoding="utf-8")
     assert now == report.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

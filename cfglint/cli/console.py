@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 
 
 def warn(text: str) -> None:

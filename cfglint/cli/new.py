@@ -9,11 +9,10 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.generators import FRAMEWORKS, KINDS, RUN, generate, takes
+from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import inside, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.models import SHAPES
-from cfglint.generators.trl import TRAINERS as TRL_TRAINERS
 from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
 from cfglint.source import files, writing
 
@@ -34,7 +33,7 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 def add_arguments(parser: Parser) -> None:
     """The options of `new`; all but the last ones are facts."""
-    parser.add_argument("kind", nargs="?", choices=(*KINDS, RUN), metavar="KIND", help=f"{', '.join(KINDS)}; or run, a set that agrees")
+    parser.add_argument("kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a set that agrees")
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs of a machine (default 8)")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="samples of one optimizer step")
@@ -46,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--precision", choices=PRECISIONS, help=f"default {PRECISIONS[0]}")
     add_training(parser)
     add_model(parser)
-    parser.add_argument("--framework", choices=FRAMEWORKS, default=FRAMEWORKS[0], help="of a set (default huggingface)")
+    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"of a set (default {FRAMEWORK})")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of an existing run; repeatable")
     parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml, for its target; else the nearest one")
@@ -73,7 +72,7 @@ def add_training(parser: Parser) -> None:
     parser.add_argument("--warmup", type=not_negative, metavar="W", help="a share of the run below 1, else steps")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
     parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
-    parser.add_argument("--trainer", choices=TRL_TRAINERS, help=f"TRL: the trainer (default {TRL_TRAINERS[0]})")
+    parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default sft)")
     parser.add_argument("--lora", action="store_true", help="an adapter is trained, not the whole model")
 
 
@@ -113,7 +112,7 @@ def run(arguments: Namespace) -> int:
             asked = answered(ask, arguments)
             arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
         if arguments.kind is None:
-            raise UsageError(f"what kind of config? {', '.join((*KINDS, RUN))}")
+            raise UsageError(f"what kind of config? {', '.join((*kinds(), RUN))}")
         model = shape_given(arguments, given)
         job = aimed(JobSpec(**converted(arguments, given)), arguments)
         folder = folder_of(arguments.output)

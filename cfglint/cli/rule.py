@@ -27,10 +27,10 @@ def run(arguments: Namespace) -> int:
     if arguments.code is None:
         print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format), end="")
         return 0
-    wanted = arguments.code
-    found = [each for each in rules if wanted.upper() == each.code or wanted.lower() in each.names]
-    if not found:
-        family = [each.code for each in rules if each.code.startswith(wanted[:3].upper())]
-        return fail(unknown_rule(wanted) + (f"; codes: {', '.join(family)}" if family else ""))
-    print(manual.page(found[0], arguments.format), end="")
+    code, name = arguments.code.upper(), arguments.code.lower()
+    found = next((each for each in rules if code == each.code or name in each.names), None)
+    if found is None:
+        family = [each.code for each in rules if each.code.startswith(code[:3])]
+        return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
+    print(manual.page(found, arguments.format), end="")
     return 0

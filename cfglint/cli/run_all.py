@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from cfglint.cli.options import declared_run, discovery_of
 from cfglint.cli.parallel import map_blocks
-from cfglint.cli.progress import Progress
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
 
@@ -86,6 +87,10 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
 
 def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str) -> list[PartialOutcomes]:
     """The shares of blocks of the tasks, with a line of progress on a terminal."""
+    if not sys.stderr.isatty():
+        return map_blocks(work, tasks, jobs)
+    from cfglint.cli.progress import Progress
+
     progress = Progress(thing)
     try:
         return map_blocks(work, tasks, jobs, progress)

@@ -78,6 +78,8 @@ def described(each: CheckedRun) -> str:
         uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
         lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
         others = outcome.files[1:]
+        if launch["called_from"]:
+            lines.append(f"  called from   {launch['called_from']}")
     if others:
         lines.append(f"  files         {', '.join(others)}")
     lines.append(f"  GPUs          {sizes(outcome)}")
@@ -137,7 +139,8 @@ def declared(found: list[CheckedRun]) -> str:
         elif launch["conditional"] and not launch["needs_caller"]:
             continue
         else:
-            lines.append(f"launch = {quoted(os.path.normpath(launch['file']) + ':' + str(launch['line']))}")
+            path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
+            lines.append(f"launch = {quoted(os.path.normpath(path) + ':' + line)}")
         machine: Any = getattr(each.documents[0], "machine", launch is None)
         if machine and outcome.gpus is not None:
             lines.append(f"gpus = {outcome.gpus}")

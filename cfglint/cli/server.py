@@ -22,13 +22,6 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Serve one editor until it ends the session."""
-    try:
-        from cfglint.server.language_server import serve
-    except ImportError as error:
-        if error.name is None or error.name.split(".")[0] not in ("pygls", "lsprotocol"):
-            raise
-        return fail("the language server requires pygls 2: install the extra `server` (cfglint-train[server]), or `pip install 'pygls>=2'`")
-
     arguments.kind = None
 
     def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:
@@ -41,4 +34,10 @@ def run(arguments: Namespace) -> int:
         facts_of(arguments, Configuration(), complete=False)  # options that cannot be used end the command, not the first check
     except UsageError as error:
         return fail(str(error))
+    try:
+        from cfglint.server.language_server import serve
+    except ImportError as error:
+        if error.name is None or error.name.split(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        return fail("the language server requires pygls 2: install the extra `server` (cfglint-train[server]), or `pip install 'pygls>=2'`")
     return serve(facts, arguments.config)

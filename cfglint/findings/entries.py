@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         nodes: int | None
         arguments: dict[str, Any]
         conditional: bool
+        called_from: str | None
         needs_caller: bool
         unknown: list[UnknownArgument]
 

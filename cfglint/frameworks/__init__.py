@@ -40,6 +40,28 @@ def trainers() -> tuple[str, ...]:
     return tuple(name for kind in kinds() for name in framework(kind).trainers)
 
 
+def takes_arguments(kind: str) -> bool:
+    """Whether the arguments of a launch line may be for files of this kind: not for those of a launcher or an engine."""
+    own = framework(kind)
+    return bool(own.package) and not (own.is_launcher or own.can_be_referenced)
+
+
+def kind_of_class(name: str) -> str:
+    """The kind of the files and arguments from which a parser fills a class; empty for a class that is not a framework's."""
+    return next((kind for kind in kinds() if name in framework(kind).argument_classes()), "")
+
+
+def trainer_of_class(name: str) -> str | None:
+    """The trainer that a class of arguments is for; None where that is not decided by the class."""
+    kind = kind_of_class(name)
+    return framework(kind).argument_classes()[name] or None if kind else None
+
+
+def fields_of_class(name: str) -> set[str]:
+    """The fields that a framework's class has in any modelled release, beyond those of its base."""
+    return set().union(*(framework(kind).fields_of_class(name) for kind in kinds()))
+
+
 def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release that is nearest to a version of a package; None where the version is modelled itself, or the package is not."""
     for kind in kinds():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
@@ -467,6 +468,10 @@ class Framework(Described["Own"]):
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, where that changes what the file means
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` recognise no file without one, with `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
+    launchers: tuple[str, ...] = ()  # commands that take files of this kind and of no other
+    reads_arguments = False  # whether its parser lays the arguments of a launch line over the file that the line names
+    rule_families: dict[str, str] = {}  # the first letters of the codes of its own rules -> the title in the manual
+    file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
 
     def detect(self, document: Document) -> int:
         """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; cheap, for it sees every file of a folder."""
@@ -510,6 +515,24 @@ class Framework(Described["Own"]):
     def syntax(self, path: str) -> str:
         """`yaml` or `json`: how this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
+
+    def argument_classes(self) -> dict[str, str]:
+        """The classes that a program makes of files and arguments of this kind, each with the trainer it is for; empty for any."""
+        return {}
+
+    def script_classes(self) -> Collection[str]:
+        """The framework's further classes that such a parser may be given as well."""
+        return ()
+
+    def fields_of_class(self, name: str) -> set[str]:
+        """The fields that one of these classes has in any modelled release; none for a class of another framework."""
+        return set()
+
+    def schema_additions(self) -> Additions:
+        """What the framework takes beyond the schema, for the schema that editors get."""
+        from cfglint.frameworks.schema_additions import Additions
+
+        return Additions()
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """(key path, file named there, kind of that file) for files that a file pulls into its run."""

@@ -18,31 +18,6 @@ if TYPE_CHECKING:
         url: str
 
 
-FILE_MATCH = {  # names that no other kind of file has; a Trainer or TRL config has no usual name
-    "accelerate": (
-        "accelerate_config.yaml",
-        "accelerate_config.yml",
-        "accelerate_config_*.yaml",
-        "**/accelerate_configs/*.yaml",
-        "**/accelerate_configs/*.yml",
-        "**/huggingface/accelerate/default_config.yaml",
-    ),
-    "axolotl": ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml"),
-    "deepspeed": (
-        "ds_config.json",
-        "ds_config_*.json",
-        "ds_config-*.json",
-        "ds_z*_config.json",
-        "deepspeed_config.json",
-        "deepspeed_config_*.json",
-    ),
-    "huggingface": ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml"),
-    "llamafactory": ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml"),
-    "neox": ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml"),
-    "trl": ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml"),
-}
-
-
 def catalog(address: str) -> list[Entry]:
     """The entries of all schemas, each at an address that ends with the name of its kind."""
     return [entry(kind, address) for kind in kinds()]
@@ -54,6 +29,6 @@ def entry(kind: str, address: str) -> Entry:
     return {
         "name": own.title,
         "description": f"{own.title[0].upper()}{own.title[1:]} ({own.package} {own.newest})",
-        "fileMatch": [*FILE_MATCH[kind]],
+        "fileMatch": [*own.file_match],
         "url": f"{address.rstrip('/')}/{kind}.json",
     }

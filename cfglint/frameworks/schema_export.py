@@ -6,12 +6,15 @@ person wants to read it: the description says since when a key exists, that it w
 
 from __future__ import annotations
 
+from cfglint.frameworks import framework
 from cfglint.frameworks.schema_strict import strict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
+
+    from cfglint.frameworks.schema_additions import Additions
 
     Raw = dict[str, Any]
 
@@ -61,39 +64,18 @@ EVERY_TYPE = ["array", "boolean", "null", "number", "object", "string"]
 
 RESTRICTIONS = ("$ref", *NEEDED_TYPES, *SOME, *NAMED, "additionalProperties", "const", "enum", "not", "required", "type")
 PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are read
-NUMBER_AS_STRING = {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"}
-TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only asked whether it is true: these mean what they say
-MORE_VALUES: dict[str, dict[str, Raw]] = {  # what the framework takes for a key beyond the schema, which is what a person should write
-    "accelerate": {
-        "distributed_type": {"const": False},  # YAML 1.1 reads NO as false
-        "dynamo_backend": {"const": False},
-        "mixed_precision": {"const": False},
-        "num_processes": {"const": "auto"},  # torchrun counts the GPUs
-    },
-    "axolotl": {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}},  # a fraction: with the diffusion plugin
-    "llamafactory": {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}},
-    "trl": {"reward_funcs": {"type": "string"}},
-}
-MORE_BY_TYPE: dict[str, dict[str, tuple[Raw, ...]]] = {
-    "axolotl": {  # pydantic 2 in lax mode
-        "integer": ({"type": "boolean"}, NUMBER_AS_STRING),
-        "number": ({"type": "boolean"}, NUMBER_AS_STRING),
-    },
-    "huggingface": {"boolean": (TRUTH,)},
-}
-WITH_PLACEHOLDERS = frozenset(("axolotl", "llamafactory"))  # whose own loaders fill them
-PARTIAL = frozenset(("llamafactory",))  # with USE_MCA=1 the keys of Megatron-Core are read as well: an unknown key is for `check` to judge
 
 
 def draft7(kind: str, schema: Raw) -> Raw:
     """The schema of a kind, as its file has it, as draft-07."""
     exported = {"$schema": DRAFT_7, **converted(schema)}
+    additions = framework(kind).schema_additions()
     for key, own in exported["properties"].items():
-        exported["properties"][key] = widened(kind, own, MORE_VALUES.get(kind, {}).get(key))
-    if kind in PARTIAL:
+        exported["properties"][key] = widened(additions, own, additions.values.get(key))
+    if additions.more_keys:
         exported.pop("additionalProperties", None)
     if "$defs" in schema:
-        exported["definitions"] = {name: widened_section(kind, each) for name, each in each_converted(schema["$defs"]).items()}
+        exported["definitions"] = {name: widened_section(additions, each) for name, each in each_converted(schema["$defs"]).items()}
     for pointer in sorted(set(references(exported))):
         exported.setdefault("definitions", {})[definition_name(pointer)] = found_at(exported, pointer)
     found: Raw = strict(named_by_definition(exported))
@@ -135,23 +117,26 @@ def named_by_definition(raw: Any) -> Any:
     return {keyword: named_by_definition(value) for keyword, value in raw.items()}
 
 
-def widened(kind: str, own: Raw, another: Raw | None = None) -> Raw:
+def widened(additions: Additions, own: Raw, another: Raw | None = None) -> Raw:
     """A property, and those in it, with the values that the framework takes beyond the schema; `another` are further ones of the key."""
-    own = {**own, "anyOf": [widened_section(kind, each) for each in own["anyOf"]]} if "anyOf" in own else own
-    own = widened_section(kind, own)
+    own = {**own, "anyOf": [widened_section(additions, each) for each in own["anyOf"]]} if "anyOf" in own else own
+    own = widened_section(additions, own)
     named = types_of(own).union(*(types_of(each) for each in own.get("anyOf", ())))
-    more = [each for name, values in MORE_BY_TYPE.get(kind, {}).items() if name in named for each in values]
-    if kind in WITH_PLACEHOLDERS and not any(map(takes_every_string, (own, *own.get("anyOf", ())))):
+    more = [each for name, values in additions.by_type.items() if name in named for each in values]
+    if additions.placeholders and not any(map(takes_every_string, (own, *own.get("anyOf", ())))):
         more.append(PLACEHOLDER)
     more += [another] if another is not None else []
     return extended(own, more) if more else own
 
 
-def widened_section(kind: str, own: Raw) -> Raw:
+def widened_section(additions: Additions, own: Raw) -> Raw:
     """A schema with the properties in it widened."""
     if not isinstance(own.get("properties"), dict):
         return own
-    return {**own, "properties": {key: widened(kind, each) if isinstance(each, dict) else each for key, each in own["properties"].items()}}
+    return {
+        **own,
+        "properties": {key: widened(additions, each) if isinstance(each, dict) else each for key, each in own["properties"].items()},
+    }
 
 
 def types_of(raw: Raw) -> set[str]:

@@ -5,53 +5,49 @@
 
 from __future__ import annotations
 
+from cfglint import frameworks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.generators.generated import Generated
+    from cfglint.generators.generator import Generator
     from cfglint.generators.job_spec import JobSpec
 
-KINDS = ("deepspeed", "huggingface", "neox", "accelerate", "trl", "llamafactory", "axolotl")
 RUN = "run"
-FRAMEWORKS = ("huggingface", "neox")  # what a matching set can be made for
+FRAMEWORK = "huggingface"  # whose set it is where none is named
 
 
-def takes(kind: str, framework: str = "huggingface") -> frozenset[str]:
+def kinds() -> list[str]:
+    """The kinds that files can be generated for."""
+    return [kind for kind in frameworks.kinds() if not frameworks.framework(kind).no_generator]
+
+
+def generator_of(kind: str, framework: str = FRAMEWORK) -> Generator:
+    """What makes the files of a kind, or with `run` the set of a framework; the module has the name of the kind."""
+    found: Generator = __import__(f"cfglint.generators.{framework if kind == RUN else kind}", fromlist=["GENERATOR"]).GENERATOR
+    return found
+
+
+def set_frameworks() -> list[str]:
+    """The frameworks that a matching set can be made for."""
+    return [kind for kind in kinds() if generator_of(kind).makes_sets]
+
+
+def trainers() -> list[str]:
+    """The values of `--trainer`, of all kinds."""
+    return [name for kind in kinds() for name in generator_of(kind).trainers]
+
+
+def takes(kind: str, framework: str = FRAMEWORK) -> frozenset[str]:
     """The facts that a kind of file, or a set of files, supports."""
-    module = __import__(f"cfglint.generators.{framework if kind == RUN else kind}", fromlist=["TAKES"])
-    taken: frozenset[str] = module.TAKES
-    return taken
+    return generator_of(kind, framework).takes
 
 
-def generate(kind: str, job: JobSpec, framework: str = "huggingface", folder: str = "") -> Generated:
+def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = "") -> Generated:
     """The files of a kind, or with `run` the set of a framework; `folder` is their folder, relative to where the job is started.
 
     Raises `cfglint.generators.job_spec.Contradiction` where the facts are incompatible, insufficient or not supported
     in such a file, and `Unreachable` where the global batch cannot be had on these GPUs.
     """
-    if kind == "neox" or (kind == RUN and framework == "neox"):
-        from cfglint.generators import neox
-
-        return neox.pair(job, folder) if kind == RUN else neox.whole(job, folder)
-    if kind == "deepspeed":
-        from cfglint.generators import deepspeed
-
-        return deepspeed.own(job, folder)
-    if kind == "trl":
-        from cfglint.generators import trl
-
-        return trl.trainer(job, folder)
-    if kind == "accelerate":
-        from cfglint.generators import accelerate
-
-        return accelerate.launch(job, folder)
-    if kind == "llamafactory":
-        from cfglint.generators import llamafactory
-
-        return llamafactory.training(job, folder)
-    if kind == "axolotl":
-        from cfglint.generators import axolotl
-
-        return axolotl.training(job, folder)
-    from cfglint.generators import huggingface
-
-    return huggingface.matching_set(job, folder) if kind == RUN else huggingface.trainer(job, folder)
+    made = generator_of(kind, framework)
+    return made.matching_set(job, folder) if kind == RUN else made.generate(job, folder)

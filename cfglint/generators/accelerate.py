@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from cfglint.generators import choices, deepspeed
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import COMMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "accelerate"
@@ -89,3 +93,20 @@ def every_machine(keys: Keys, job: JobSpec) -> None:
     if choices.nodes(job) > 1:
         why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
         keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)
+
+
+class AccelerateFiles(Generator):
+    """Configs for `accelerate launch`."""
+
+    takes = TAKES
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return launch(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.generators.convert import of_accelerate
+
+        of_accelerate(found, config)
+
+
+GENERATOR = AccelerateFiles()

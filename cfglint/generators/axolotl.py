@@ -7,11 +7,15 @@ from math import ceil
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.generators.choices import Chosen
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "axolotl"
@@ -169,3 +173,34 @@ def launcher(job: JobSpec) -> str:
             f"torchrun --nnodes {machines} --nproc_per_node {each} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST -m axolotl.cli.train"
         )
     return "axolotl train"
+
+
+class AxolotlFiles(Generator):
+    """Files of axolotl."""
+
+    takes = TAKES
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return training(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        """The trainer's facts under axolotl's names, the adapter and the length of a sample."""
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+        model = config.model
+        if model is None:
+            return
+        if config.get("max_steps") is None:
+            found.facts.pop("steps", None)  # axolotl's own count
+            found.number("epochs", config, "num_epochs", default=1.0)
+        if config.get("warmup_ratio") is not None:
+            found.number("warmup", config, "warmup_ratio")
+        if model.adapter in ("lora", "qlora"):
+            found.take("lora", config, "adapter", value=True)
+        found.take("seq_length", config, "sequence_len", value=model.sequence_len)
+        for key in ("micro_batch_size", "gradient_accumulation_steps", "batch_size"):
+            found.use(config, key)
+
+
+GENERATOR = AxolotlFiles()

@@ -5,6 +5,9 @@ What a file leaves to its framework counts as said: a default of one framework i
 
 from __future__ import annotations
 
+from cfglint.generators import generator_of, kinds
+from cfglint.generators.job_spec import Contradiction
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +53,15 @@ class Existing:
         self.places: dict[str, Setting] = {}
         self._used: set[tuple[Config, Path]] = set()
         self._batch(run)
-        for config in run.configs:
-            EXTRACTORS[config.kind](self, config)
+        known = kinds()
+        read = [config for config in run.configs if config.kind in known]
+        if not read:
+            raise Contradiction("nothing is known of the job that these files start: no config of a framework is among them")
+        for config in read:
+            generator_of(config.kind).read(self, config)
         if self.facts.get("min_learning_rate", 0) >= self.facts.get("learning_rate", float("inf")):
             self.facts.update(scheduler="constant", min_learning_rate=0.0)
-        self.left = [each for config in run.configs for each in self._unused(config)]
+        self.left = [each for config in read for each in self._unused(config)]
 
     def take(self, fact: str, config: Config, *path: str, value: Any) -> None:
         """Note a fact and the place that says it; a value of None is none."""
@@ -291,42 +298,3 @@ def of_accelerate(found: Existing, config: Any) -> None:
         if config.get("deepspeed_config", "offload_optimizer_device") == "cpu":
             found.take("offload", config, "deepspeed_config", "offload_optimizer_device", value="optimizer")
     found.use(config, "deepspeed_config", "deepspeed_config_file")
-
-
-def of_llamafactory(found: Existing, config: Any) -> None:
-    """The facts of a LLaMA-Factory file: the trainer's, the method and the length of a sample."""
-    of_trainer(found, config)
-    if config.method == "lora":
-        found.take("lora", config, "finetuning_type", value=True)
-    elif config.method == "full":
-        found.use(config, "finetuning_type")
-    if type(config.own("cutoff_len")) is int:
-        found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
-
-
-def of_axolotl(found: Existing, config: Any) -> None:
-    """The facts of an axolotl file: the trainer's under axolotl's names, the adapter and the length of a sample."""
-    of_trainer(found, config)
-    model = config.model
-    if model is None:
-        return
-    if config.get("max_steps") is None:
-        found.facts.pop("steps", None)  # axolotl's own count
-        found.number("epochs", config, "num_epochs", default=1.0)
-    if config.get("warmup_ratio") is not None:
-        found.number("warmup", config, "warmup_ratio")
-    if model.adapter in ("lora", "qlora"):
-        found.take("lora", config, "adapter", value=True)
-    found.take("seq_length", config, "sequence_len", value=model.sequence_len)
-    for key in ("micro_batch_size", "gradient_accumulation_steps", "batch_size"):
-        found.use(config, key)
-
-
-EXTRACTORS = {
-    "huggingface": of_trainer,
-    "axolotl": of_axolotl,
-    "llamafactory": of_llamafactory,
-    "deepspeed": of_deepspeed,
-    "neox": of_neox,
-    "accelerate": of_accelerate,
-}

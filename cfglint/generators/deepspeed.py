@@ -7,10 +7,14 @@ from math import ceil
 from cfglint.generators import choices
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "deepspeed"
@@ -150,3 +154,21 @@ def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
     if total is None and job.epochs and job.num_examples:
         total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)
     return total
+
+
+class DeepSpeedFiles(Generator):
+    """DeepSpeed configs."""
+
+    takes = TAKES
+    optimizers = OPTIMIZERS
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return own(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.generators.convert import of_deepspeed
+
+        of_deepspeed(found, config)
+
+
+GENERATOR = DeepSpeedFiles()

@@ -8,10 +8,14 @@ from cfglint.batch import steps
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "huggingface"
@@ -179,3 +183,25 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
         every = 1
     keys.add("logging_steps", every, "" if job.logging_steps else "the default, 500, is too coarse for a curve")
     keys.add_known("save_steps", job.save_steps)
+
+
+class TrainerFiles(Generator):
+    """Trainer configs."""
+
+    takes = TAKES
+    optimizers = OPTIMIZERS
+    makes_sets = True
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return trainer(job, folder)
+
+    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
+        return matching_set(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+
+
+GENERATOR = TrainerFiles()

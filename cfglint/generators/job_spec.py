@@ -166,9 +166,9 @@ class JobSpec:
 
 def kinds_with(name: str) -> str:
     """The kinds of file that support a fact."""
-    from cfglint.generators import KINDS, takes
+    from cfglint.generators import kinds, takes
 
-    *others, last = [f"`{kind}`" for kind in KINDS if name in takes(kind)]
+    *others, last = [f"`{kind}`" for kind in kinds() if name in takes(kind)]
     return f"{', '.join(others)} and {last}" if others else last
 
 

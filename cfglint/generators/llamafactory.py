@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.generators.choices import Chosen
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "llamafactory"
@@ -84,3 +88,27 @@ def launcher(job: JobSpec) -> str:
     if machines > 1:
         return f"FORCE_TORCHRUN=1 NNODES={machines} NODE_RANK=RANK MASTER_ADDR=ADDRESS_OF_THE_FIRST llamafactory-cli train"
     return ("FORCE_TORCHRUN=1 " if job.gpus == 1 and job.zero is not None else "") + "llamafactory-cli train"
+
+
+class LlamaFactoryFiles(Generator):
+    """Training files of LLaMA-Factory."""
+
+    takes = TAKES
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return training(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        """The trainer's facts, the method and the length of a sample."""
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+        if config.method == "lora":
+            found.take("lora", config, "finetuning_type", value=True)
+        elif config.method == "full":
+            found.use(config, "finetuning_type")
+        if type(config.own("cutoff_len")) is int:
+            found.take("seq_length", config, "cutoff_len", value=config.own("cutoff_len"))
+
+
+GENERATOR = LlamaFactoryFiles()

@@ -8,11 +8,15 @@ from cfglint.batch import steps
 from cfglint.generators import choices, models
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
 from cfglint.generators.models import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "neox"
@@ -268,3 +272,25 @@ def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
     if choices.nodes(job) > 1:
         each = floor(job.needed_gpus() / choices.nodes(job))
         keys.add("hostfile", "hostfile", f"a line for each of the {choices.nodes(job)} nodes: NAME slots={each}")
+
+
+class NeoXFiles(Generator):
+    """GPT-NeoX configs."""
+
+    takes = TAKES
+    optimizers = OPTIMIZERS
+    makes_sets = True
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return whole(job, folder)
+
+    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
+        return pair(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        from cfglint.generators.convert import of_neox
+
+        of_neox(found, config)
+
+
+GENERATOR = NeoXFiles()

@@ -12,11 +12,15 @@ from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generator import Generator
 from cfglint.generators.huggingface import NAME, OUTPUT
 from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
     from cfglint.generators.job_spec import JobSpec
 
 KIND = "trl"
@@ -190,3 +194,30 @@ def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folde
     if name in GENERATING:
         lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
     return tuple(lines)
+
+
+class TrlFiles(Generator):
+    """Configs for TRL."""
+
+    takes = TAKES
+    trainers = TRAINERS
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        return trainer(job, folder)
+
+    def read(self, found: Existing, config: Any) -> None:
+        """The Trainer's facts, the trainer, the adapter and the length of a sample."""
+        from cfglint.generators.convert import of_trainer
+
+        of_trainer(found, config)
+        if len(config.trainers) == 1 and config.trainers[0] in TRAINERS:
+            found.facts["trainer"] = config.trainers[0]
+        if config.get("use_peft") is True:
+            found.take("lora", config, "use_peft", value=True)
+        found.number("seq_length", config, "max_length", least=1)
+
+    def usual_rate(self, job: JobSpec) -> tuple[float, str]:
+        return usual_rate(job.trainer or TRAINERS[0], bool(job.lora))
+
+
+GENERATOR = TrlFiles()

@@ -11,7 +11,7 @@ from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
-from cfglint.launch.wrappers import base, script_of, unwrapped
+from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
@@ -71,7 +71,7 @@ class Project:
 
 
 class Follower(Interpreter):
-    """An interpreter that looks into `bash -c`, also behind srun and its like."""
+    """An interpreter that looks into `bash -c` and into called scripts, also behind srun and its like."""
 
     project: Project
     folders: Sequence[str] = ()  # where the script may be started, while its folder is not settled
@@ -106,12 +106,14 @@ class Follower(Interpreter):
             self.consulted = self.consulted or base(words[0]) in RESOLVING or any(HERE in each.string for each in asked)
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
-        if text is None or self._captured is not None:
+        script = called_script(inner)
+        exported = {**self.state.environment(), **environment, **given}
+        start = len(self.calls)
+        if self._captured is None and text is not None:
+            self.apart(lambda: self.in_environment(exported, text, node))
+        elif self._captured is not None or script is None or not self.called(*script, exported, node):
             super().note(words, environment, node)
             return
-        start = len(self.calls)
-        exported = {**self.state.environment(), **environment, **given}
-        self.apart(lambda: self.in_environment(exported, text, node))
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
 
@@ -133,7 +135,7 @@ class Reader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is seen from where the program runs."""
-        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING)):
+        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
             return []
         name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):
@@ -150,7 +152,7 @@ class Reader:
 
         found: list[LaunchLine] = []
         for block in blocks(text):
-            if any(mark in block.text for mark in MARKS):
+            if any(mark in block.text for mark in (*MARKS, *SCRIPTS)):
                 script = Script(path, block.text, block.offset, block.line)
                 found.extend(self.of_script(path, script, block.text))
         return found

@@ -51,6 +51,7 @@ RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pd
 SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
 PROFILERS = ("nsys", "ncu")
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 MOST = 12
 
 
@@ -137,6 +138,19 @@ def mpi_program(words: list[Text]) -> list[Text]:
         text = words[index].string
         index += 3 if text in ("--mca", "-mca", "-genv", "--gmca") else 2 if text in MPIRUN else 1
     return words[index:]
+
+
+def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
+    """(the script that `bash x.sh a b` or `./x.sh a b` runs, its arguments); None for other commands."""
+    if not words or base(words[0]) not in SHELLS:
+        name = words[0].string if words else ""
+        return (words[0], words[1:]) if "/" in name and name.endswith(SCRIPTS) else None
+    index = 1
+    while index < len(words) and words[index].string.startswith(("-", "+")):
+        if words[index].string == "-s" or (words[index].string[:2] != "--" and "c" in words[index].string):
+            return None
+        index += 2 if words[index].string in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file") else 1
+    return (words[index], words[index + 1 :]) if index < len(words) else None
 
 
 def script_of(words: list[Text]) -> Text | None:

@@ -33,8 +33,8 @@ def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
 
 def notice(comparison: Comparison) -> str:
     """A GitHub annotation with the consequences, at the first setting that changed; nothing for a run that is gone."""
+    from cfglint.report.escapes import shown
     from cfglint.report.github import escape, escape_property
-    from cfglint.report.text import shown
 
     sentences = [shown(each.text) for each in comparison.sentences]
     if not sentences or comparison.after is None:
@@ -81,7 +81,8 @@ def block(comparison: Comparison, width: int | None = None) -> Segments:
 
 def line(indent: str, text: str, width: int | None) -> str:
     """A text on a line of its own, folded to a width if one is given."""
-    from cfglint.report.text import folded, shown
+    from cfglint.report.escapes import shown
+    from cfglint.report.text import folded
 
     return indent + folded(shown(text), len(indent), indent + "  ", width)
 

@@ -10,7 +10,7 @@ import os
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING, rank
 from cfglint.report.details import details
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

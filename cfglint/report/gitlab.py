@@ -10,8 +10,8 @@ import os
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.report.details import details
+from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
-from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO
 from cfglint.report.details import details
-from cfglint.report.text import shown
+from cfglint.report.escapes import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

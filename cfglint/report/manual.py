@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import framework, kinds
 from cfglint.report.links import anchor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import Rule
 
-FAMILIES = {
+FAMILIES = {  # of rules that belong to no single framework
     "SRC": "Reading a file",
     "KEY": "Keys",
     "TYP": "Types and spelling of values",
@@ -17,18 +18,18 @@ FAMILIES = {
     "PRC": "Precision",
     "RUN": "Across the files of a run",
     "MEM": "Memory",
-    "DSP": "DeepSpeed",
-    "HFT": "Hugging Face trainer",
-    "LLF": "LLaMA-Factory",
-    "TRL": "TRL",
-    "AXL": "axolotl",
-    "NEO": "GPT-NeoX",
-    "ACC": "accelerate",
-    "LCH": "Launch lines",
     "HSE": "Policy schemas",
     "SUP": "Suppression comments",
     "INT": "cfglint itself",
 }
+
+
+def families() -> dict[str, str]:
+    """The first letters of the codes of rules, and the title of their chapter."""
+    found = {**FAMILIES}
+    for kind in kinds():
+        found.update(framework(kind).rule_families)
+    return found
 
 
 def listing(rules: list[Rule], form: str = "text") -> str:
@@ -111,10 +112,10 @@ def book(rules: list[Rule]) -> str:
     table = ["| code | name | severity | what |\n", "|---|---|---|---|\n"]
     table += [f"| [{each.code}](#{anchor(each.code)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]
     parts.append("".join(table))
-    family = ""
+    family, titles = "", families()
     for rule in rules:
         if rule.code[:3] != family:
             family = rule.code[:3]
-            parts.append(f"## {FAMILIES.get(family, family)}\n")
+            parts.append(f"## {titles.get(family, family)}\n")
         parts.append(f'<a id="{anchor(rule.code)}"></a>\n\n{markdown(rule, 3)}')
     return "\n".join(parts)

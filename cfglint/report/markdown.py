@@ -7,8 +7,9 @@ fenced blocks whose fence is longer than any in them.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.report.escapes import shown
 from cfglint.report.grouping import grouped
-from cfglint.report.text import group_block, shown
+from cfglint.report.text import group_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

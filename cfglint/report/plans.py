@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
-from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.report import manual
 from cfglint.report.details import HELP, consequences
+from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
 from cfglint.report.links import home, rule_uri
-from cfglint.report.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

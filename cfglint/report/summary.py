@@ -11,7 +11,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import framework
 from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks.summary import FILLED, GROUPS
-from cfglint.report.text import shown, unobeyed
+from cfglint.report.escapes import shown, unobeyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ UNSET = "unset environment: "
 BLANK = ("", "", "")
 
 LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
-FRAMEWORKS = {"huggingface": "Hugging Face trainer", "neox": "GPT-NeoX", "deepspeed": "DeepSpeed", "llamafactory": "LLaMA-Factory"}
 LOG_LABELS = (
     ("training samples", "num_examples"),
     ("epochs", "num_epochs"),
@@ -215,7 +214,7 @@ def banner_entry(found: Explanation) -> dict[str, Any]:
 def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
     """One banner for people."""
     banner = found.banner
-    lines = [*paragraph("", f"{path}:{banner.line}  {FRAMEWORKS[banner.framework]}"), BLANK, ("The log says", "", "")]
+    lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]
     for label, key in LOG_LABELS:
         number = banner[key]
         if number is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.report.details import details
+from cfglint.report.escapes import shown, unobeyed
 from cfglint.report.grouping import grouped
 
 TYPE_CHECKING = False
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
-INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable to Python, and not to be seen
 WIDEST = 160  # characters of a source line that are shown where the width is not known
 INDENT = "      "
 SHORTEST = 20  # columns that a folded text needs
-MARKS = ("##[", "##vso[", "##teamcity[")  # commands that build servers obey anywhere in a line: GitHub and Azure, Azure, TeamCity
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
@@ -84,31 +83,6 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
     marked = max(1, min(marked, len(cut) - (place.column - 1 - first)))
     marks = "".join("\t" if char == "\t" else " " for char in cut[: place.column - 1 - first]) + "^" * marked
     return [("dim", f"  {number} | "), ("", f"{shown(cut)}\n"), ("dim", f"  {margin} | "), (style, f"{marks}\n")]
-
-
-def shown(text: str) -> str:
-    """Text from a file made harmless for a terminal and a build log.
-
-    Control characters, lone surrogates and invisible letters become escapes, and so does the mark of a command that the
-    runner of a build obeys: `##[group]` anywhere in a line, `::error::` at its start.
-    """
-    if "##" in text:
-        for mark in MARKS:
-            text = text.replace(mark, f"#\\x23{mark[2:]}")
-    text = unobeyed(text)
-    if text.isprintable() and not any(char in text for char in INVISIBLE):
-        return text
-    return "".join(char if visible(char) else char.encode("unicode_escape").decode("ascii") for char in text)
-
-
-def unobeyed(line: str) -> str:
-    """A line that GitHub's runner does not take for a command: it obeys `::name ...` behind leading white space."""
-    return line.replace("::", ":\\x3a", 1) if "::" in line and line.lstrip().startswith("::") else line
-
-
-def visible(char: str) -> bool:
-    """Whether a character shows as itself."""
-    return char == "\t" or (char.isprintable() and char not in INVISIBLE)
 
 
 def plain(blocks: list[Segments]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, related_tool
+from cfglint.frameworks import detect, framework, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
@@ -325,7 +325,7 @@ class Discovery:
         if self._launches is None:
             self._launches = LaunchReader(self.source, self.facts)
         try:
-            found = self._launches.runs(name, only)
+            found = self._launches.runs(name, only, path in self.named)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.stats.unreadable.append(path)
@@ -371,10 +371,10 @@ class Discovery:
         from cfglint.run.launch_runs import LaunchReader
 
         paths = [path for path in paths if path != BY_HAND]
-
         loaded = [self._load(path, self.kind) for path in paths]
         kinds = [self.kind or self._kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
-        given = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None and takes_no_arguments(kind)]
+        pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
+        given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
         if len(given) != len(paths) or any(map(missing, loaded)):
             return None
         reader = LaunchReader(self.source, self.facts)
@@ -503,7 +503,7 @@ class Discovery:
                 if document.find((key,))[1] is not None:
                     section = in_section(document, (key,))
                     kind, clear = detect(section)
-                    if kind in ("huggingface", "trl"):
+                    if kind and framework(kind).argument_classes():
                         return section, kind, clear
             return document, None, clarity
         if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
@@ -604,7 +604,7 @@ class Discovery:
 
     def _named_by_arguments(self, document: Document, kind: str) -> str:
         """The DeepSpeed file that `--args` gives to the program that reads a trainer file; empty without one."""
-        if not self.facts.arguments or kind == LAUNCH or takes_no_arguments(kind):
+        if not self.facts.arguments or not takes_arguments(kind):
             return ""
         from cfglint.frameworks.overrides import ARGS
 
@@ -664,11 +664,6 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
     trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
-
-
-def takes_no_arguments(kind: str) -> bool:
-    """Whether a file of this kind is a launcher's or an engine's, so that a line's arguments are not for it."""
-    return framework(kind).is_launcher or framework(kind).can_be_referenced
 
 
 class UnknownKindError(CfglintError):

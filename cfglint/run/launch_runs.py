@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework
+from cfglint.frameworks import detect, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 BY_HAND = "--args"  # the launcher of a line that is given by hand
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
-OWN_FILES = ("llamafactory-cli", "axolotl", "trl", "deepy.py")  # launchers whose files are of one kind
-CONSUMERS = ("trl", "llamafactory", "axolotl", "huggingface", "neox", "deepspeed")
 
 
 class LaunchRun:
@@ -62,12 +60,17 @@ class LaunchReader:
         self.facts = facts
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
+        self.called: dict[str, list[LaunchLine]] = {}
 
-    def runs(self, path: str, only: int | None = None) -> list[LaunchRun]:
-        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem."""
+    def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
+        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem.
+
+        Without `again` those of called scripts are left out that these start without their caller, too.
+        """
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
+        wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
         return [run for line in wanted[:MOST] for run in self.runs_of(line, text, lines)]
 
     def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
@@ -89,6 +92,13 @@ class LaunchReader:
         """The files around a script."""
         return Project(self.root(path), self.source.is_file, self.text)
 
+    def stands_alone(self, line: LaunchLine) -> bool:
+        """Whether a launch in a called script is what that script starts without its caller, too."""
+        path = line.call.path
+        if path not in self.called:
+            self.called[path] = self.lines(path, self.text(path) or "")
+        return any(same_launch(line, each) for each in self.called[path])
+
     def root(self, path: str) -> str:
         """The top of the project that a script lies in, as a path like those of the files."""
         folder = os.path.dirname(os.path.abspath(path))
@@ -106,7 +116,8 @@ class LaunchReader:
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another text of its script. EditRefused where that starts something else."""
         if line.is_sourced:
-            raise EditRefused("the launch is in a sourced file, whose other users are not known", line.call.start)
+            how = "called script" if line.call.called_from is not None else "sourced file"
+            raise EditRefused(f"the launch is in a {how}, whose other users are not known", line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -156,6 +167,8 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         choose_consumer(command, kinds)
+        if built is not None and built.kind == "deepspeed":
+            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
             command.guessed = False
         if built is not None:
@@ -169,7 +182,7 @@ class LaunchReader:
     def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, where no file gives them."""
         program: ProgramFacts | None = command.program
-        if program is None or not program.built or set(kinds) & set(CONSUMERS[:5]):
+        if program is None or not program.built or any(map(takes_arguments, kinds)):
             return None
         from cfglint.run.program_runs import built_arguments
 
@@ -274,12 +287,12 @@ class LaunchReader:
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
-        trainer = command.consumer in ("huggingface", "trl", "llamafactory", "axolotl", "neox") or own_parser
+        trainer = takes_arguments(command.consumer) or own_parser
         return self.facts.replace(
             launcher_flags=launcher_flags(line, command),
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
-            trainer=self.facts.trainer or (built.trainer if built is not None else trainer_of(line, command)),
+            trainer=self.facts.trainer or (built.trainer if built is not None else None),
             guessed=command.guessed,
             undecided=built.undecided if built is not None else undecided_keys(command),
             program=command.program if built is None else built.program,
@@ -288,7 +301,7 @@ class LaunchReader:
             declared=self.facts.declared
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser
-            or line.launcher in OWN_FILES,
+            or has_own_files(line),
         )
 
 
@@ -297,6 +310,15 @@ def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
     from cfglint.launch.programs.reading import read_program
 
     return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
+
+
+def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
+    """Whether two launches start the same: one command, from one folder, in one environment."""
+    one, two = line.call, other.call
+    if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
+        return False
+    words = [(each.string, each.known) for each in one.words] == [(each.string, each.known) for each in two.words]
+    return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
 
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
@@ -333,20 +355,15 @@ def is_strict(command: CommandDocument) -> bool:
     return bool(program.refuses if command.is_main else program.refuses_in_file)
 
 
-def trainer_of(line: LaunchLine, command: CommandDocument) -> str | None:
-    """Which of TRL's trainers the program's name tells, as `trl sft` and `sft.py` do."""
-    if command.consumer != "trl" or line.program is None:
-        return None
-    from cfglint.frameworks.trl import TRAINERS
-    from cfglint.frameworks.trl.classes import CLASSES
+def has_own_files(line: LaunchLine) -> bool:
+    """Whether the launcher of a line takes files of one kind only."""
+    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
 
-    if command.program is not None and command.program.arguments in CLASSES:
-        return CLASSES[command.program.arguments]
 
-    name = line.program.string.rpartition("/")[2].removesuffix(".py").lower()
-    parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    found = [each for each in TRAINERS if each in parts]
-    return found[0] if len(found) == 1 else None
+def consumer_among(kinds: list[str]) -> str:
+    """The kind of the file that the arguments of a line belong to, one that stands on another kind first; empty without one."""
+    found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
+    return found[0] if found else ""
 
 
 def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
@@ -356,8 +373,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     own_parser = has_own_arguments(command)
     consumer = program_kind(command)
     if consumer:
-        kinds[:] = [consumer if kind in ("huggingface", "trl") else kind for kind in kinds]
-    file_kind = next((kind for kind in CONSUMERS[:5] if kind in kinds), "")
+        kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
+    file_kind = consumer_among(kinds)
     if file_kind and line.launcher not in ("megatron", "swift"):
         command.consumer = file_kind
         command.is_main = False
@@ -376,6 +393,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         return
     if line.launcher == "swift" and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True
+        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
         for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
             if key not in command.words:
                 command.leave_open(key, "the default of swift")
@@ -385,12 +403,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
 
 def program_kind(command: CommandDocument) -> str:
     """The kind of the arguments that the parser of the program fills; empty where that is not known."""
-    program = command.program
-    if program is None or not program.arguments:
-        return ""
-    from cfglint.frameworks.trl.classes import CLASSES
-
-    return "trl" if program.arguments in CLASSES else "huggingface"
+    return kind_of_class(command.program.arguments) if command.program is not None else ""
 
 
 def has_own_arguments(command: CommandDocument) -> bool:
@@ -411,12 +424,14 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines of which a line of the file is a part."""
-    exact = [line for line in lines if line.call.line == number]
+    """The launch lines of which a line of the file is a part, or that it starts by calling their script."""
+    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
+    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
+    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
     if exact:
         return exact
     found: list[LaunchLine] = []
-    for line in lines:
+    for line in (each for each in lines if not each.is_sourced):
         first = text.count("\n", 0, line.call.start) + 1
         last = text.count("\n", 0, line.call.end) + 1
         if first <= number <= last:

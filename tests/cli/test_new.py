@@ -13,7 +13,7 @@ import yaml
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.generators import KINDS, RUN
+from cfglint.generators import RUN, kinds
 
 BATCH = ("--gpus", "8", "--global-batch", "64", "--max-micro-batch", "4")
 
@@ -229,13 +229,26 @@ class TestTerminal:
         assert new() == (2, ANY, "cfglint: nothing was written; every question has a flag, see `cfglint help new`\n")
         assert os.listdir(folder) == []
 
+    def test_a_way_back(self, new, folder, terminal):
+        """The answers before the one that is taken back stay, and are not asked again."""
+        asked = terminal("b", "accelerate", "4", "5", "2", "back", "3", "", "")
+        assert new()[0] == 0
+        assert [question.partition(",")[0][:10] for question in asked] == ["What to ma"] * 2 + ["GPUs"] + ["ZeRO stage"] * 2 + [
+            "Move to th",
+            "ZeRO stage",
+            "Move to th",
+            "Precision ",
+        ]
+        text = (folder / "accelerate.yaml").read_text()
+        assert (yaml.safe_load(text)["num_processes"], "zero_stage: 3" in text) == (4, True)
+
     def test_an_interrupt_says_that_nothing_was_written(self, new, folder, terminal, monkeypatch):
         terminal()
         monkeypatch.setattr(builtins, "input", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert new() == (130, ANY, "cfglint: nothing was written\n")
         assert os.listdir(folder) == []
 
-    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS)])
+    @pytest.mark.parametrize("kind", [RUN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in kinds())])
     def test_every_question_has_a_default(self, new, folder, terminal, kind):
         """Enter alone gives files that pass, with a rate that people train with."""
         terminal(*[""] * 20)
@@ -260,4 +273,4 @@ class TestTerminal:
         monkeypatch.setattr(builtins, "input", pytest.fail)
         status, _, err = new("huggingface")
         assert (status, err) == (2, "cfglint: --gpus is required\n")
-        assert new()[2] == "cfglint: what kind of config? deepspeed, huggingface, neox, accelerate, trl, llamafactory, axolotl, run\n"
+        assert new()[2] == "cfglint: what kind of config? accelerate, axolotl, deepspeed, huggingface, llamafactory, neox, trl, run\n"

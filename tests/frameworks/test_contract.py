@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks import framework, kinds
-from cfglint.generators import KINDS
+from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
 
@@ -25,9 +25,9 @@ def lacks(kind, root):
         "newest release": bool(described.newest),
         "schema": (root / "schemas" / f"{kind}.json").exists(),
         "rules": bool(own),
-        "rule family": all(rule.code[:3] in manual.FAMILIES for rule in own),
+        "rule family": all(rule.code[:3] in manual.families() for rule in own),
         "README row": f"\n| `{kind}` |" in (root / "README.md").read_text(encoding="utf-8"),
-        "generator": kind in KINDS or bool(described.no_generator),
+        "generator": kind in generated_kinds() or bool(described.no_generator),
     }
     return {part for part, there in parts.items() if not there}
 

@@ -12,8 +12,8 @@ from jsonschema import Draft7Validator
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks import framework
 from cfglint.frameworks.schema import file_of, kinds
-from cfglint.frameworks.schema_catalog import FILE_MATCH
 from cfglint.frameworks.schema_export import EVERY_TYPE, NAMED, NEEDED_TYPES, ONE, PLAIN, SOME, draft7
 from cfglint.frameworks.schema_strict import message
 
@@ -163,7 +163,7 @@ def test_catalogue(capsys):
     ],
 )
 def test_files_of_the_catalogue(name, kind):
-    found = [each for each, patterns in FILE_MATCH.items() if any(Path(f"/{name}").match(pattern) for pattern in patterns)]
+    found = [each for each in kinds() if any(Path(f"/{name}").match(pattern) for pattern in framework(each).file_match)]
     assert found == ([kind] if kind else [])
 
 

@@ -10,7 +10,7 @@ import yaml
 from cfglint.frameworks.base import LaunchFacts
 from cfglint.generators import generate, takes
 from cfglint.generators.convert import Existing
-from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.job_spec import Contradiction, JobSpec
 from cfglint.run.discovery import Discovery, FileSource
 
 TRAINER = """\
@@ -44,7 +44,10 @@ DEEPSPEED = {
 
 
 def existing(gpus=8, **texts):
-    names = {name.replace("_yaml", ".yaml").replace("_yml", ".yml").replace("_json", ".json"): text for name, text in texts.items()}
+    names = {
+        name.replace("_yaml", ".yaml").replace("_yml", ".yml").replace("_json", ".json").replace("_sh", ".sh"): text
+        for name, text in texts.items()
+    }
     return Existing(Discovery(LaunchFacts(gpus, complete=True), source=FileSource(names)).one(list(names)))
 
 
@@ -144,3 +147,31 @@ def test_zero_of_a_launcher_s_own_block():
     launch = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n"
     assert existing(acc_yaml=launch + "  gradient_clipping: 0.5\n").facts["zero"] == 3
     assert existing(acc_yaml=launch.replace("DEEPSPEED", "MULTI_GPU")).facts.get("zero") is None
+
+
+class TestTrl:
+    FILE = (
+        "model_name_or_path: m\ndataset_name: d\noutput_dir: out\nper_device_train_batch_size: 4\nmax_length: 2048\nuse_peft: true\n"
+        "beta: 0.2\nf_divergence_type: reverse_kl\n"
+    )
+
+    def test_to_another_tool(self):
+        made, left = over(existing(train_yaml=self.FILE), "llamafactory")
+        read = yaml.safe_load(made.files[0].text)
+        assert (read["per_device_train_batch_size"], read["finetuning_type"], read["cutoff_len"], read["bf16"]) == (4, "lora", 2048, True)
+        assert left == ["model_name_or_path", "dataset_name", "beta", "f_divergence_type"]
+
+    def test_keeps_the_trainer(self):
+        made, _ = over(existing(train_yaml=self.FILE), "trl")
+        assert "trl dpo" in made.notes[-1]
+        assert yaml.safe_load(made.files[0].text)["learning_rate"] == 1e-6
+
+
+class TestLaunchLine:
+    def test_gives_the_facts_of_its_consumer(self):
+        found = existing(train_sh="torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4 --max_steps 50\n")
+        assert (found.facts["gpus"], found.facts["global_batch"], found.facts["steps"]) == (2, 8, 50)
+
+    def test_without_a_known_consumer_is_refused(self):
+        with pytest.raises(Contradiction, match="no config of a framework"):
+            existing(train_sh="torchrun --nproc_per_node 2 train.py --width 3\n")

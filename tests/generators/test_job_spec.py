@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from cases import each_case
-from cfglint.generators import KINDS, RUN, generate
+from cfglint.generators import RUN, generate, kinds
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 
 MODEL = {"model": "pythia-160m", "steps": 1000}
@@ -49,9 +49,9 @@ class TestFactsThatAKindCannotSay:
             (
                 "accelerate",
                 {"learning_rate": 1e-5, "steps": 10},
-                "--lr, --steps: not available for `accelerate`, but for `deepspeed`, `huggingface`",
+                "--lr, --steps: not available for `accelerate`, but for `axolotl`, `deepspeed`",
             ),
-            ("neox", {"lora": True, **MODEL}, "--lora: not available for `neox`, but for `deepspeed`, .* and `axolotl`"),
+            ("neox", {"lora": True, **MODEL}, "--lora: not available for `neox`, but for `axolotl`, .* and `trl`"),
             ("deepspeed", {"optimizer": "adafactor"}, "not available for DeepSpeed .valid: adamw, lion, sgd"),
             ("deepspeed", {"optimizer": "sgd", "zero": 2, "offload": "optimizer"}, "CPU optimizers are adamw, lion"),
             ("huggingface", {"optimizer": "lion", "zero": 2, "offload": "optimizer"}, "only adamw has a DeepSpeed CPU implementation"),
@@ -143,7 +143,7 @@ def made(kind, **facts):
 
 @each_case("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
 @each_case("name", CHANGES)
-@each_case("kind", [*KINDS, RUN])
+@each_case("kind", [*kinds(), RUN])
 def test_no_fact_is_dropped(kind, name, length):
     """Every flag changes the files or what is said of them, or is refused."""
     base = {"gpus": 8, "global_batch": 256, "zero": 1, "warmup": 10, **(length if kind != "accelerate" else {})}

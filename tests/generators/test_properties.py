@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cfglint.batch import steps
-from cfglint.generators import FRAMEWORKS, KINDS, RUN, generate, takes
+from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes
 from cfglint.generators.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
 from cfglint.generators.models import SHAPES
 
@@ -88,8 +88,8 @@ def models(draw):
 @st.composite
 def jobs(draw):
     """(kind, framework, facts), as a person might say them."""
-    kind = draw(st.sampled_from((*KINDS, RUN)))
-    framework = draw(st.sampled_from(FRAMEWORKS)) if kind == RUN else FRAMEWORKS[0]
+    kind = draw(st.sampled_from((*kinds(), RUN)))
+    framework = draw(st.sampled_from(set_frameworks())) if kind == RUN else FRAMEWORK
     facts = draw(is_launcher())
     facts = {**facts, **draw(batches(facts["gpus"])), **draw(lengths()), **draw(training()), **draw(models())}
     facts["target"] = {package: draw(st.sampled_from(versions)) for package, versions in VERSIONS.items()}

@@ -34,7 +34,7 @@ def test_no_text_of_a_file_is_a_command(make, form, mark):
         found = make.diagnostic(text, file=text, source=text, key=f"/{text}", exception=text, related=text, fix=text)
         found.note = found.help = text
         outcomes = [make.outcome([found, make.diagnostic(text, file=text)], files=[text])]
-        for width in (None, 60, 80, 97):
+        for width in (None, 60, 80, 97) if form == "text" else (None,):
             commands = obeyed(render(form, outcomes, width=width))
             if form == "github":
                 assert len(commands) == 2

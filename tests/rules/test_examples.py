@@ -1,88 +1,115 @@
-"""Every rule's examples are its tests: the bad one is found at its place, the good one is not, the fix gives the stated text."""
+"""Every rule's examples are its tests: the bad one is found at its place, the good one is not, the fix gives the stated text.
+
+No finding is without an example, no rule module is not imported, and no example looks up a key that does not exist.
+"""
 
 from __future__ import annotations
 
-import os
+import ast
+import sys
 from collections import Counter
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
+from pathlib import Path
 
 import pytest
 
+import cfglint
 from cases import each_case
 from cfglint.findings import rule as rule_module
-from cfglint.frameworks import framework
-from cfglint.frameworks.base import LaunchFacts
-from cfglint.frameworks.memory import named_model
-from cfglint.project.policy_schema import PolicySchemas
+from cfglint.findings.rule import Finding
+from cfglint.frameworks import framework, schema
+from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
+from cfglint.frameworks.base import Config
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import rewritten
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery import Discovery
+from examples import by_family, findings_of, recorded, run_of
 
-NAMES = {
-    "deepspeed": "ds_config.json",
-    "huggingface": "train.yaml",
-    "neox": "config.yml",
-    "accelerate": "accelerate.yaml",
-    "llamafactory": "train.yaml",
-    "trl": "train.yaml",
-    "launch": "train.sh",
-    "axolotl": "config.yml",
-}
 RULES = every_rule()
-
-
-def kind_of(rule):
-    return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
-
-
-def run_of(rule, texts, folder, changes=()):
-    example = {**rule.example, **dict(changes)}
-    kind = example.get("kind") or kind_of(rule)
-    files = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
-    for name, text in files.items():
-        path = os.path.join(folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
-    facts = LaunchFacts(
-        gpus=example.get("gpus"),
-        num_examples=example.get("num_examples"),
-        target=example.get("target"),
-        complete=example.get("complete", True),
-        declared=example.get("declared", True),
-        strict_keys=example.get("strict_keys", False),
-        model=named_model(example["model"]) if "model" in example else None,
-        gpu_memory=example.get("gpu_memory"),
-        trainer=example.get("trainer"),
-        promises=example.get("promises"),
-        policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
-    )
-    return Discovery(facts, kind).one([os.path.join(folder, name) for name in list(files)[: example.get("named", len(files))]])
+PACKAGE = Path(cfglint.__file__).parent
 
 
 every_rule_alone = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """Paths of folders that are not there yet, one for each example that is written."""
-    above = tmp_path_factory.mktemp("examples")
-    return (str(above / str(number)) for number in count())
+def above(tmp_path_factory):
+    """The folder of the folders."""
+    return str(tmp_path_factory.mktemp("examples"))
 
 
 @pytest.fixture(scope="module")
-def checked(folders):
+def folders(above):
+    """Paths of folders that are not there yet, one for each example that is written."""
+    return (f"{above}/{number}" for number in count())
+
+
+class Seen:
+    """What happens while examples are checked: (file, line) of every Finding, and (kind, key) of every key that is looked up."""
+
+    def __init__(self):
+        self.places, self.keys = set(), set()
+
+    @contextmanager
+    def recording(self):
+        make, get, setting = Finding.__init__, Config.get, Config.setting
+
+        def making(finding, *arguments, **keywords):
+            caller = sys._getframe(1)
+            self.places.add((Path(caller.f_code.co_filename), caller.f_lineno))
+            make(finding, *arguments, **keywords)
+
+        def noting(look_up):
+            def noted(config, *path, **keywords):
+                if path and path[0] not in config.values:
+                    self.keys.add((config.kind, path[0]))
+                return look_up(config, *path, **keywords)
+
+            return noted
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Finding, "__init__", making)
+            patch.setattr(Config, "get", noting(get))
+            patch.setattr(Config, "setting", noting(setting))
+            yield
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return Seen()
+
+
+@pytest.fixture(scope="module")
+def checked(folders, seen):
     """The run of a rule's bad example of this number, which is checked once for all tests."""
 
     @cache
     def run(rule, number=0):
         example = rule.bad_examples[number]
-        return run_of(rule, example.text, next(folders), example.facts)
+        with seen.recording():
+            found = run_of(rule, example.text, next(folders), example.facts)
+            _ = found.diagnostics
+        return found
 
     return run
+
+
+@pytest.fixture(scope="module")
+def checked_good(folders):
+    """The run of a rule's good example, which is checked once for all tests."""
+    return cache(lambda rule: run_of(rule, rule.good, next(folders)))
+
+
+@pytest.fixture(scope="module")
+def all_seen(checked, seen):
+    """What happens while all bad examples are checked."""
+    for rule in RULES:
+        for number in range(len(rule.bad_examples)):
+            checked(rule, number)
+    return seen
 
 
 @every_rule_alone
@@ -101,12 +128,24 @@ def test_bad_example_is_found_at_its_place(rule, checked):
 
 
 @every_rule_alone
-def test_good_example_is_clean_of_it(rule, folders):
+def test_good_example_is_clean_of_it(rule, checked_good):
     if not rule.good:
         assert not rule.bad, f"{rule.code} has no good example"
         return
-    run = run_of(rule, rule.good, next(folders))
+    run = checked_good(rule)
     assert [each.message for each in run.diagnostics if each.code in (rule.code, "INT000")] == []
+
+
+@each_case("family", by_family(RULES))
+def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, checked, checked_good, updating):
+    """All findings of every example with their texts and fixes, the verdict and the numbers; `CFGLINT_UPDATE=1` rewrites the record."""
+    lines = []
+    for rule in by_family(RULES)[family]:
+        for number in range(len(rule.bad_examples)):
+            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number), above)]
+        if rule.good:
+            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above)]
+    assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
 
 
 @every_rule_alone
@@ -142,6 +181,38 @@ def test_page_says_what_a_reader_needs(rule):
     if rule.severity == "error":
         assert rule.fails_at in ("load", "config", "init", "first-step"), f"{rule.code} does not say when"
     assert all(framework(kind).kind == kind for kind in rule.kinds)
+
+
+def rule_modules():
+    """The modules in which rules are written: `rules.py`, or a folder `rules`."""
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if "rules" in (path.stem, path.parent.name) and "report" not in path.parts]
+
+
+def findings_in(path):
+    """The calls `Finding(...)` of a module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+            yield node
+
+
+def test_every_finding_has_an_example(all_seen):
+    missing = []
+    for path in rule_modules():
+        lines = {line for file, line in all_seen.places if file == path}
+        unreached = [call for call in findings_in(path) if lines.isdisjoint(range(call.lineno, call.end_lineno + 1))]
+        missing.extend(f"{path.relative_to(PACKAGE)}:{call.lineno}" for call in unreached)
+    assert missing == []
+
+
+def test_every_rule_module_is_imported():
+    names = {".".join(("cfglint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__") for path in rule_modules()}
+    assert sorted(names - set(sys.modules)) == []
+
+
+def test_every_key_that_is_looked_up_exists(all_seen):
+    looked_up = {(kind, key) for kind, key in all_seen.keys if kind != "launch" and key not in READ_ELSEWHERE}
+    known = {kind: schema.load(kind).raw["properties"].keys() for kind, _ in looked_up}
+    assert {(kind, key) for kind, key in looked_up if key not in known[kind]} == set()
 
 
 def test_codes_and_names_are_unique():

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -39,6 +40,9 @@ COMPANIONS = frozenset(
 )
 
 
+READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys of which `NO` is a value
+
+
 class Accelerate(Framework["AccelerateConfig"]):
     """Configs of `accelerate launch`."""
 
@@ -47,6 +51,15 @@ class Accelerate(Framework["AccelerateConfig"]):
     package = "accelerate"
     newest = NEWEST
     is_launcher = True
+    rule_families = {"ACC": title}
+    file_match = (
+        "accelerate_config.yaml",
+        "accelerate_config.yml",
+        "accelerate_config_*.yaml",
+        "**/accelerate_configs/*.yaml",
+        "**/accelerate_configs/*.yml",
+        "**/huggingface/accelerate/default_config.yaml",
+    )
     telling_keys = COMPANIONS | {"compute_environment", "distributed_type"}
 
     def detect(self, document: Document) -> int:
@@ -93,6 +106,12 @@ class Accelerate(Framework["AccelerateConfig"]):
         from cfglint.frameworks.accelerate.summary import account
 
         return account(config)
+
+    def schema_additions(self) -> Additions:
+        """YAML 1.1 reads `NO` as false, and torchrun counts the GPUs for "auto"."""
+        from cfglint.frameworks.schema_additions import Additions
+
+        return Additions({**{key: {"const": False} for key in READ_AS_FALSE}, "num_processes": {"const": "auto"}})
 
     def load_rules(self) -> None:
         """Register accelerate's rules."""

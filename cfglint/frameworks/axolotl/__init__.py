@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -79,6 +80,10 @@ class Axolotl(Framework["AxolotlConfig"]):
     newest = NEWEST
     oldest = NEWEST  # one release is modelled
     base = "huggingface"
+    launchers = ("axolotl",)
+    reads_arguments = True
+    rule_families = {"AXL": title}
+    file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
     estimates_memory = True
     telling_keys = OWN | SHARED | {MODEL}
     # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
@@ -184,6 +189,14 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.axolotl.summary import account
 
         return account(config)
+
+    def schema_additions(self) -> Additions:
+        """pydantic 2 takes a boolean or a numeric string as a number; the diffusion plugin takes a fraction as warm-up."""
+        from cfglint.frameworks.schema_additions import NUMBER_AS_STRING, Additions
+
+        numbers = ({"type": "boolean"}, NUMBER_AS_STRING)
+        values = {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}}
+        return Additions(values, {"integer": numbers, "number": numbers}, placeholders=True)
 
     def load_rules(self) -> None:
         """Register the rules."""

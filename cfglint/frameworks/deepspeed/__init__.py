@@ -99,6 +99,15 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     newest = NEWEST
     oldest = OLDEST
     can_be_referenced = True
+    rule_families = {"DSP": title}
+    file_match = (
+        "ds_config.json",
+        "ds_config_*.json",
+        "ds_config-*.json",
+        "ds_z*_config.json",
+        "deepspeed_config.json",
+        "deepspeed_config_*.json",
+    )
     telling_keys = SIGNS | SECTION_NAMES | SHARED
 
     def detect(self, document: Document) -> int:
@@ -165,6 +174,10 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """hjson, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         from cfglint.source.loaders import HJSON
 
         return HJSON

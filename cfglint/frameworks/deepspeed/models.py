@@ -6,7 +6,7 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
-from cfglint.frameworks import pydantic, pydantic1
+from cfglint.frameworks import pydantic
 from cfglint.frameworks.pydantic import Refused
 from cfglint.frameworks.setting import NoSuchField
 
@@ -125,7 +125,11 @@ class Field:
     def loader(self, version: Version) -> Callable[[Any], Any]:
         """How a release reads the value."""
         found = self.older[1] if self.older is not None and version < self.older[0] else self.read
-        return pydantic1.earlier(found) if version < PYDANTIC_2_SINCE else found
+        if version >= PYDANTIC_2_SINCE:
+            return found
+        from cfglint.frameworks import pydantic1
+
+        return pydantic1.earlier(found)
 
     def bound(self, value: Any, version: Version) -> str:
         """What is wrong with a value's size, in pydantic's words."""
@@ -250,6 +254,8 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     try:
         found = field.loader(section.version)(value)
     except Refused as refusal:
+        from cfglint.frameworks import pydantic1
+
         message = str(refusal)
         kind = CHOICE if message.startswith(("Input should be 0", "Input should be '", pydantic1.MEMBERS)) else TYPE
         section.refuse(key, kind, message)
@@ -268,6 +274,8 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
     if value is None and model.nullable:
         return field.default if field.default is None else read_section(model, {}, section.version).values
     if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
+        from cfglint.frameworks import pydantic1
+
         try:
             value = pydantic1.mapping(value)
         except Refused as refusal:

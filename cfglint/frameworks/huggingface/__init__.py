@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -140,6 +141,9 @@ class Trainer(Framework["TrainerConfig"]):
     package = PACKAGE
     newest = NEWEST
     oldest = OLDEST
+    reads_arguments = True
+    rule_families = {"HFT": title}
+    file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
 
     def detect(self, document: Document) -> int:
@@ -208,6 +212,16 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.frameworks.huggingface.summary import account
 
         return account(config)
+
+    def argument_classes(self) -> dict[str, str]:
+        """`TrainingArguments`, and its subclass for generation."""
+        return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
+
+    def schema_additions(self) -> Additions:
+        """A boolean that is only asked whether it is true may be a number or a word."""
+        from cfglint.frameworks.schema_additions import TRUTH, Additions
+
+        return Additions(by_type={"boolean": (TRUTH,)})
 
     def load_rules(self) -> None:
         """Register the rules."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
-PRECISION = ("fp16.enabled", "bf16.enabled")
 FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
@@ -94,6 +93,8 @@ class HfDeepSpeedConfig:
     `mismatches` are raised together when training begins; `refusal` is what stops the trainer before
     the engine is built.
     """
+
+    PRECISION = ("fp16.enabled", "bf16.enabled")
 
     def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
         self.trainer = trainer
@@ -413,7 +414,7 @@ class HfDeepSpeedConfig:
     @property
     def disagrees_on_precision(self) -> bool:
         """Whether the trainer stops because the file turns the other half precision on; other findings about that say the same."""
-        return self.refusal is not None and self.refusal.path in PRECISION and "mixed_precision" in self.refusal.exception
+        return self.refusal is not None and self.refusal.path in self.PRECISION and "mixed_precision" in self.refusal.exception
 
 
 MOST_REPEATED = 10_000

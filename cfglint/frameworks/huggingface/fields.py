@@ -19,6 +19,15 @@ __all__ = ["CHOICES", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field"
 
 OPTIMIZERS = CHOICES["optim"]
 # The Enum classes that exceptions name.
+# What HfArgumentParser makes of the annotations of TrainingArguments, where the type in `FIELDS` does not say it.
+PARSED: dict[str, str] = {
+    "debug": "list:object",
+    "include_for_metrics": "list:str",
+    "include_num_input_tokens_seen": "bool",
+    "label_names": "list:str",
+    "liger_kernel_config": "dict",
+    "parallelism_config": "object",
+}
 CLASSES = {
     "eval_strategy": "IntervalStrategy",
     "evaluation_strategy": "IntervalStrategy",

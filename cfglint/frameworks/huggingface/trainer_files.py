@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
-from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -68,6 +67,8 @@ class TrainerFiles(Config):
         program = self.facts.program
         if program is None:
             return {}
+        from cfglint.frameworks.program import MISSING
+
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown((f"{program.path} sets it",))) for name in program.changed)
         return {name: value for name, value in own.items() if value is not MISSING}

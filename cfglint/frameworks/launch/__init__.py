@@ -22,6 +22,8 @@ class Launch(Framework["LaunchConfig"]):
 
     kind = KIND
     title = "launch line"
+    no_generator = "a launch line is a command of a script; `cfglint new` says how to start what it makes"
+    rule_families = {"LCH": "Launch lines"}
 
     def detect(self, document: Document) -> int:
         """Never by the content of a YAML or JSON file; scripts are told by their names."""

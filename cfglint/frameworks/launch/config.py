@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 
-READ_ARGUMENTS = ("huggingface", "trl", "llamafactory", "axolotl")  # kinds whose parser lays a line's arguments over the file
-
-
 class LaunchConfig(Config):
     """The line itself: its words, sizes and what its launcher would refuse."""
 
@@ -51,7 +48,7 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     first = next(index for index, (_, kind) in enumerate(pairs) if kind == consumer)
     ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
     built = ordered[0][0]
-    own = borrowed(command, built) if isinstance(built, CallDocument) else overrides(command) if consumer in READ_ARGUMENTS else []
+    own = borrowed(command, built) if isinstance(built, CallDocument) else overrides(command) if framework(consumer).reads_arguments else []
     facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
 
@@ -102,6 +99,8 @@ def account(config: LaunchConfig) -> Summary:
 
     summary = Summary("")
     summary.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
+    if config.command.launch.get("called_from"):
+        summary.derive(LAUNCH, "called from", "called_from", config.command.launch["called_from"], "")
     if config.command.consumer in ("", KIND):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary

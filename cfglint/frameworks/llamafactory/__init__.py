@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -67,6 +68,10 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     estimates_memory = True
     telling_keys = OWN
     replaced_rules = REPLACED
+    launchers = ("llamafactory-cli",)
+    reads_arguments = True
+    rule_families = {"LLF": title}
+    file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
 
     def detect(self, document: Document) -> int:
         """By the names at the top of a YAML file; a file for its other commands does not count, and it cannot read JSON."""
@@ -138,6 +143,14 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory.summary import account
 
         return account(config)
+
+    def schema_additions(self) -> Additions:
+        """OmegaConf fills placeholders; with USE_MCA=1 the keys of Megatron-Core are read as well."""
+        from cfglint.frameworks.schema_additions import Additions
+
+        return Additions(
+            {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}}, placeholders=True, more_keys=True
+        )
 
     def load_rules(self) -> None:
         """Register the rules."""

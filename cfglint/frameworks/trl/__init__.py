@@ -7,10 +7,12 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Final
 
     from cfglint.frameworks.base import Batch, Config, LaunchFacts
     from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.source.document import Document, Path
@@ -135,6 +137,10 @@ class Trl(Framework["TrlConfig"]):
     oldest = OLDEST
     base = "huggingface"
     trainers = TRAINERS
+    launchers = ("trl",)
+    reads_arguments = True
+    rule_families = {"TRL": title}
+    file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
@@ -173,11 +179,15 @@ class Trl(Framework["TrlConfig"]):
         return facts.replace(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the trainer that the name of a script tells: `trl grpo`, `grpo.py`, `run_sft.py`."""
-        name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
-        named = [trainer for trainer in TRAINERS if trainer in name.replace("-", "_").replace(" ", "_").split("_")]
-        if facts.trainer is None and len(named) == 1:
-            facts = facts.replace(trainer=named[0])
+        """The facts with the trainer that the program tells: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
+        from cfglint.frameworks.trl.classes import CLASSES
+
+        arguments = facts.program.arguments if facts.program is not None else ""
+        name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py").lower()
+        parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
+        named = [trainer for trainer in TRAINERS if trainer in parts]
+        if facts.trainer is None and (arguments in CLASSES or len(named) == 1):
+            facts = facts.replace(trainer=CLASSES.get(arguments) or named[0])
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
@@ -239,6 +249,30 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl.summary import account
 
         return account(config)
+
+    def argument_classes(self) -> dict[str, str]:
+        """The configuration classes of the trainers."""
+        from cfglint.frameworks.trl.classes import CLASSES
+
+        return CLASSES
+
+    def script_classes(self) -> Collection[str]:
+        """The classes of script, model and datasets."""
+        from cfglint.frameworks.trl.classes import OTHER_CLASSES
+
+        return OTHER_CLASSES
+
+    def fields_of_class(self, name: str) -> set[str]:
+        """The fields that one of TRL's classes has in any modelled release."""
+        from cfglint.frameworks.trl.classes import fields_of_class
+
+        return fields_of_class(name)
+
+    def schema_additions(self) -> Additions:
+        """One reward function instead of a list."""
+        from cfglint.frameworks.schema_additions import Additions
+
+        return Additions({"reward_funcs": {"type": "string"}})
 
     def load_rules(self) -> None:
         """Register the rules."""

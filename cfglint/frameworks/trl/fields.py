@@ -7,6 +7,7 @@ arguments and `ModelConfig`. The tables are those of the modelled releases; anot
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.trl import TRAINERS
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
@@ -22,15 +23,6 @@ CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program'
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
-# What HfArgumentParser makes of the annotations of TrainingArguments, where the type of `huggingface.fields` does not say it.
-PARSED: dict[str, str] = {
-    "debug": "list:object",
-    "include_for_metrics": "list:str",
-    "include_num_input_tokens_seen": "bool",
-    "label_names": "list:str",
-    "liger_kernel_config": "dict",
-    "parallelism_config": "object",
-}
 INTEGER_WARMUP = (5,)  # warmup_steps is an integer before
 
 SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as the Trainer's own run

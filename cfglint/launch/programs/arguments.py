@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.program import HF_PARSERS, ProgramFacts
-from cfglint.frameworks.trl.classes import fields_of_class
-from cfglint.frameworks.trl.fields import PARSED
+from cfglint.frameworks import fields_of_class
+from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
+from cfglint.frameworks.program import HF_PARSERS, TRL_PARSER, ProgramFacts
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.programs.checks import Known, problems
 
@@ -33,7 +32,7 @@ def know(line: LaunchLine, command: CommandDocument) -> None:
 
 def framework_fields(program: ProgramFacts) -> dict[str, str]:
     """The fields of the framework's classes that a parser fills, with the words that each takes; of any release."""
-    found: dict[str, str] = {"config": "1"} if program.parser == "TrlParser" else {}
+    found: dict[str, str] = {"config": "1"} if program.parser == TRL_PARSER else {}
     if program.parser in HF_PARSERS and program.arguments:
         found.update((name, words_of(PARSED.get(name) or kind)) for name, (kind, *_) in FIELDS.items())
     for name in (program.arguments, *program.classes):

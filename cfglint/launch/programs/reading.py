@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import fields_of_class, framework, kind_of_class, kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
-from cfglint.frameworks.trl.classes import CLASSES as TRL_CLASSES
-from cfglint.frameworks.trl.classes import OTHER_CLASSES, fields_of_class
-from cfglint.launch.programs.classes import SEQ2SEQ, TRAINER_BASES, read_class
-from cfglint.launch.programs.constructors import constructors
+from cfglint.launch.programs.classes import SEQ2SEQ, read_class
+from cfglint.launch.programs.constructors import constructors, engine_configs
+from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Modules
@@ -42,8 +42,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
-    facts.built = tuple(constructors(scopes, made))
     facts.scopes = tuple(scopes)
+    facts.built = tuple(constructors(scopes, made) or engine_mappings(facts, engine_configs(scopes)))
     return facts
 
 
@@ -69,7 +69,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
     for index, each in enumerate(types):
         found = read_class(parser.scope.modules, parser.scope.resolve(each))
         facts.complete = facts.complete and found.complete
-        if found.base in TRAINER_BASES or found.base in TRL_CLASSES:
+        if kind_of_class(found.base):
             facts.complete = facts.complete and not facts.arguments
             facts.arguments, facts.exact = found.base, found.complete
             known = known_fields(found.base)
@@ -77,9 +77,10 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update(SEQ2SEQ if found.base == "Seq2SeqTrainingArguments" else {})
             fields.update((name, field) for name, field in found.own.items() if name not in known)
             names = set(named[index : index + 1])
-            facts.changed = tuple(sorted(name for name in set(changed_fields(scopes, names)) if name in known))
+            changed_here = {*changed_fields(scopes, names), *found.assigned}
+            facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
-            if found.base in OTHER_CLASSES:
+            if is_script_class(found.base):
                 classes.append(found.base)
             elif found.base:
                 facts.complete = False
@@ -89,6 +90,11 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
     replace_defaults(parser, known_fields(facts.arguments) if facts.arguments else set(), fields, defaults)
     facts.fields, facts.defaults, facts.classes = fields, defaults, tuple(classes)
     facts.refuses, facts.refuses_in_file = line, file
+
+
+def is_script_class(name: str) -> bool:
+    """Whether a class is one of a framework's for the script, next to the one of the training arguments."""
+    return any(name in framework(kind).script_classes() for kind in kinds())
 
 
 def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Field], defaults: dict[str, Field]) -> None:

@@ -6,13 +6,14 @@ The engine of the templates is imported with this package and by nothing else.
 from __future__ import annotations
 
 from cfglint.explanation.log_analysis import ENDLESS
+from cfglint.frameworks import framework
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
 from cfglint.report.html.page import page, signs, when_partial
 from cfglint.report.plans import COLUMNS, amount, remark, row
-from cfglint.report.summary import FRAMEWORKS, LOG_LABELS, sentence
+from cfglint.report.summary import LOG_LABELS, sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ def verdict(runs: list[views.Run]) -> str:
         return with_cause(runs[0])
     if failing:
         return f"{failing} of {len(runs)} runs would not start"
+    unknown = sum(each.answer == views.UNKNOWN for each in runs)
+    if unknown:
+        return f"{len(runs) - unknown} of {len(runs)} runs should start; not known of {unknown}"
     return f"All {len(runs)} runs should start"
 
 
@@ -67,7 +71,9 @@ def with_cause(run: views.Run) -> str:
 
 def status(runs: list[views.Run]) -> str:
     """The shape beside the headline."""
-    return "yes" if all(each.starts for each in runs) else "error"
+    answers = [each.answer for each in runs]
+    worst = next((answer for answer in (views.NO, views.UNKNOWN) if answer in answers), views.YES)
+    return views.SHAPES[worst]
 
 
 def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:
@@ -142,7 +148,7 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
         )
     return {
         "anchor": anchor,
-        "title": f"Line {log.line}: {FRAMEWORKS[log.framework]}",
+        "title": f"Line {log.line}: {framework(log.framework).title}",
         "note": sentence(found.note),
         "numbers": numbers,
         "pictures": pictures.draw(numbers),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from cfglint.report.escapes import shown as harmless
 from cfglint.report.manual import examples, summary
-from cfglint.report.text import shown as harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ MOST_CALLS = 2_000
 MOST_ROUNDS = 100
 DEEPEST = 60
 DEEPEST_CALL = 12
+MOST_SCRIPTS = 4  # that call one another
 UNDECIDED = "differs between branches that are not decided"
 TESTS = ("[", "test")
 WORDS = frozenset(
@@ -47,10 +48,13 @@ class Call:
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
     continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear, or bash refuses the script
-    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files.
+    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files. `called_from` is
+    the command of the followed script that calls the one with this command: (path, line).
     """
 
-    __slots__ = ("broken", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words")
+    __slots__ = (
+        *("broken", "called_from", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words"),
+    )
 
     def __init__(
         self, words: list[Text], environment: dict[str, Text], folder: str | None, path: str, line: int, start: int, end: int,
@@ -67,6 +71,7 @@ class Call:
         self.broken = broken
         self.needs_caller = False
         self.lost: list[tuple[list[Text], int]] = []
+        self.called_from: tuple[str, int] | None = None
 
 
 class Runner:
@@ -138,6 +143,7 @@ class Interpreter:
         self._refused = False  # whether bash would have stopped at a syntax error by now
         self._locals: list[list[tuple[str, Any]]] = []
         self.script = Script("", "")
+        self._followed = [script_name]  # the scripts that called one another up to here
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
@@ -916,6 +922,40 @@ class Interpreter:
         finally:
             self._calls_deep -= 1
             self.state.positional = positional
+        return None
+
+    def called(self, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
+        """Follow a script that is run as a command of its own, with its exported variables; False where it cannot be followed."""
+        name = path.value
+        located = self.located(name) if name is not None else None
+        text = self.read(located) if located is not None else None
+        if text is None and name is not None and not name.startswith(("/", "~")):
+            self.consulted = self.consulted or self.exist(name) is not False
+        if text is None or located is None or located in self._followed or len(self._followed) > MOST_SCRIPTS:
+            return False
+        self.sources += 1
+        start, place, line = len(self.calls), self.script.path, self.script.line(self.second_word(node))
+        outside = self._runner, self._stdin, self._placeholder, self._refused, self._locals
+        self._runner, self._stdin, self._placeholder, self._refused, self._locals = None, None, False, False, []
+        self._followed.append(located)
+        self._calls_deep += 1
+        try:
+            self.apart(lambda: self.in_process(Script(self.readable(located), text), located, arguments, environment))
+        finally:
+            self._followed.pop()
+            self._calls_deep -= 1
+            self._runner, self._stdin, self._placeholder, self._refused, self._locals = outside
+        for call in self.calls[start:]:
+            call.called_from = (place, line)
+        return True
+
+    def in_process(self, script: Script, located: str, arguments: list[Text], environment: dict[str, Text]) -> bool | None:
+        """Run a script in a process of its own: nothing but the exported variables, the folder and its arguments are there."""
+        state = State(self.state.folder, located)
+        state.variables, state.exported = dict(environment), set(environment)
+        state.positional, state.needs_caller = arguments, self.state.needs_caller
+        self.state = state
+        self._run(script)
         return None
 
     def leave(self, words: list[Text]) -> bool | None:

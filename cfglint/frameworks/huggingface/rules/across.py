@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
-from cfglint.frameworks.huggingface.deepspeed_integration import PRECISION
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
 from cfglint.frameworks.setting import DEFAULT
 
@@ -83,7 +82,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for each in launch.mismatches:
-        if launch.disagrees_on_precision and each.path in PRECISION:
+        if launch.disagrees_on_precision and each.path in launch.PRECISION:
             continue  # RUN004 says so, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
         if config.facts.guessed and all(field.origin == DEFAULT for field in related):

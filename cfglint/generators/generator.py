@@ -1,0 +1,44 @@
+"""What a module of this package gives for its kind of file; the instance is its `GENERATOR`."""
+
+from __future__ import annotations
+
+from cfglint.generators import choices
+from cfglint.generators.job_spec import OPTIMIZERS, Contradiction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cfglint.generators.convert import Existing
+    from cfglint.generators.generated import Generated
+    from cfglint.generators.job_spec import JobSpec
+
+
+class Generator:
+    """Files of one kind from a job, and the facts of a job from such files.
+
+    `takes` are the facts that it supports, `optimizers` the names that `JobSpec.optimizer` may have, `trainers` the values
+    of `JobSpec.trainer`; `makes_sets`: there is a `matching_set` too.
+    """
+
+    takes: frozenset[str]
+    optimizers: Iterable[str] = OPTIMIZERS
+    trainers: tuple[str, ...] = ()
+    makes_sets = False
+
+    def generate(self, job: JobSpec, folder: str = "") -> Generated:
+        """The files of this kind, the consumer first."""
+        raise NotImplementedError
+
+    def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
+        """The files of this kind and those of its launch, which agree."""
+        raise Contradiction("there is no set of files for this kind")
+
+    def read(self, found: Existing, config: Any) -> None:
+        """Note the facts of an existing config of this kind, defaults included."""
+        raise NotImplementedError
+
+    def usual_rate(self, job: JobSpec) -> tuple[float, str]:
+        """(learning rate, reason) where none is given."""
+        return choices.rate(job)

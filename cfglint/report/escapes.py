@@ -1,0 +1,31 @@
+"""Text from files made harmless for terminals and build logs."""
+
+from __future__ import annotations
+
+INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable to Python, and not to be seen
+MARKS = ("##[", "##vso[", "##teamcity[")  # commands that build servers obey anywhere in a line: GitHub and Azure, Azure, TeamCity
+
+
+def shown(text: str) -> str:
+    """Text from a file made harmless for a terminal and a build log.
+
+    Control characters, lone surrogates and invisible letters become escapes, and so does the mark of a command that the
+    runner of a build obeys: `##[group]` anywhere in a line, `::error::` at its start.
+    """
+    if "##" in text:
+        for mark in MARKS:
+            text = text.replace(mark, f"#\\x23{mark[2:]}")
+    text = unobeyed(text)
+    if text.isprintable() and not any(char in text for char in INVISIBLE):
+        return text
+    return "".join(char if visible(char) else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def unobeyed(line: str) -> str:
+    """A line that GitHub's runner does not take for a command: it obeys `::name ...` behind leading white space."""
+    return line.replace("::", ":\\x3a", 1) if "::" in line and line.lstrip().startswith("::") else line
+
+
+def visible(char: str) -> bool:
+    """Whether a character shows as itself."""
+    return char == "\t" or (char.isprintable() and char not in INVISIBLE)
