@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Segment = tuple[int, int] | str  # a span of the script, or a computed string
@@ -33,8 +35,7 @@ def alternatives(text: str, opening: int, close: int, commas: list[int], depth: 
     if not commas:
         return [[each] for each in sequence(text[opening + 1 : close])]
     bounds = [opening, *commas, close]
-    spans = zip(bounds, bounds[1:], strict=False)
-    return [word for first, last in spans for word in expanded(text, first + 1, last, depth + 1)]
+    return [word for first, last in pairwise(bounds) for word in expanded(text, first + 1, last, depth + 1)]
 
 
 def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:

@@ -11,22 +11,22 @@ from cfglint.source.shell.script import Script
 
 VARIABLES = 'A=one\nB="two words"\nE=\nN=3\nP=dir/sub\nL=(x y z)\n'
 # A bare name is never next to `{a,b}` here: bash expands braces in the text, so that the name would grow (`$A{x,y}`).
-SHAPES = r"""
+WITHOUT_BLANKS = r"""
 ${A} ${B} $E/ ${E:-def} ${A:+alt} ${U-none} \$A lit ./ / - = --opt= . _x {a,b} {1..3} {01..03} {c..a} $((N+1)) ${N}k
 ${P##*/} ${P%/*} ${A/o/0} ${#A} "${L[@]}" ${L[1]} ${L[*]} "${L[*]}" $'t\x' + : @ % ~ x~ 'it'"s" [z] {} {${A}} ${A^^} ${A:1:2} , \\ \"
 a#b {a,${A}} {a,b}{c,d} "{a,b}" {a,{b,c}} ${U:-$A} ${U:-"$B"} ${N}.5 $A/$P/ "$B" "$E" 'sq$A' "dq$A"
-""".split()
+"""
 WITH_BLANKS = ("$(echo hi)", "${U:-a b}", "$(echo a b)", '"$(echo a b)"', "'sq $A'", '"dq $A"', "`echo q`")
 
 
 def generated(seed):
     chosen = random.Random(seed)
-    return "".join(chosen.choice((*SHAPES, *WITH_BLANKS)) for _ in range(chosen.randrange(1, 5)))
+    return "".join(chosen.choice((*WITHOUT_BLANKS.split(), *WITH_BLANKS)) for _ in range(chosen.randrange(1, 5)))
 
 
 def of_bash(word):
     program = 'HOME="~"\nset -f\nprog() { [ $# -eq 0 ] || printf "%s\\0" "$@"; }\n'
-    done = subprocess.run(["bash", "-c", f"{VARIABLES}{program}prog {word}\n"], capture_output=True, check=True)  # noqa: S603, S607
+    done = subprocess.run(["bash", "-c", f"{VARIABLES}{program}prog {word}\n"], capture_output=True, check=True)
     return done.stdout.decode().split("\0")[:-1]
 
 
