@@ -167,6 +167,8 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         choose_consumer(command, kinds)
+        if built is not None and built.kind == "deepspeed":
+            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
             command.guessed = False
         if built is not None:
@@ -391,6 +393,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         return
     if line.launcher == "swift" and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True
+        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
         for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
             if key not in command.words:
                 command.leave_open(key, "the default of swift")

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.constructors import Constructor
     from cfglint.source.python.call import CallDocument
+
+    Reread = Callable[[str, str], ProgramFacts | None]  # reads the program with another text of one of its files
 
 
 class BuiltArguments:
@@ -26,7 +27,8 @@ class BuiltArguments:
 
     __slots__ = ("document", "guessed", "kind", "program", "trainer")
 
-    def __init__(self, call: Constructor, program: ProgramFacts, reread: Callable[[str, str], ProgramFacts | None], which: int) -> None:
+    def __init__(self, program: ProgramFacts, which: int, reread: Reread) -> None:
+        call = built_calls(program)[which]
         self.kind = call.kind
         self.guessed = call.is_conditional
         self.program = call.facts(program)
@@ -40,6 +42,8 @@ class BuiltArguments:
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run of these arguments, whose launch is not known."""
+        if self.kind == "deepspeed":  # whose program may pass an optimizer
+            return facts.replace(declared=facts.declared or not self.guessed, guessed=self.guessed)
         return facts.replace(
             program=self.program,
             trainer=facts.trainer or self.trainer,
@@ -51,13 +55,12 @@ class BuiltArguments:
         )
 
 
-def built_arguments(program: ProgramFacts, which: int, reread: Callable[[str, str], ProgramFacts | None]) -> BuiltArguments | None:
+def built_arguments(program: ProgramFacts, which: int, reread: Reread) -> BuiltArguments | None:
     """The arguments that one of the calls of a program builds; `reread` reads the program with another text of one file."""
-    calls = built_calls(program)
-    return BuiltArguments(calls[which], program, reread, which) if which < len(calls) else None
+    return BuiltArguments(program, which, reread) if which < len(built_calls(program)) else None
 
 
-def document_of(program: ProgramFacts, which: int, reread: Callable[[str, str], ProgramFacts | None]) -> CallDocument:
+def document_of(program: ProgramFacts, which: int, reread: Reread) -> CallDocument:
     """The document of one of the calls that build arguments, with the values of the others."""
     documents = [call_document(call, program) for call in built_calls(program)]
     found = documents[which]
@@ -66,7 +69,7 @@ def document_of(program: ProgramFacts, which: int, reread: Callable[[str, str], 
     return found
 
 
-def read_again(document: CallDocument, text: str, reread: Callable[[str, str], ProgramFacts | None], which: int) -> CallDocument:
+def read_again(document: CallDocument, text: str, reread: Reread, which: int) -> CallDocument:
     """The same call in another text of its file."""
     program = reread(document.path, text)
     if program is None or len(built_calls(program)) != len(document.others) + 1:

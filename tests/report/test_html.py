@@ -267,6 +267,9 @@ class TestHostileValues:
     [
         ("global batch 256 -> 128", "global batch 256 \u2192 128"),
         ("4 x 8 x 8 = 256", "4 \u00d7 8 \u00d7 8 = 256"),
+        ("micro batch 4 x accumulation 8", "micro batch 4 \u00d7 accumulation 8"),
+        ("(micro batch x accumulation)", "(micro batch \u00d7 accumulation)"),
+        ("`a` x `b`", "<code>a</code> \u00d7 <code>b</code>"),
         ("`a_b` is x -> y", "<code>a_<wbr>b</code> is x \u2192 y"),
         ("one ` alone <b>", "one ` alone &lt;b&gt;"),
         ("a x b", "a x b"),
@@ -281,4 +284,13 @@ def test_a_finding_has_its_note_and_help(make):
     found.note, found.help = "the loss is <noisy>", "write `2`"
     page = render("html", [make.outcome([found])])
     assert "<b>note:</b> the loss is &lt;noisy&gt;" in page
-    assert "<b>help:</b> write `2`" in page
+    assert "<b>help:</b> write <code>2</code>" in page
+
+
+def test_a_run_whose_start_is_not_known_is_not_said_to_start(printed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": {{ size }}, "zero_optimization": {"stage": 2}}', encoding="utf-8")
+    (tmp_path / "train.yaml").write_text("output_dir: out\nnum_train_epochs: 3\n", encoding="utf-8")
+    page = sound(printed("check", "."))
+    assert "1 of 2 runs should start; not known of 1" in page.says
+    assert "not known" in page.says.partition("total steps findings")[2]

@@ -174,6 +174,10 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """hjson, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""
+        if document.syntax == "python":
+            from cfglint.source.python.call import KEYWORDS
+
+            return KEYWORDS
         from cfglint.source.loaders import HJSON
 
         return HJSON

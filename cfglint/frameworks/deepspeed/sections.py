@@ -82,7 +82,7 @@ class DeepSpeedSections(Config):
         from cfglint.source.loaders import HJSON, STRICT_JSON
 
         document = self.documents[0]
-        reading = HJSON.read(document)
+        reading = (self.framework.loader(document, self.facts) if document.syntax == "python" else HJSON).read(document)
         problems = reading.problems
         if not self.facts.declared and (problems or document.relaxations):
             strict = STRICT_JSON.read(document)

@@ -12,10 +12,11 @@ from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
-from cfglint.launch.programs.literals import value_of
+from cfglint.launch.programs.flags import engine_values
+from cfglint.launch.programs.literals import assigned, is_mutated, value_of
 from cfglint.launch.programs.modules import Definition
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
-from cfglint.launch.programs.trainers import changed_fields
+from cfglint.launch.programs.trainers import is_arguments
 from cfglint.record import changed
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 FIRST = "output_dir"  # the one parameter that people give without its name
 MOST = 4  # calls of one program that are runs of their own; with more, what is launched hangs on too much
+OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # whose attributes are not those of arguments
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
 
@@ -92,7 +94,7 @@ class Constructor:
 
     def _changed(self, scopes: list[Scope]) -> Iterator[str]:
         """The fields that code sets after the call, or a subclass in its own methods."""
-        yield from changed_fields(scopes, self._names())
+        yield from self._set_later(scopes)
         for each in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
             if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
                 for node in ast.walk(each.node):
@@ -104,11 +106,22 @@ class Constructor:
                     name = value_of(call.args[1], scope)
                     yield from [name] if isinstance(name, str) else self.known()
 
+    def _set_later(self, scopes: list[Scope]) -> Iterator[str]:
+        """The fields that code sets on what may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`."""
+        names = self._names()
+        for scope in scopes:
+            for node in scope.nodes:
+                owner = dotted(node.value)[-1:] if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else []
+                if not owner or not isinstance(node, ast.Attribute):
+                    continue
+                if is_arguments(owner[0], names) or (not names and owner[0] not in OTHER_OBJECTS):
+                    yield node.attr
+
     def _names(self) -> set[str]:
-        """The names that the result is assigned to."""
+        """The names and attributes that the result is assigned to."""
         parent = self.scope.module.parent(self.call)
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target] if isinstance(parent, ast.AnnAssign) else []
-        return {each.id for each in targets if isinstance(each, ast.Name)}
+        return {part for each in targets for part in dotted(each)[-1:]}
 
     def _is_copied(self, scopes: list[Scope]) -> bool:
         """Whether code makes other arguments of these, or changes them all at once."""
@@ -126,6 +139,35 @@ class Constructor:
         return False
 
 
+class EngineConfig:
+    """A call of `deepspeed.initialize` that gets its config as a mapping: `value` is that expression.
+
+    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
+    """
+
+    kind = "deepspeed"
+    trainer: str | None = None
+
+    def __init__(self, value: ast.expr, scope: Scope) -> None:
+        self.value = value
+        self.scope = scope
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the call lies in a branch or a loop."""
+        return self.scope.is_conditional(self.value)
+
+    def facts(self, program: ProgramFacts) -> ProgramFacts:
+        """The program, which parses its arguments itself."""
+        return program
+
+
+def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
+    """The calls of `deepspeed.initialize` in a program that get a mapping."""
+    found = [EngineConfig(value, scope) for scope in scopes for value in engine_values(scope)]
+    return found if len(found) <= MOST else []
+
+
 def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
     """(the arguments of a call with their names, whether there are no others), those of `**{...}` and `**dict(...)` among them."""
     found: list[Argument] = [(FIRST, each, each) for each in call.args]
@@ -139,8 +181,6 @@ def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
 
 def unpacked(node: ast.expr, scope: Scope) -> list[Argument] | None:
     """The arguments of a mapping that is unpacked; None where they are not known."""
-    from cfglint.launch.programs.evaluation import assigned, is_mutated
-
     if isinstance(node, ast.Name):
         value, module = assigned(node, scope)
         if value is None or module is not scope.module or is_mutated(node.id, module):
@@ -170,8 +210,8 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
     return found if len(found) <= MOST else []
 
 
-def built_calls(program: ProgramFacts) -> list[Constructor]:
-    """The calls of a program that build its trainer's arguments."""
+def built_calls(program: ProgramFacts) -> list[Constructor | EngineConfig]:
+    """The calls of a program that build its trainer's arguments, or its engine's config."""
     return list(program.built)
 
 

@@ -6,7 +6,8 @@ import ast
 
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
-from cfglint.launch.programs.literals import COMPUTED, arithmetic, is_unpacked, literal
+from cfglint.launch.programs.constructors import EngineConfig
+from cfglint.launch.programs.literals import COMPUTED, arithmetic, assigned, is_mutated, literal
 from cfglint.launch.programs.modules import Definition, target_names
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted, parameters
 from cfglint.source.document import SCALAR, Node
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.constructors import Constructor
     from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.scopes import Scope
-
-CHANGES = ("update", "pop", "popitem", "setdefault", "clear", "append", "extend", "insert", "remove", "sort", "reverse")
 
 
 class Evaluated:
@@ -117,37 +116,6 @@ def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
     return unclear if is_mutable and (is_mutated(node.id, scope.module) or is_mutated(node.id, module)) else found
 
 
-def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
-    """(the one expression that a name is assigned, its module); None where there are several, or it may not be reached."""
-    if node.id in scope.bound:
-        value = scope.values.get(node.id)
-        return (None if value is None or scope.is_conditional(value) else value), scope.module
-    found = scope.resolve(node)
-    if not isinstance(found, Definition) or node.id in found.module.ambiguous:
-        return None, scope.module
-    if not isinstance(found.node, (ast.Assign, ast.AnnAssign)) or is_unpacked(found.node):
-        return None, found.module
-    return found.node.value, found.module
-
-
-def is_mutated(name: str, module: Module) -> bool:
-    """Whether code changes a list or mapping in place, or hands it to a function of the project."""
-    for node in ast.walk(module.tree):
-        if not isinstance(node, ast.Name) or node.id != name:
-            continue
-        above = module.parent(node)
-        if isinstance(above, ast.Subscript) and above.value is node:
-            while isinstance(above, ast.Subscript):
-                if not isinstance(above.ctx, ast.Load):
-                    return True
-                above = module.parent(above)
-        if isinstance(above, ast.Attribute) and above.attr in CHANGES:
-            return True
-        if isinstance(above, ast.Call) and node in above.args and isinstance(above.func, ast.Name) and above.func.id in module.names:
-            return True
-    return False
-
-
 def at_literal(node: ast.expr, module: Module, otherwise: Evaluated) -> Evaluated:
     """An expression where it is a literal."""
     value = literal(node)
@@ -207,8 +175,28 @@ def shown(node: ast.expr) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def call_document(built: Constructor, program: ProgramFacts) -> CallDocument:
-    """The document of a constructor call."""
+def engine_mappings(program: ProgramFacts, calls: list[EngineConfig]) -> list[EngineConfig]:
+    """The calls whose mapping is known as a whole, and written in their own module."""
+    found = [(call, evaluated(call.value, call.scope, program)) for call in calls]
+    return [call for call, value in found if isinstance(value.value, dict) and value.node is not None and value.module is call.scope.module]
+
+
+def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
+    """The mapping that `deepspeed.initialize` gets."""
+    module = call.scope.module
+    found = evaluated(call.value, call.scope, program)
+    offsets = Offsets(module.text)
+    node = found.node or call.value
+    document = CallDocument(module.path, module.text, "deepspeed.initialize", *offsets.span(node))
+    document.roots, document.values = [node_of(node, offsets)], found.value
+    document.literal = {each for each in document.values if isinstance(each, str)}
+    return document
+
+
+def call_document(built: Constructor | EngineConfig, program: ProgramFacts) -> CallDocument:
+    """The document of a constructor call, or of the mapping that an engine gets."""
+    if isinstance(built, EngineConfig):
+        return engine_document(built, program)
     module = built.scope.module
     offsets = Offsets(module.text)
     document = CallDocument(module.path, module.text, built.name, *offsets.span(built.call))

@@ -15,6 +15,7 @@ from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from cfglint.launch.programs.parsers import Construction
@@ -152,15 +153,17 @@ def words(scope: Scope, call: ast.Call) -> str:
     return number if number is not COMPUTED and number in ("?", "+", "*") else ""
 
 
+def engine_values(scope: Scope) -> Iterator[ast.expr]:
+    """What the calls of `deepspeed.initialize` in a scope get as config."""
+    for call in scope.calls():
+        named = scope.resolve(call.func)
+        if isinstance(named, External) and named.name == "deepspeed.initialize":
+            given = keyword(call, "config") or keyword(call, "config_params")
+            if given is not None:
+                yield given
+
+
 def engine_files(scopes: list[Scope]) -> tuple[str, ...]:
     """The DeepSpeed files that the code names: `deepspeed.initialize(..., config="ds.json")`."""
-    found: list[str] = []
-    for scope in scopes:
-        for call in scope.calls():
-            named = scope.resolve(call.func)
-            if isinstance(named, External) and named.name == "deepspeed.initialize":
-                given = keyword(call, "config") or keyword(call, "config_params")
-                name = value_of(given, scope) if given is not None else None
-                if isinstance(name, str) and name.endswith((".json", ".hjson")):
-                    found.append(name)
-    return tuple(dict.fromkeys(found))
+    names = (value_of(given, scope) for scope in scopes for given in engine_values(scope))
+    return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name.endswith((".json", ".hjson"))))

@@ -6,7 +6,8 @@ from cfglint.frameworks import fields_of_class, framework, kind_of_class, kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, read_class
-from cfglint.launch.programs.constructors import constructors
+from cfglint.launch.programs.constructors import constructors, engine_configs
+from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Modules
@@ -41,8 +42,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
-    facts.built = tuple(constructors(scopes, made))
     facts.scopes = tuple(scopes)
+    facts.built = tuple(constructors(scopes, made) or engine_mappings(facts, engine_configs(scopes)))
     return facts
 
 
@@ -76,7 +77,8 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update(SEQ2SEQ if found.base == "Seq2SeqTrainingArguments" else {})
             fields.update((name, field) for name, field in found.own.items() if name not in known)
             names = set(named[index : index + 1])
-            facts.changed = tuple(sorted(name for name in set(changed_fields(scopes, names)) if name in known))
+            changed_here = {*changed_fields(scopes, names), *found.assigned}
+            facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
             if is_script_class(found.base):
                 classes.append(found.base)

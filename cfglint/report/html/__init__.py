@@ -58,6 +58,9 @@ def verdict(runs: list[views.Run]) -> str:
         return with_cause(runs[0])
     if failing:
         return f"{failing} of {len(runs)} runs would not start"
+    unknown = sum(each.answer == views.UNKNOWN for each in runs)
+    if unknown:
+        return f"{len(runs) - unknown} of {len(runs)} runs should start; not known of {unknown}"
     return f"All {len(runs)} runs should start"
 
 
@@ -68,7 +71,9 @@ def with_cause(run: views.Run) -> str:
 
 def status(runs: list[views.Run]) -> str:
     """The shape beside the headline."""
-    return "yes" if all(each.starts for each in runs) else "error"
+    answers = [each.answer for each in runs]
+    worst = next((answer for answer in (views.NO, views.UNKNOWN) if answer in answers), views.YES)
+    return views.SHAPES[worst]
 
 
 def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:

@@ -71,15 +71,23 @@ def count(value: int | None) -> str:
     return "?" if value is None else f"{value:,}"
 
 
+SIZE_WORDS = ("micro", "batch", "accumulation", "data", "tensor", "pipeline", "context", "sequence", "parallel", "?")  # at either end
+
+
 def signs(text: str) -> str:
     """A sentence of cfglint's own with typographic signs: an arrow between two values, a cross between two factors."""
     parts = text.split(" ")
     for place in range(1, len(parts) - 1):
         if parts[place] == "->":
             parts[place] = "\u2192"
-        elif parts[place] == "x" and parts[place - 1][-1:].isdigit() and parts[place + 1][:1].isdigit():
+        elif parts[place] == "x" and is_factor(parts[place - 1]) and is_factor(parts[place + 1]):
             parts[place] = "\u00d7"
     return " ".join(parts)
+
+
+def is_factor(word: str) -> bool:
+    """Whether a word beside an `x` belongs to a factor: a number, a word of a size's name, or nothing where code begins or ends."""
+    return not word or word[-1].isdigit() or word[0].isdigit() or word.strip("()") in SIZE_WORDS
 
 
 def words(text: str) -> Markup:

@@ -76,6 +76,10 @@ class Source:
     lines: list[Listed]
 
 
+YES, NO, UNKNOWN = "yes", "no", "not known"
+SHAPES = {YES: "yes", NO: "error", UNKNOWN: "unknown"}
+
+
 @dataclass
 class Run:
     """A run under its anchor."""
@@ -85,7 +89,7 @@ class Run:
     framework: str
     targets: list[str]
     gpus: int | None
-    starts: bool
+    answer: str  # whether it starts: a key of SHAPES
     verdict: str
     numbers: Numbers
     pictures: Pictures
@@ -97,6 +101,16 @@ class Run:
     def title(self) -> str:
         """The files."""
         return ", ".join(self.files)
+
+    @property
+    def starts(self) -> bool:
+        """Whether nothing is known that keeps it from starting."""
+        return self.answer != NO
+
+    @property
+    def shape(self) -> str:
+        """The shape beside the answer."""
+        return SHAPES[self.answer]
 
     @property
     def cause(self) -> str:
@@ -154,7 +168,7 @@ def run(
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
         found.gpus,
-        outcome.verdict != "reject",
+        {"accept": YES, "reject": NO}.get(outcome.verdict or "", UNKNOWN),
         verdict(outcome),
         found,
         pictures.draw(found),

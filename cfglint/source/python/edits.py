@@ -26,38 +26,40 @@ def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
 def edit_of(document: CallDocument, change: Change) -> Edit:
     """The edit that makes one change."""
     if change.kind == edit.INSERT:
-        if change.path:
-            raise EditRefused("a key inside of a value of a call is not added", document.extent[0])
-        return inserted(document, change.key, python_text(change.text))
+        return inserted(document, change)
     key, node = document.find(change.path)
-    name = str(change.path[0])
-    if key is None or node is None or len(change.path) != 1:
-        raise EditRefused("only whole keyword arguments of a call are edited", document.extent[0])
+    name = str(change.path[-1]) if change.path else ""
+    if key is None or node is None:
+        raise EditRefused("there is no such argument in the call", document.extent[0])
     if change.kind == edit.REPLACE:
-        if name not in document.literal:
+        if change.path[0] not in document.literal:
             raise EditRefused(f"the value of `{name}` is computed by the program and not edited", node.start)
         return Edit(node.start, node.end, python_text(change.text))
-    if document.text[key.start : key.end] != name:
+    written = document.text[key.start : key.end]
+    if key.raw not in (written, written[1:-1]):
         raise EditRefused(f"`{name}` is given without its name and not edited", key.start)
-    return Edit(key.start, key.end, change.key) if change.kind == edit.RENAME else removed(document, key)
+    if change.kind == edit.RENAME:
+        return Edit(key.start, key.end, written.replace(key.raw, change.key))
+    return removed(document, key, argument_end(document, key, node))
 
 
-def inserted(document: CallDocument, name: str, text: str) -> Edit:
-    """A new keyword behind the last one, on a line of its own where that has one."""
-    pairs = document.roots[0].pairs()
-    if not pairs:
-        raise EditRefused("the call has no keyword arguments to add one to", document.extent[0])
-    key = max((key for key, _ in pairs), key=lambda each: each.start)
-    end = argument_end(document, key)
+def inserted(document: CallDocument, change: Change) -> Edit:
+    """A new argument behind the last one, on a line of its own where that has one."""
+    mapping = document.find(change.path)[1]
+    pairs = mapping.pairs() if mapping is not None else []
+    if not pairs or (change.path and change.path[0] not in document.literal):
+        raise EditRefused("there is no argument to add another one behind", document.extent[0])
+    key, node = max(pairs, key=lambda each: each[0].start)
+    end = argument_end(document, key, node)
     before = document.text[document.text.rfind("\n", 0, key.start) + 1 : key.start]
     separator = ",\n" + before if not before.strip() and document.text.rfind("\n", 0, key.start) >= 0 else ", "
-    return Edit(end, end, f"{separator}{name}={text}")
+    name = f'"{change.key}": ' if key.style else f"{change.key}="
+    return Edit(end, end, f"{separator}{name}{python_text(change.text)}")
 
 
-def removed(document: CallDocument, key: Node) -> Edit:
-    """A keyword argument with the comma and the blanks behind it, and its line where it has one of its own."""
-    text, end = document.text, argument_end(document, key)
-    after = end
+def removed(document: CallDocument, key: Node, end: int) -> Edit:
+    """An argument with the comma and the blanks behind it, and its line where it has one of its own."""
+    text, after = document.text, end
     while text[after : after + 1] in (" ", "\t"):
         after += 1
     if text[after : after + 1] != ",":
@@ -73,15 +75,17 @@ def removed(document: CallDocument, key: Node) -> Edit:
     return Edit(key.start, after, "")
 
 
-def argument_end(document: CallDocument, key: Node) -> int:
+def argument_end(document: CallDocument, key: Node, node: Node) -> int:
     """Where the argument ends whose name is at a place: its value may be a name whose literal lies elsewhere."""
+    if key.style:  # of a mapping, which is one literal
+        return node.end
     from cfglint.source.dataclass_fields import parsed
     from cfglint.source.python.literals import Offsets
 
     tree, offsets = parsed(document.text), Offsets(document.text)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.keyword) and offsets.span(node)[0] == key.start:
-            return offsets.span(node)[1]
+    for each in ast.walk(tree) if tree is not None else ():
+        if isinstance(each, ast.keyword) and offsets.span(each)[0] == key.start:
+            return offsets.span(each)[1]
     raise EditRefused("the argument is given without its name and not edited", key.start)
 
 
@@ -95,19 +99,29 @@ def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDoc
     if document.again is None:
         raise EditRefused("this call cannot be read again", document.extent[0])
     after = document.again(text)
-    expected = dict(document.values)
+    expected = copied(document.values)
     for change in changes:
+        inside = expected
+        for step in change.path if change.kind == edit.INSERT else change.path[:-1]:
+            inside = inside[step]
         if change.kind == edit.INSERT:
-            expected[change.key] = value_of(change.text)
+            inside[change.key] = value_of(change.text)
             continue
-        value = expected.pop(change.path[0], None)
+        value = inside.pop(change.path[-1], None)
         if change.kind == edit.REPLACE:
-            expected[change.path[0]] = value_of(change.text)
+            inside[change.path[-1]] = value_of(change.text)
         elif change.kind == edit.RENAME:
-            expected[change.key] = value
+            inside[change.key] = value
     if after.values != expected or after.others != document.others:
         raise EditRefused("the edit would change something else of this program too", document.extent[0])
     return after
+
+
+def copied(value: Any) -> Any:
+    """A value whose mappings and lists can be changed on their own."""
+    if isinstance(value, dict):
+        return {key: copied(each) for key, each in value.items()}
+    return [copied(each) for each in value] if isinstance(value, list) else value
 
 
 def value_of(text: str) -> Any:

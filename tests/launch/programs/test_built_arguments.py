@@ -97,6 +97,23 @@ def test_a_mapping_for_deepspeed(check, change, codes):
     assert [each["code"] for each in found["diagnostics"]] == codes
 
 
+ENGINE = """\
+import deepspeed
+DS = {
+    "train_batch_size": 64,
+    "train_micro_batch_size_per_gpu": 4,
+    "gradient_accumulation_steps": 2,
+    "zero_optimization": {"stage": 2, "overlap_com": True},
+}
+engine, *_ = deepspeed.initialize(model=model, config=DS)"""
+
+
+def test_a_mapping_for_the_engine_is_a_config(check):
+    found = check(ENGINE, line="deepspeed --num_gpus 4 train.py")
+    assert found["runs"][0]["kinds"] == ["launch", "deepspeed"]
+    assert [(each["code"], each["line"], each["column"]) for each in found["diagnostics"]] == [("BAT001", 5, 25), ("KEY102", 8, 39)]
+
+
 def test_a_subclass_gives_defaults(check):
     own = "@dataclass\nclass Own(TrainingArguments):\n    per_device_train_batch_size: int = 5\n    extra: int = 1\n"
     found = check(own + "args = Own('out', extra=2)")
@@ -151,6 +168,7 @@ def fixed(tmp_path, monkeypatch):
     return fix
 
 
+RENAMED = ENGINE.replace("overlap_com", "overlap_comm")
 TARGET = ("--gpus", "4", "--global-batch", "64", "--from-gpus", "4")
 
 
@@ -159,6 +177,8 @@ TARGET = ("--gpus", "4", "--global-batch", "64", "--from-gpus", "4")
     [
         (built("evaluation_strategy='no'"), built("eval_strategy='no'"), ("--unsafe-fixes",)),
         (built("learning_rate='2e-5'", "bf16=True"), built("learning_rate=2e-5", "bf16=True"), ()),
+        (ENGINE, RENAMED, ("--unsafe-fixes",)),
+        (ENGINE, ENGINE.replace("64", "32"), ("--gpus", "4", "--global-batch", "32")),
         (built("per_device_train_batch_size=4", "gradient_accumulation_steps=2"),) * 2 + (("--gpus", "4", "--global-batch", "7"),),
         (built("per_device_train_batch_size=4"), built("per_device_train_batch_size=4", "gradient_accumulation_steps=4"), TARGET),
         ("ACC = 2\n" + built("gradient_accumulation_steps=ACC"), "ACC = 2\n" + built("gradient_accumulation_steps=ACC"), ("--gpus", "4")),
