@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks import framework, nearest_modelled
+from cfglint.frameworks import kinds as known_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
