@@ -227,7 +227,7 @@ LINE = "trl sft --config train.yaml\n"
     fails_at="load",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
     good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
-    example={"target": {"trl": "0.17.0"}, "at": "/config"},
+    example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
 )
 def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     """The command `trl` of release 0.17.0 does not have the option `--config`.
@@ -260,7 +260,7 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
-    example={"at": "/multi_gpu"},
+    example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
 )
 def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """A key that TRL's command hands on to `accelerate launch` is an option without a value there.
