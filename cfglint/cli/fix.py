@@ -7,6 +7,7 @@ import sys
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
+    add_code_options,
     add_run_options,
     add_skip_option,
     count,
@@ -15,6 +16,7 @@ from cfglint.cli.options import (
     not_done,
     positive,
     runs_of,
+    selection_of,
 )
 from cfglint.cli.output import in_build_log
 from cfglint.report.escapes import MARKS, shown, unobeyed
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.project.selection import Selection
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
 
@@ -40,6 +43,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
     add_skip_option(parser)
+    add_code_options(parser)
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
     parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
@@ -87,11 +91,12 @@ def run(arguments: Namespace) -> int:
     works: list[Work] = []
     try:
         project = load_configuration(arguments)
+        selection = selection_of(arguments, project)
         for _, each in runs_of(arguments, project, stats):
             work = Work(each)
             works.append(work)
             if not asked or not _hit_target(work, arguments, target_gpus):
-                _apply_fixes(work, arguments.unsafe_fixes)
+                _apply_fixes(work, arguments.unsafe_fixes, selection)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
@@ -153,8 +158,8 @@ def _needed(found: Retarget) -> str:
     )
 
 
-def _apply_fixes(work: Work, unsafe: bool) -> None:
-    done = apply_fixes(work.run, unsafe)
+def _apply_fixes(work: Work, unsafe: bool, selection: Selection) -> None:
+    done = apply_fixes(work.run, unsafe, lambda run: selection.suppress(run.diagnostics))
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
     work.comments = done.comments
 

@@ -66,9 +66,14 @@ def add_fact_options(parser: Parser) -> None:
 
 def add_finding_options(parser: Parser) -> None:
     """Which findings count."""
+    add_code_options(parser)
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity that fails (default: error)")
+
+
+def add_code_options(parser: Parser) -> None:
+    """Which rules count."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
     parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
-    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity that fails (default: error)")
 
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
@@ -400,7 +405,7 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
     """What the flags and the configuration select; UsageError for a code of a flag that no rule has."""
     from cfglint.project.selection import Selection
 
-    selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
+    selection = Selection(project, arguments.select, arguments.ignore, getattr(arguments, "fail_on", None))
     misspelt = selection.misspelt()
     if misspelt:
         raise UsageError(unknown_rule(misspelt[0]))

@@ -238,6 +238,7 @@ class Reader:
         findings.lost_arguments(line)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
+        findings.unusable_counts(line)
         findings.deepspeed_nodes(line)
         findings.several_machines(line)
         findings.named_with_block(line, arguments)

@@ -32,8 +32,12 @@ class Selection:
         self._in_file: dict[str, list[str]] = {}
 
     def apply(self, outcome: Outcome) -> None:
+        """Mark the findings of an outcome that are suppressed here."""
+        self.suppress(outcome.diagnostics)
+
+    def suppress(self, diagnostics: list[Diagnostic]) -> None:
         """Mark the findings that are suppressed here."""
-        for each in outcome.diagnostics:
+        for each in diagnostics:
             if not each.suppressed and each.code != INTERNAL and self._suppressed(each):
                 each.suppressed = "configuration"
 

@@ -393,6 +393,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         return
     if line.launcher == "swift" and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True
+        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
         for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
             if key not in command.words:
                 command.leave_open(key, "the default of swift")

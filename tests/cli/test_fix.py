@@ -294,3 +294,22 @@ class TestWriting:
         status, _, err = fix("no-such.json", "--gpus", "8", "--global-batch", "64")
         assert status == 2
         assert "no-such.json" in err
+
+
+def test_what_is_ignored_is_not_fixed(fix, folder):
+    text = 'output_dir: out\nmax_steps: "100"\nsave_steps: "50"  # cfglint: ignore[TYP200]\n'
+    half = text.replace('"100"', "100")
+    (folder / "pyproject.toml").write_text('[tool.cfglint]\nper-file-ignores = { "kept.yaml" = ["TYP200"] }\n')
+    for name, options, expected in (
+        ("kept.yaml", [], text),
+        ("flags.yaml", ["--ignore", "TYP"], text),
+        ("other.yaml", ["--select", "KEY"], text),
+        ("fixed.yaml", ["--select", "TYP"], half),
+    ):
+        (folder / name).write_text(text)
+        status, printed, _ = fix(name, "--kind", "huggingface", *options)
+        assert status == 0
+        assert (folder / name).read_text() == expected
+        assert ("max_steps" in printed) == (expected == half)
+        assert "save_steps" not in printed
+    assert fix("kept.yaml", "--ignore", "TPY200")[0] == 2

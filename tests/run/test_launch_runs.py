@@ -143,6 +143,17 @@ def test_an_unknown_batch_size_makes_no_number_and_no_error(project, capsys):
     assert report(capsys, "check", "train.sh", "--env", "BATCH=2")["runs"][0]["resolved"]["global_batch"] == 16
 
 
+def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys):
+    text = 'torchrun --nproc_per_node $2 train.py --model $V --output_dir out/$V --run_name $V --stop_strings "<end>" --save "<path>"'
+    (project / "train.sh").write_text(f"{text} --per_device_train_batch_size 4\n")
+    main(["runs", "train.sh"])
+    assert [line.strip() for line in capsys.readouterr().out.splitlines() if "unknown   " in line] == [
+        "unknown       GPUs of a node: $2 comes from the call of the script (pass --gpus N)",
+        "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
+        "unknown       --save: to be filled in",
+    ]
+
+
 def test_runs_lists_and_declares(project, capsys):
     assert main(["runs", "."]) == 0
     assert "global batch  64" in capsys.readouterr().out
@@ -226,3 +237,27 @@ def test_a_program_that_may_not_use_the_trainer_is_not_held_to_its_defaults(proj
     (project / "train.sh").write_text(f"{line} --bf16 False --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n")
     messages = {each["code"]: each["message"] for each in report(capsys, "check", ".")["diagnostics"]}
     assert messages["RUN001"].startswith("`mixed_precision` is ")
+
+
+OWN_CLASS = """\
+from dataclasses import dataclass
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+@dataclass
+class OwnArguments(TrainingArguments):
+    fsdp: str = None
+
+    def __post_init__(self):
+        self.fsdp = PRESETS[self.fsdp]
+        super().__post_init__()
+
+args, = HfArgumentParser(OwnArguments).parse_args_into_dataclasses()
+Trainer(model, args).train()
+"""
+
+
+@pytest.mark.parametrize("launch", ["torchrun --nproc_per_node 2 train.py", "NPROC_PER_NODE=2 swift sft --model m --learning_rate 1e-5"])
+def test_a_field_that_the_program_interprets_itself_is_not_checked(project, capsys, launch):
+    (project / "train.py").write_text(OWN_CLASS)
+    (project / "train.sh").write_text(f"{launch} --output_dir out --max_steps 9 --fsdp presets/two.json --label_names labels\n")
+    assert report(capsys, "check", "train.sh")["diagnostics"] == []

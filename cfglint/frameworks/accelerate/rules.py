@@ -55,6 +55,7 @@ DEEPSPEED_FILE_KEYS = (
     "mixed_precision",
 )
 UNSET_IS_ONE = (1, 11)  # a missing `num_processes` without several GPUs; 1.6.0 compares null with 1
+ADDRESS_REQUIRED = (1, 8)  # the launcher asserts the address of the main process; 1.7.0 passes null on
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
 DEEPSPEED = "distributed_type: DEEPSPEED\nnum_processes: 8\n"
@@ -695,8 +696,10 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 
     Fix: set `main_process_ip` and `main_process_port`.
 
-    Source: accelerate 1.15.0 utils/launch.py:127-133.
+    Source: accelerate 1.15.0 utils/launch.py:127-133, since 1.8.0.
     """
+    if config.version < ADDRESS_REQUIRED:
+        return
     if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
         return
     for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):

@@ -34,7 +34,7 @@ def cast(override: Override) -> Any:
 
         return by_omegaconf(override)
     kinds = FIELDS[key][0].split("|")
-    if "list" in kinds and len(texts) > 1:
+    if "list" in kinds and (len(texts) > 1 or "str" not in kinds):
         return texts
     text = " ".join(texts)
     if key == "warmup_steps" and text.removeprefix("-").isdecimal() and len(text) < 20:

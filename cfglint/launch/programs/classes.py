@@ -35,13 +35,15 @@ FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTE
 
 class Dataclass:
     """A class that a parser fills: `own` are the fields that the project defines, `base` the framework's class that it is or
-    derives from, empty where it has none. `complete`: every class that it derives from is known.
+    derives from, empty where it has none. `complete`: every class that it derives from is known. `assigned` are fields
+    that a method of the project's classes sets, as `__post_init__` does before it calls the framework's.
     """
 
     def __init__(self) -> None:
         self.own: dict[str, Field] = {}
         self.base = ""
         self.complete = True
+        self.assigned: set[str] = set()
 
 
 def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
@@ -55,6 +57,7 @@ def read_class(modules: Modules, found: Definition | External | None) -> Datacla
             result.base = result.base or name
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
             take_fields(result, each.node, Scope(modules, each.module, each.module.tree))
+            result.assigned |= assigned_fields(each.node)
         else:
             result.complete = False
     return result
@@ -85,6 +88,15 @@ def take_fields(result: Dataclass, node: ast.ClassDef, scope: Scope) -> None:
         found = field(line, scope)
         if found is not None:
             result.own[name] = found
+
+
+def assigned_fields(node: ast.ClassDef) -> set[str]:
+    """The attributes of itself that methods of a class set."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and dotted(each)[:-1] == ["self"]:
+            found.add(each.attr)
+    return found
 
 
 def field(line: ast.AnnAssign, scope: Scope) -> Field | None:

@@ -77,7 +77,8 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update(SEQ2SEQ if found.base == "Seq2SeqTrainingArguments" else {})
             fields.update((name, field) for name, field in found.own.items() if name not in known)
             names = set(named[index : index + 1])
-            facts.changed = tuple(sorted(name for name in set(changed_fields(scopes, names)) if name in known))
+            changed_here = {*changed_fields(scopes, names), *found.assigned}
+            facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
             if is_script_class(found.base):
                 classes.append(found.base)
