@@ -61,9 +61,7 @@ class Branch:
     def look(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""
         wanted = {self.repository.path(name) for name in declared}
-        old, new = self._ids(
-            [path for path in sorted(self._known) if is_looked_at(path) or path in wanted]
-        )
+        old, new = self._ids([path for path in sorted(self._known) if is_looked_at(path) or path in wanted])
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         self.other_versions = versions[0] != versions[1]
         name = self.repository.name
