@@ -14,7 +14,7 @@ TRAINS = listed(
 )
 OTHERS = listed(
     "eval infer generat predict serve server preprocess pre_process process_data convert merge export benchmark "
-    "demo vllm tokeniz download chat_cli recall metrics embedding dataset prepare sweep plot upload quantize test_ "
+    "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
     "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
 )
 ARGUMENTS = names(
@@ -30,9 +30,10 @@ def trains(line: LaunchLine, names: set[str]) -> bool:
     """Whether it is a training; `names` are the names of the program's options."""
     program = line.program.string.lower() if line.program is not None else ""
     name = program.rpartition("/")[2] if not line.module else program
+    if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+        name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other = any(mark in name for mark in OTHERS)
-    named = any(mark in name for mark in TRAINS)
+    other, named = marked(name, OTHERS), marked(name, TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
@@ -42,3 +43,8 @@ def trains(line: LaunchLine, names: set[str]) -> bool:
     if line.launcher in LAUNCHERS:
         return bool(given or any(not file.role.startswith("launcher:") for file in line.files)) or "deepspeed" in names
     return False
+
+
+def marked(name: str, marks: tuple[str, ...]) -> bool:
+    """Whether a name holds one of some words."""
+    return any(mark in name for mark in marks)
