@@ -27,7 +27,7 @@ IMPORT = "from accelerate import Accelerator\n\n"
 
 
 @rule(
-    "LCH018",
+    "LCH020",
     "invalid-accelerator-argument",
     ERROR,
     kinds=(KIND,),
