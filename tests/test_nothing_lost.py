@@ -112,7 +112,9 @@ def send_at(step, sent):
 
 
 def write_and_send(path, step, sent):
-    """Write the new text, and get a signal meanwhile."""
+    """Write the new text, and get a signal meanwhile, which does what it does by default, not what the caller of pytest ignores."""
+    if sent != signal.SIGKILL:
+        signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
     identity = writing.Identity(OLD.encode())
     send_at(step, sent)
     writing.write(path, identity, NEW)

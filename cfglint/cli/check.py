@@ -21,8 +21,9 @@ from cfglint.cli.options import (
     silence,
     tell_unknown,
 )
-from cfglint.cli.output import check_outputs, write
+from cfglint.cli.output import check_outputs, rows, write
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
@@ -93,12 +94,16 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
 
 
 def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
-    """The findings in a format; in text, a table of their codes where that is asked for."""
-    return statistics(found) if counted and form == "text" else render(form, found, colour, width)
+    """The findings in a format; in text, a table of their codes where that is asked for, or below more than a terminal shows at once."""
+    if counted and form == "text":
+        return statistics(found)
+    text = render(form, found, colour, width)
+    is_long = form == "text" and width is not None and text.count("\n") > (rows() or len(text))
+    return f"{text}\n{statistics(found)}" if is_long else text
 
 
 def statistics(outcomes: list[Outcome]) -> str:
-    """How often each code was found, most frequent first, with the number of findings that `fix` repairs."""
+    """How often each code was found, errors and the most frequent first, with the number of findings that `fix` repairs."""
     table: dict[str, list[int]] = {}
     names: dict[str, str] = {}
     for outcome in outcomes:
@@ -108,7 +113,7 @@ def statistics(outcomes: list[Outcome]) -> str:
                 row[0] += 1
                 row[1] += each.fix is not None and each.fix.safe
                 names[each.code] = f"{each.severity:<7} {each.name}"
-    lines = sorted(table, key=lambda code: (-table[code][0], code))
+    lines = sorted(table, key=lambda code: (-SEVERITIES.index(names[code].partition(" ")[0]), -table[code][0], code))
     return "".join(
         f"{table[code][0]:>6}  {code}  {names[code]}{f' ({table[code][1]} fixable)' if table[code][1] else ''}\n" for code in lines
     )

@@ -98,3 +98,11 @@ def columns() -> int | None:
         return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
     except (OSError, ValueError):
         return None
+
+
+def rows() -> int | None:
+    """The lines of the terminal; None where standard output is not one."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines if sys.stdout.isatty() else None
+    except (OSError, ValueError):
+        return None

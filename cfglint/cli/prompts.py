@@ -22,6 +22,7 @@ NEOX_BATCH = 1024  # Pythia's (configs/pythia/*.yml of GPT-NeoX)
 NEOX_STEPS = 143_000  # Pythia's
 MICRO_BATCH = 8
 LEAVE = ("q", "quit", "exit")
+BACK = ("b", "back")
 OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers that have a usual rate
 LEAVING = "nothing was written; every question has a flag, see `cfglint help new`"
 
@@ -39,37 +40,112 @@ class Asked:
         self.facts = facts
 
 
+class Back(Exception):
+    """The person wants to answer the question before again."""
+
+
+class Dialogue:
+    """The questions on a terminal; those that were answered are not asked again where it starts over."""
+
+    def __init__(self) -> None:
+        self.answers: list[str] = []
+        self.place = 0  # of the next question
+
+    def start_over(self) -> None:
+        """Go through the answers again."""
+        self.place = 0
+
+    def show(self, text: str) -> None:
+        """Print a text, once."""
+        if self.place == len(self.answers):
+            print(text)
+
+    def number(self, text: str, flag: str, default: int) -> int:
+        """A positive integer, asked for until there is one."""
+        found: int = self.value(text, flag, positive, str(default))
+        return found
+
+    def choice(self, text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
+        """One of a few words, asked for until it is one."""
+
+        def one_of(answer: str) -> str:
+            if answer not in allowed:
+                raise ValueError(answer)
+            return answer
+
+        one_of.__doc__ = f"one of {', '.join(allowed)}."
+        chosen: str = self.value(f"{text} ({', '.join(allowed)})", flag, one_of, default)
+        return chosen
+
+    def value(self, text: str, flag: str, read: Callable[[str], Any], default: str) -> Any:
+        """An answer, or the default on an empty line; Stopped for `q`, Back for `b`."""
+        while self.place == len(self.answers):
+            answer = input(f"{text}, {flag} [{default}]: ").strip() or default
+            if answer in LEAVE:
+                raise Stopped(LEAVING)
+            if answer in BACK:
+                del self.answers[-1:]
+                raise Back
+            try:
+                read(answer)
+            except ValueError:
+                print(f"  {answer}: expected {expected(read)}")
+            else:
+                self.answers.append(answer)
+        self.place += 1
+        return read(self.answers[self.place - 1])
+
+
 def ask(kind: str | None, framework: str) -> Asked:
     """Ask for the facts, and show what can be had on these GPUs until the batch is settled; Stopped where the person leaves."""
-    print("Enter takes the value in brackets; q ends without writing.")
+    print("Enter takes the value in brackets; b goes back to the question before; q ends without writing.")
+    dialogue = Dialogue()
+    asked = None
     try:
-        if kind is None:
-            kind = choice("What to make", "KIND", (*kinds(), RUN), RUN)
-            if kind == RUN:
-                framework = choice("Of which framework", "--framework", tuple(set_frameworks()), framework)
-        neox = kind == "neox" or (kind == RUN and framework == "neox")
-        facts: Answers = {"gpus": number("GPUs", "--gpus", GPUS)}
-        if kind != "accelerate":
-            facts.update(length(neox))
-        facts.update(memory(neox, kind))
-        if kind != "accelerate":
-            facts.update(training(kind, framework, facts))
-        facts["precision"] = choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
-        return Asked(kind, framework, {**facts, **batch(kind, framework, facts)})
+        while asked is None:
+            asked = attempt(dialogue, kind, framework)
     except EOFError:
         print()
         raise Stopped(f"the input ended: {LEAVING}") from None
+    return asked
 
 
-def length(neox: bool) -> Answers:
+def attempt(dialogue: Dialogue, kind: str | None, framework: str) -> Asked | None:
+    """The answers to all questions; None where the person goes back."""
+    try:
+        return interview(dialogue, kind, framework)
+    except Back:
+        dialogue.start_over()
+        return None
+
+
+def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
+    """All questions, in their order."""
+    if kind is None:
+        dialogue.show(f"  {RUN}: the files of a whole run, which name each other")
+        kind = dialogue.choice("What to make", "KIND", (*kinds(), RUN), RUN)
+        if kind == RUN:
+            framework = dialogue.choice("Of which framework", "--framework", tuple(set_frameworks()), framework)
+    neox = kind == "neox" or (kind == RUN and framework == "neox")
+    facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", GPUS)}
+    if kind != "accelerate":
+        facts.update(length(dialogue, neox))
+    facts.update(memory(dialogue, neox, kind))
+    if kind != "accelerate":
+        facts.update(training(dialogue, kind, framework, facts))
+    facts["precision"] = dialogue.choice("Precision", "--precision", PRECISIONS, PRECISIONS[0])
+    return Asked(kind, framework, {**facts, **batch(dialogue, kind, framework, facts)})
+
+
+def length(dialogue: Dialogue, neox: bool) -> Answers:
     """The model of GPT-NeoX, and how long to train."""
     if neox:
         from cfglint.generators.models import SHAPES
 
-        model = choice("Model", "--model", tuple(SHAPES), "pythia-160m")
-        return {"model": model, "steps": number("Optimizer steps", "--steps", NEOX_STEPS)}
-    samples = value("Training samples", "--num-examples", samples_or_unknown, "unknown")
-    return given({"num_examples": samples, "epochs": value("Epochs", "--epochs", above_zero, "3")})
+        model = dialogue.choice("Model", "--model", tuple(SHAPES), "pythia-160m")
+        return {"model": model, "steps": dialogue.number("Optimizer steps", "--steps", NEOX_STEPS)}
+    samples = dialogue.value("Training samples", "--num-examples", samples_or_unknown, "unknown")
+    return given({"num_examples": samples, "epochs": dialogue.value("Epochs", "--epochs", above_zero, "3")})
 
 
 def samples_or_unknown(text: str) -> int | None:
@@ -77,31 +153,31 @@ def samples_or_unknown(text: str) -> int | None:
     return None if text == "unknown" else positive(text)
 
 
-def memory(neox: bool, kind: str) -> Answers:
+def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
     """What is split and moved to make the model fit."""
     usual = "1" if neox else "2" if kind == RUN else "none"
-    stage = choice("ZeRO stage", "--zero", (*("none",) * (usual == "none"), "0", "1", "2", "3"), usual)
+    stage = dialogue.choice("ZeRO stage", "--zero", (*("none",) * (usual == "none"), "0", "1", "2", "3"), usual)
     if stage == "none":
         return {}
     facts: Answers = {"zero": int(stage)}
     if facts["zero"] and not neox:
         moves = OFFLOADS if stage == "3" else OFFLOADS[:1]
-        moved = choice("Move to the CPU", "--offload, --offload-weights", ("nothing", *moves), "nothing")
+        moved = dialogue.choice("Move to the CPU", "--offload, --offload-weights", ("nothing", *moves), "nothing")
         facts["offload"] = None if moved == "nothing" else moved
     return given(facts)
 
 
-def training(kind: str, framework: str, facts: Answers) -> Answers:
+def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
     """What is trained and how fast; the rate in brackets is one that people train with."""
     found: Answers = {}
-    if "lora" in takes(kind, framework) and choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
+    if "lora" in takes(kind, framework) and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
         found["lora"] = True
     offered = optimizers(kind, framework, bool(facts.get("offload")))
     if len(offered) > 1:
-        found["optimizer"] = choice("Optimizer", "--optimizer", offered, offered[0])
+        found["optimizer"] = dialogue.choice("Optimizer", "--optimizer", offered, offered[0])
     rate, why = usual_rate(kind, framework, {**facts, **found})
-    print(f"  {rate:g}: {why}")
-    found["learning_rate"] = value("Peak learning rate", "--lr", above_zero, f"{rate:g}")
+    dialogue.show(f"  {rate:g}: {why}")
+    found["learning_rate"] = dialogue.value("Peak learning rate", "--lr", above_zero, f"{rate:g}")
     return found
 
 
@@ -121,24 +197,24 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
     return generator_of(kind, framework).usual_rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
 
 
-def batch(kind: str, framework: str, facts: Answers) -> Answers:
+def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
     """The global batch and the bound on the micro batch, asked again until the person agrees with what they come to."""
     if kind == "accelerate":
         return {}
     wanted = NEOX_BATCH if facts.get("model") is not None else BATCH
     asked: Answers = {"global_batch": max(1, wanted // facts["gpus"]) * facts["gpus"], "max_micro_batch": MICRO_BATCH}
     while True:
-        asked["global_batch"] = number("Global batch", "--global-batch", asked["global_batch"])
-        shown(kind, framework, {**facts, **asked})
-        most = number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
+        asked["global_batch"] = dialogue.number("Global batch", "--global-batch", asked["global_batch"])
+        shown(dialogue, kind, framework, {**facts, **asked})
+        most = dialogue.number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
         again = most != asked["max_micro_batch"]
         asked["max_micro_batch"] = most
-        works = shown(kind, framework, {**facts, **asked}, printed=not again)
-        if works and choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
+        works = shown(dialogue, kind, framework, {**facts, **asked}, printed=not again)
+        if works and dialogue.choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
-def shown(kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
+def shown(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
     """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
     works = True
     try:
@@ -146,7 +222,7 @@ def shown(kind: str, framework: str, facts: Answers, printed: bool = False) -> b
     except (Unreachable, Contradiction) as error:
         works, text = False, f"  {error}"
     if not printed:
-        print(text)
+        dialogue.show(text)
     return works
 
 
@@ -162,37 +238,6 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
     return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
-
-
-def number(text: str, flag: str, default: int) -> int:
-    """A positive integer, asked for until there is one."""
-    found: int = value(text, flag, positive, str(default))
-    return found
-
-
-def choice(text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
-    """One of a few words, asked for until it is one."""
-
-    def one_of(answer: str) -> str:
-        if answer not in allowed:
-            raise ValueError(answer)
-        return answer
-
-    one_of.__doc__ = f"one of {', '.join(allowed)}."
-    chosen: str = value(f"{text} ({', '.join(allowed)})", flag, one_of, default)
-    return chosen
-
-
-def value(text: str, flag: str, read: Callable[[str], Any], default: str) -> Any:
-    """An answer, or the default on an empty line; Stopped for `q`."""
-    while True:
-        answer = input(f"{text}, {flag} [{default}]: ").strip() or default
-        if answer in LEAVE:
-            raise Stopped(LEAVING)
-        try:
-            return read(answer)
-        except ValueError:
-            print(f"  {answer}: expected {expected(read)}")
 
 
 def given(facts: Answers) -> Answers:

@@ -9,6 +9,8 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, runs_of
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.expansion import POSITIONAL, UNSET
+from cfglint.source.shell.filters import MACHINE as COUNTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from cfglint.run.checked import CheckedRun
 
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
-UNSET = "unset environment: "
+SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
+REASONS = {"a placeholder": "to be filled in"}
+MOST_NAMES = 4
 BRANCH = "  (in a branch that may not be reached)"
 CALLER = "  (only with arguments, variables or files that the script expects)"
 
@@ -97,18 +101,30 @@ def sizes(outcome: Outcome) -> str:
 
 
 def unknown(outcome: Outcome) -> list[str]:
-    """What is not known, with the flag that would tell."""
-    found: list[str] = []
+    """What is not known, in a line for each cause, with the flag that would tell."""
+    causes: dict[str, list[str]] = {}
     for each in outcome.launch["unknown"] if outcome.launch else ():
-        field, reason = each["field"], each["reason"]
-        if reason.startswith("see "):
-            continue
-        names = reason.removeprefix(UNSET) if reason.startswith(UNSET) else ""
-        flag = f"--env {names}=VALUE" if names and "," not in names else FLAGS.get(field, "")
-        found.append(f"{field}: {reason}{f' (pass {flag})' if flag else ''}")
+        fields = causes.setdefault(each["reason"], [])
+        if each["field"] not in fields:
+            fields.append(each["field"])
+    found = [because(fields, reason) for reason, fields in causes.items() if not reason.startswith("see ")]
     if outcome.resolved.get("global_batch") is None and not found and outcome.gpus is None:
         found.append("global batch: the number of GPUs (pass --gpus N)")
-    return list(dict.fromkeys(found))
+    return found
+
+
+def because(fields: list[str], reason: str) -> str:
+    """`--model_name_or_path, --output_dir: VERSION is not set in the script (pass --env VERSION=VALUE)`."""
+    names = [SIZES.get(field, "--" + field.removeprefix("arguments.")) for field in fields]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason == COUNTED else "")
+    if reason.startswith(UNSET):
+        variable = reason.removeprefix(UNSET)
+        reason = f"{variable} is not set in the script"
+        flag = f"--env {variable}=VALUE" if "," not in variable else flag
+    elif reason.startswith(POSITIONAL):
+        reason = f"{reason.removeprefix(POSITIONAL).lstrip(': ')} comes from the call of the script"
+    return f"{', '.join(names[:MOST_NAMES])}{more}: {REASONS.get(reason, reason)}{f' (pass {flag})' if flag else ''}"
 
 
 def declared(found: list[CheckedRun]) -> str:

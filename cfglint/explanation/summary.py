@@ -123,9 +123,15 @@ class RunSummary:
 
     def _use_filled(self) -> None:
         """Give a line that shows an `"auto"` its source."""
-        filled = {place_of(item.setting): item.setting for item in self.items if item.group == GROUPS[-1]}
+        fills = [item for item in self.items if item.group == GROUPS[-1]]
+        filled = {(place_of(item.setting), item.label.rpartition(".")[2]): item.setting for item in fills}
+        absent = {item.label: item.setting for item in fills}  # what accelerate adds to the block of its config
         for item in self.items:
-            item.setting = filled.get(place_of(item.setting), item.setting)
+            setting = item.setting
+            if item.group != GROUPS[-1] and setting.path:
+                name = str(setting.path[-1])
+                nowhere = setting.written and setting.node is None
+                item.setting = absent.get(name, setting) if nowhere else filled.get((place_of(setting), name), setting)
 
     @property
     def unknown(self) -> list[Item]:

@@ -65,6 +65,7 @@ class LaunchFacts:
 
     __slots__ = (
         "arguments",
+        "command",
         "complete",
         "declared",
         "environment",
@@ -120,6 +121,7 @@ class LaunchFacts:
         launcher_flags: tuple[Override, ...] = (),
         program: ProgramFacts | None = None,
         arguments: str = "",
+        command: Document | None = None,
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
@@ -145,6 +147,7 @@ class LaunchFacts:
         self.trainer = trainer
         self.tables = tables
         self.launcher_flags = launcher_flags
+        self.command = command  # of the launch line that starts the run, for its consumer; None without one
         self.arguments = arguments  # those of a launch line that are given by hand, as one string
         self.program = program  # what is known of the program of a launch line; None where it was not read
 

@@ -77,6 +77,8 @@ class Setting:
         node = self.node
         if not self.written or self.document is None or node is None or node.kind != SCALAR:
             return spelled(self.value)
+        if not getattr(self.document, "edges", {}).get(str(self.path[0]), True):
+            return spelled(self.value)  # another file has it
         source = self.document.text[node.start : node.end]
         fits = source and "\n" not in source and len(source) <= LONGEST_VALUE
         return source if fits else spelled(self.value)

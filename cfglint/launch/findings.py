@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
+from cfglint.launch.torchrun import COUNTED
+from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -96,6 +98,65 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
             line.problems.append(Problem("LCH013", "error", argument.word, f"--{argument.name}", message, raised))
 
 
+def unusable_counts(line: LaunchLine) -> None:
+    """Numbers of processes and machines that the launcher refuses."""
+    refused = REFUSED.get(line.launcher)
+    if line.options is None or refused is None:
+        return
+    for name, refusal in refused.items():
+        option = line.options.given.get(name)
+        text = option.value.value if option is not None and option.value is not None else None
+        if option is None or text is None or is_placeholder(text) or text.isupper():
+            continue
+        raised = refusal(name, text)
+        if raised:
+            message = f"`--{name} {text}` is refused by {line.launcher}: a whole number above 0 is needed"
+            line.problems.append(Problem("LCH018", "error", option.value or option.word, f"--{name}", message, raised))
+
+
+def not_whole(name: str, text: str) -> str:
+    """What argparse says to a value that `int` does not take; empty for one that it takes."""
+    return "" if whole(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
+
+
+def not_processes(name: str, text: str) -> str:
+    """What torchrun says to `--nproc_per_node`; a number below 1 stops the agent."""
+    number = whole(text)
+    if number is None:
+        return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
+    return "AssertionError" if number < 1 else ""
+
+
+def not_nodes(name: str, text: str) -> str:
+    """What torchrun says to `--nnodes`, a number or a range."""
+    low, _, high = text.partition(":")
+    least, most = whole(low), whole(high or low)
+    if least is None or most is None:
+        wrong = low if least is None else high
+        return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
+    if 0 < least <= most:
+        return ""
+    return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
+
+
+def whole(text: str) -> int | None:
+    """The number that `int` makes of a string; None where it raises."""
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+OF_TORCHRUN = {"nproc_per_node": not_processes, "nnodes": not_nodes}
+REFUSED = {
+    "torchrun": OF_TORCHRUN,
+    "torch.distributed.launch": OF_TORCHRUN,
+    "torch.distributed.run": OF_TORCHRUN,
+    "deepspeed": {"num_gpus": not_whole, "num_nodes": not_whole},
+    "accelerate": {"num_processes": not_whole, "num_machines": not_whole},
+}
+
+
 def header_sizes(line: LaunchLine, header: Header) -> None:
     """The Slurm header against the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
@@ -151,7 +212,8 @@ def several_machines(line: LaunchLine) -> None:
     if line.launcher != "accelerate" or options is None or "config_file" in options:
         return
     total = options.value("num_processes") or ""
-    if "multi_gpu" in options and total.isdigit() and int(total) < 2:
+    count = whole(total)
+    if "multi_gpu" in options and count is not None and count < 2:
         raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
         message = f"`--multi_gpu` needs at least 2 processes, `--num_processes` is {total}"
         line.problems.append(Problem("LCH008", "error", options.given["num_processes"].word, "--num_processes", message, raised))

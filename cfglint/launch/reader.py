@@ -95,9 +95,12 @@ class Follower(Interpreter):
         return found
 
     def readable(self, located: str) -> str:
-        """The path of a sourced file, as the program takes it."""
+        """The path of a sourced or called file, as the program takes it: like that of the script."""
         real = self.project.real(located)
-        return located if real is None else os.path.relpath(real) if os.path.isabs(real) else real
+        if real is None:
+            return located
+        path = os.path.relpath(real) if os.path.isabs(real) else real
+        return f"./{path}" if self.script.path.startswith("./") and not path.startswith((".", "/")) else path
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
@@ -235,6 +238,7 @@ class Reader:
         findings.lost_arguments(line)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
+        findings.unusable_counts(line)
         findings.deepspeed_nodes(line)
         findings.several_machines(line)
         findings.named_with_block(line, arguments)

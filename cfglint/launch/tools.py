@@ -7,6 +7,8 @@ megatron/neox_arguments/arguments.py (consume_deepy_args).
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from cfglint.launch import accelerate, torchrun
 from cfglint.launch.line import MACHINE, NamedFile
 from cfglint.launch.machine import Machine, number, visible
@@ -109,6 +111,7 @@ def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callab
             index += 1
     line.options = options
     line.arguments = arguments
+    line.files.extend(NamedFile(word, "--config", "trl") for option, word in pairwise(words) if option.value == "--config")
     if "accelerate_config" in options.given:
         option = options.given.pop("accelerate_config")
         packaged = (option.value.value or "") if option.value is not None else ""

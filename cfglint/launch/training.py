@@ -30,9 +30,10 @@ def trains(line: LaunchLine, names: set[str]) -> bool:
     """Whether it is a training; `names` are the names of the program's options."""
     program = line.program.string.lower() if line.program is not None else ""
     name = program.rpartition("/")[2] if not line.module else program
+    if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+        name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other = any(mark in name for mark in OTHERS)
-    named = any(mark in name for mark in TRAINS)
+    other, named = marked(name, OTHERS), marked(name, TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
@@ -42,3 +43,8 @@ def trains(line: LaunchLine, names: set[str]) -> bool:
     if line.launcher in LAUNCHERS:
         return bool(given or any(not file.role.startswith("launcher:") for file in line.files)) or "deepspeed" in names
     return False
+
+
+def marked(name: str, marks: tuple[str, ...]) -> bool:
+    """Whether a name holds one of some words."""
+    return any(mark in name for mark in marks)

@@ -8,7 +8,7 @@ import stat
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_script
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_program, is_script
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -61,17 +61,15 @@ class Branch:
     def look(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""
         wanted = {self.repository.path(name) for name in declared}
-        old, new = self._ids(
-            [path for path in sorted(self._known) if path.lower().endswith(EXTENSIONS) or is_script(path) or path in wanted]
-        )
+        old, new = self._ids([path for path in sorted(self._known) if is_looked_at(path) or path in wanted])
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         self.other_versions = versions[0] != versions[1]
         name = self.repository.name
         self.altered = {name(path) for path in new if new[path] != old.get(path)}
         self.gone = {name(path) for path in old if path not in new}
-        self.same = [name(path) for path in new if new[path] == old.get(path)]
+        self.same = [name(path) for path in new if new[path] == old.get(path) and not is_program(path)]
         come = {name(path) for path in new if path not in old}
-        self.renamed = renames.renamed(texts(self.old, self.gone), texts(self.new, come))
+        self.renamed = renames.renamed(texts(self.old, configs(self.gone)), texts(self.new, configs(come)))
 
     def _ids(self, paths: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The ids of the contents of files on both sides."""
@@ -111,13 +109,13 @@ class Branch:
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every touched file that is a separate run; `taken` are files of declared runs."""
         others = self.same if self.other_versions else self._naming(self.altered | self.gone)
-        touched = sorted({*self.altered, *others} - taken)
+        touched = sorted(configs({*self.altered, *others} - taken))
         discovery = self._discovery(NEW, after)
         discovery.stats = stats
         new = by_file(run for _, run in discovery.each(touched))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         looked_at = [name for name in touched if name in self.altered or name in inside]
-        was = sorted({*map(self.was, looked_at), *self.gone} - taken)
+        was = sorted(configs({*map(self.was, looked_at), *self.gone} - taken))
         old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(was)))
         for name, runs in new.items():
             earlier = old.pop(self.was(name), [])
@@ -167,6 +165,16 @@ class Branch:
                 yield name
 
 
+def is_looked_at(path: str) -> bool:
+    """Whether a file may be a part of a run, by its name."""
+    return path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)
+
+
+def configs(names: Iterable[str]) -> set[str]:
+    """The files that are runs of their own: a program is one in the run of the line that launches it."""
+    return {name for name in names if not is_program(name)}
+
+
 def content(path: str) -> bytes | None:
     """The bytes of a file as git stores them, for a link its target; None for a file that cannot be a config."""
     try:
@@ -202,5 +210,9 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 
 def names_of(run: CheckedRun | None) -> set[str]:
-    """The files of a run as a branch names them."""
-    return {os.path.relpath(document.path) for document in run.documents} if run else set()
+    """The files of a run as a branch names them, with the script whose launch it is."""
+    if run is None:
+        return set()
+    line = getattr(run.documents[0], "launch_line", None)
+    scripts = [line.script_path] if line is not None else []
+    return {os.path.relpath(path) for path in (*(document.path for document in run.documents), *scripts)}

@@ -182,7 +182,9 @@ class Differ:
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        return State(value, written(document.text, node, value), setting.place, (document.path, first, node.end))
+        elsewhere = not getattr(document, "edges", {}).get(str(path[0]), True)  # the value, of an argument of a called script
+        text = spelled(value) if elsewhere else written(document.text, node, value)
+        return State(value, text, setting.place, (document.path, first, node.end))
 
 
 def leaves(values: dict[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

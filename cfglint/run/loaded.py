@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks import framework, nearest_modelled
+from cfglint.frameworks import kinds as known_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class LoadedRun:
         try:
             consumer = framework(self.kinds[0])
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))
-            releases = consumer.between(self.facts)
+            releases = framework(self.decider).between(self.facts)
             if releases is not None:
                 self.other_end = type(self)(documents, kinds, facts.replace(tables=releases[0]))
             asked = self.facts if releases is None else self.facts.replace(tables=releases[1])
@@ -68,6 +69,12 @@ class LoadedRun:
                 self.configs.append(LaunchConfig(self.documents, self.facts))
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
+
+    @property
+    def decider(self) -> str:
+        """The kind whose release decides: of the consumer, which a launch line names itself."""
+        named: str = getattr(self.documents[0], "consumer", "")
+        return named if named in known_kinds() else self.kinds[0]
 
     def attempt(self, doing: str, step: Callable[[], Result], otherwise: Result) -> Result:
         """What a step gives; where it raises, `otherwise`, and the exception is a bug of ours that the diagnostics report."""

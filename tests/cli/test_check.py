@@ -526,6 +526,13 @@ class TestShortForms:
         assert out.split() == ["2", "BAT001", "error", "batch-mismatch", "(2", "fixable)"]
         assert "2 fixable with `cfglint fix`" in err
 
+    @pytest.mark.parametrize(("lines", "has_table"), [(5, True), (30, False)])
+    def test_a_report_longer_than_the_terminal_ends_with_the_table(self, folder, check, monkeypatch, lines, has_table):
+        write(folder, a__json=BAD)
+        monkeypatch.setattr("cfglint.cli.check.rows", lambda: lines)
+        monkeypatch.setenv("COLUMNS", "100")
+        assert check("--gpus", "8")[1].endswith("\n\n     1  BAT001  error   batch-mismatch (1 fixable)\n") is has_table
+
 
 def test_a_check_of_a_given_kind_loads_no_other_framework(tmp_path, monkeypatch):
     """The choices of `--trainer`, which every framework may add to, are listed only where one is given."""

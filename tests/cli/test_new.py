@@ -229,6 +229,19 @@ class TestTerminal:
         assert new() == (2, ANY, "cfglint: nothing was written; every question has a flag, see `cfglint help new`\n")
         assert os.listdir(folder) == []
 
+    def test_a_way_back(self, new, folder, terminal):
+        """The answers before the one that is taken back stay, and are not asked again."""
+        asked = terminal("b", "accelerate", "4", "5", "2", "back", "3", "", "")
+        assert new()[0] == 0
+        assert [question.partition(",")[0][:10] for question in asked] == ["What to ma"] * 2 + ["GPUs"] + ["ZeRO stage"] * 2 + [
+            "Move to th",
+            "ZeRO stage",
+            "Move to th",
+            "Precision ",
+        ]
+        text = (folder / "accelerate.yaml").read_text()
+        assert (yaml.safe_load(text)["num_processes"], "zero_stage: 3" in text) == (4, True)
+
     def test_an_interrupt_says_that_nothing_was_written(self, new, folder, terminal, monkeypatch):
         terminal()
         monkeypatch.setattr(builtins, "input", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))

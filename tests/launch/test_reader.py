@@ -178,3 +178,28 @@ def test_a_file_that_the_script_makes_is_not_missing():
 def test_a_file_is_found_from_a_folder_of_the_project(name, folder, path):
     reader = Reader(Project("", lambda each: each in ("train.py", "~/train.py", "/train.py"), {}.get), Machine(None, None), None)
     assert reader.path_of(name, folder) == path
+
+
+@each_case(
+    ("line", "refusal"),
+    [
+        ("torchrun --nproc_per_node false", "ValueError: Unsupported nproc_per_node value: false"),
+        ("torchrun --nproc_per_node -1", "AssertionError"),
+        ("torchrun --nproc_per_node 8 --nnodes 0", "AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes=0, max_nodes=0"),
+        ("torchrun --nproc_per_node 8 --nnodes 1:x", "ValueError: invalid literal for int() with base 10: 'x'"),
+        ("deepspeed --num_gpus 2.0", "error: argument --num_gpus: invalid int value: '2.0'"),
+        ("accelerate launch --num_processes ''", "error: argument --num_processes: invalid int value: ''"),
+        ("torchrun --nproc_per_node auto --nnodes 1:2", None),
+        ("torchrun --nproc_per_node '<N>'", None),
+        ("torchrun --nproc_per_node NUM_GPUS", None),
+        ("torchrun --nproc_per_node $N", None),
+    ],
+)
+def test_counts_that_the_launcher_refuses(line, refusal):
+    [found] = lines(line + TAIL)
+    assert [each.exception for each in found.problems if each.code == "LCH018"] == ([refusal] if refusal else [])
+
+
+def test_a_module_that_samples_is_no_training():
+    assert lines("python -m train.sample model --num_epochs 1") == []
+    assert len(lines("python -m train.sft --output_dir o --per_device_train_batch_size 4")) == 1

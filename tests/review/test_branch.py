@@ -217,3 +217,19 @@ def test_fifty_changed_files_are_quick(started, touched):
     began = time.process_time()
     assert len(touched()) == 50
     assert time.process_time() - began < 5
+
+
+PROGRAM = "from transformers import TrainingArguments\nargs = TrainingArguments('out', per_device_train_batch_size=4)\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "paths"),
+    [({"train__py": PROGRAM.replace("4", "8")}, ["run.sh", "train.py"]), ({"all__sh": "bash inner.sh 2\n"}, ["inner.sh"])],
+)
+def test_a_launch_is_touched_by_its_program_and_its_caller(checkout, touched, changed, paths):
+    inner = "torchrun --nproc_per_node $1 x.py --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 4 --bf16 True\n"
+    checkout.write(run__sh="torchrun train.py\n", train__py=PROGRAM, all__sh="bash inner.sh 1\n", inner__sh=inner)
+    checkout.commit()
+    checkout.git("checkout", "-q", "-b", "topic")
+    checkout.write(**changed)
+    assert touched() == [(paths, paths)]

@@ -6,7 +6,6 @@ No finding is without an example, no rule module is not imported, and no example
 from __future__ import annotations
 
 import ast
-import os
 import sys
 from collections import Counter
 from contextlib import contextmanager
@@ -22,71 +21,30 @@ from cfglint.findings import rule as rule_module
 from cfglint.findings.rule import Finding
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
-from cfglint.frameworks.base import Config, LaunchFacts
-from cfglint.frameworks.memory import named_model
-from cfglint.project.policy_schema import PolicySchemas
+from cfglint.frameworks.base import Config
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import rewritten
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery import Discovery, FileSource
+from examples import by_family, findings_of, recorded, run_of
 
-NAMES = {
-    "deepspeed": "ds_config.json",
-    "huggingface": "train.yaml",
-    "neox": "config.yml",
-    "accelerate": "accelerate.yaml",
-    "llamafactory": "train.yaml",
-    "trl": "train.yaml",
-    "launch": "train.sh",
-    "axolotl": "config.yml",
-}
 RULES = every_rule()
 PACKAGE = Path(cfglint.__file__).parent
-
-
-def kind_of(rule):
-    return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
-
-
-def run_of(rule, texts, folder, changes=()):
-    example = {**rule.example, **dict(changes)}
-    kind = example.get("kind") or kind_of(rule)
-    named = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
-    files = {os.path.join(folder, name): text for name, text in named.items()}
-    if kind == "launch":  # what a script runs is looked for on the disk
-        write(files)
-    facts = LaunchFacts(
-        gpus=example.get("gpus"),
-        num_examples=example.get("num_examples"),
-        target=example.get("target"),
-        complete=example.get("complete", True),
-        declared=example.get("declared", True),
-        strict_keys=example.get("strict_keys", False),
-        model=named_model(example["model"]) if "model" in example else None,
-        gpu_memory=example.get("gpu_memory"),
-        trainer=example.get("trainer"),
-        promises=example.get("promises"),
-        policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
-    )
-    return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])
-
-
-def write(files):
-    for path, text in files.items():
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
 
 
 every_rule_alone = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def above(tmp_path_factory):
+    """The folder of the folders."""
+    return str(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="module")
+def folders(above):
     """Paths of folders that are not there yet, one for each example that is written."""
-    above = tmp_path_factory.mktemp("examples")
-    return (str(above / str(number)) for number in count())
+    return (f"{above}/{number}" for number in count())
 
 
 class Seen:
@@ -140,6 +98,12 @@ def checked(folders, seen):
 
 
 @pytest.fixture(scope="module")
+def checked_good(folders):
+    """The run of a rule's good example, which is checked once for all tests."""
+    return cache(lambda rule: run_of(rule, rule.good, next(folders)))
+
+
+@pytest.fixture(scope="module")
 def all_seen(checked, seen):
     """What happens while all bad examples are checked."""
     for rule in RULES:
@@ -164,12 +128,24 @@ def test_bad_example_is_found_at_its_place(rule, checked):
 
 
 @every_rule_alone
-def test_good_example_is_clean_of_it(rule, folders):
+def test_good_example_is_clean_of_it(rule, checked_good):
     if not rule.good:
         assert not rule.bad, f"{rule.code} has no good example"
         return
-    run = run_of(rule, rule.good, next(folders))
+    run = checked_good(rule)
     assert [each.message for each in run.diagnostics if each.code in (rule.code, "INT000")] == []
+
+
+@each_case("family", by_family(RULES))
+def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, checked, checked_good, updating):
+    """All findings of every example with their texts and fixes, the verdict and the numbers; `CFGLINT_UPDATE=1` rewrites the record."""
+    lines = []
+    for rule in by_family(RULES)[family]:
+        for number in range(len(rule.bad_examples)):
+            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number), above)]
+        if rule.good:
+            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above)]
+    assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
 
 
 @every_rule_alone

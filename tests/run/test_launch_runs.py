@@ -143,6 +143,17 @@ def test_an_unknown_batch_size_makes_no_number_and_no_error(project, capsys):
     assert report(capsys, "check", "train.sh", "--env", "BATCH=2")["runs"][0]["resolved"]["global_batch"] == 16
 
 
+def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys):
+    text = 'torchrun --nproc_per_node $2 train.py --model $V --output_dir out/$V --run_name $V --stop_strings "<end>" --save "<path>"'
+    (project / "train.sh").write_text(f"{text} --per_device_train_batch_size 4\n")
+    main(["runs", "train.sh"])
+    assert [line.strip() for line in capsys.readouterr().out.splitlines() if "unknown   " in line] == [
+        "unknown       GPUs of a node: $2 comes from the call of the script (pass --gpus N)",
+        "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
+        "unknown       --save: to be filled in",
+    ]
+
+
 def test_runs_lists_and_declares(project, capsys):
     assert main(["runs", "."]) == 0
     assert "global batch  64" in capsys.readouterr().out

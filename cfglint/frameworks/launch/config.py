@@ -41,7 +41,7 @@ def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFa
     consumer = command.consumer
     if not consumer or consumer == KIND:
         return LaunchConfig(documents, facts)
-    facts = framework(consumer).started_by(str(command.launch.get("program") or ""), facts)
+    facts = framework(consumer).started_by(str(command.launch.get("program") or ""), facts.replace(command=command))
     if command.is_main:
         return framework(consumer).config(documents, [consumer, *kinds[1:]], facts)
     pairs = list(zip(documents[1:], kinds[1:], strict=True))

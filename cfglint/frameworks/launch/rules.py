@@ -401,3 +401,36 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     Source: sbatch(1) 22.05; torch 2.13.0 distributed/run.py does not check the count.
     """
     return problems(config, "LCH015")
+
+
+@rule(
+    "LCH018",
+    "unusable-process-count",
+    ERROR,
+    kinds=(KIND,),
+    fails_at="load",
+    bad=(
+        "torchrun --nproc_per_node false train.py --output_dir out --per_device_train_batch_size 4\n",
+        "torchrun --nproc_per_node 0 train.py --output_dir out --per_device_train_batch_size 4\n",
+        "torchrun --nproc_per_node 8 --nnodes 2.0 train.py --output_dir out --per_device_train_batch_size 4\n",
+        "torchrun --nproc_per_node 8 --nnodes 2:1 train.py --output_dir out --per_device_train_batch_size 4\n",
+        "deepspeed --num_gpus all train.py --output_dir out --per_device_train_batch_size 4 --deepspeed ds.json\n",
+    ),
+    good="torchrun --nproc_per_node gpu --nnodes 1:2 train.py --output_dir out --per_device_train_batch_size 4\n",
+)
+def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
+    """A number of processes or machines is none that the launcher takes.
+
+    `torchrun --nproc_per_node` takes a whole number above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
+    `deepspeed` and `accelerate launch` take whole numbers. A value such as `false` or `2.0` is refused before anything starts,
+    and so is an empty variable.
+
+    Run-time error: ValueError: Unsupported nproc_per_node value: false
+
+    Fix: write the number of GPUs to use on each machine, or of machines.
+
+    Source: torch 2.13.0 distributed/run.py (determine_local_world_size, parse_min_max_nnodes) and
+    distributed/elastic/agent/server/api.py:107 (WorkerSpec), deepspeed 0.19.8 launcher/runner.py (parse_args), accelerate 1.15.0
+    commands/launch.py (launch_command_parser).
+    """
+    return problems(config, "LCH018")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.trl import FRAMEWORK, NEWEST, OLDEST, PACKAGE
+from cfglint.frameworks.trl import FRAMEWORK, KIND, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import fields, meant, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
+from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +87,17 @@ class TrlConfig(TrainerConfig):
     def launched(self) -> bool | None:
         """Whether a launcher starts the processes: a file that asks for FSDP is started by one, on a single GPU too."""
         return True if any(key.startswith("fsdp") for key in self.values if isinstance(key, str)) else super().launched
+
+    @property
+    def command(self) -> CommandDocument | None:
+        """The launch line, where TRL's own command starts the run: `trl sft`."""
+        command = self.facts.command
+        return command if isinstance(command, CommandDocument) and command.launch_line.launcher == KIND else None
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 reads no file."""
+        return self.modern and self.command is not None
 
     @property
     def modern(self) -> bool:

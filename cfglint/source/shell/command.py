@@ -14,11 +14,19 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place, Text
 
 
+TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # in names of options
+
+
 def is_placeholder(text: str) -> bool:
     """Whether a value is to be filled in: `{batch size}`, `<N>`, `...`; inline JSON and lists are none."""
     if text in ("...", "…") or (text.startswith("<") and text != "<?>"):
         return True
     return text.startswith("{") and text[1:2].isalpha()
+
+
+def takes_text(key: str) -> bool:
+    """Whether an option takes special tokens, prompts or templates, so that `<instruct>` or `{}` is the value itself."""
+    return any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
 
 
 class CommandDocument(Document):
@@ -84,7 +92,7 @@ class CommandDocument(Document):
         self.edges[key] = inside
         self.flags[key] = flag
         known = all(text.known for text in texts)
-        if any(is_placeholder(text.string) for text in texts):
+        if any(is_placeholder(text.string) for text in texts) and not takes_text(key):
             texts, known = [unknown("a placeholder")], False
         self.words[key] = [text.string for text in texts] if known else None
         if known:

@@ -68,44 +68,31 @@ class Expander:
         word = self.script.text[start:end]
         if PLAIN(word):
             return [self.script.literal(start, end)] if word else []
-        braces = brace_list(word)
-        if braces is not None:
-            return [literal(each) for each in braces]
+        if "{" not in word or ("," not in word and ".." not in word):
+            return assembled(self.pieces(start, end))
+        from cfglint.source.shell.braces import expanded
+
         found: list[Text] = []
-        current: Text | None = None
-        for piece in self.pieces(start, end):
-            if piece.fields is not None:
-                for index, field in enumerate(piece.fields):
-                    if index:
-                        found.append(current or EMPTY)
-                        current = None
-                    current = (current or EMPTY) + field
-            elif piece.splits:
-                parts, leads, trails = split(piece.text)
-                if leads and current is not None:
-                    found.append(current)
-                    current = None
-                for index, field in enumerate(parts):
-                    if index:
-                        found.append(current or EMPTY)
-                        current = None
-                    current = (current or EMPTY) + field
-                if trails and current is not None:
-                    found.append(current)
-                    current = None
-            else:
-                current = (current or EMPTY) + piece.text
-        if current is not None:
-            found.append(current)
+        for segments in expanded(self.script.text, start, end):
+            found.extend(assembled([piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]))
         return found[:MOST_FIELDS]
+
+    def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
+        """The pieces of what brace expansion leaves; a tilde counts at the beginning of a word alone."""
+        if isinstance(segment, str):
+            return [Piece(literal(segment))]
+        start, end = segment
+        if not whole and self.script.text.startswith("~", start, end):
+            return [Piece(self.script.literal(start, start + 1)), *self.pieces(start + 1, end)]
+        return self.pieces(start, end)
 
     def string(self, start: int, end: int, quoted: bool = False) -> Text:
         """A span as one string: the value of an assignment, a here-document, an operand of a test."""
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
-    def pieces(self, start: int, end: int, quoted: bool = False) -> list[Piece]:
-        """The parts of a span, in order."""
+    def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
+        """The parts of a span, in order; `splits`: blanks outside of quotes separate words, as in a default without quotes."""
         text = self.script.text
         found: list[Piece] = []
         at = start
@@ -114,12 +101,12 @@ class Expander:
         following = (SPECIAL_IN_QUOTES if quoted else SPECIAL_OUTSIDE)(text, at, end)
         while following is not None:
             if at < following.start():
-                found.append(Piece(self.script.literal(at, following.start())))
+                found.append(Piece(self.script.literal(at, following.start()), splits))
             at, more = self.special(following.start(), end, quoted)
             found.extend(more)
             following = (SPECIAL_IN_QUOTES if quoted else SPECIAL_OUTSIDE)(text, at, end) if at < end else None
         if at < end:
-            found.append(Piece(self.script.literal(at, end)))
+            found.append(Piece(self.script.literal(at, end), splits))
         return found
 
     def special(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
@@ -295,7 +282,7 @@ class Expander:
         if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
             return [Piece(value, not quoted)]
         if operator == "+":
-            return [] if absent else self.pieces(start, end, quoted)
+            return [] if absent else self.pieces(start, end, quoted, not quoted)
         if not absent and value is not None:
             return [Piece(value, not quoted)]
         if operator == "?":
@@ -303,8 +290,7 @@ class Expander:
             return [Piece(self.absent(name), not quoted)]
         if operator == "=":
             self.state.variables[name] = self.string(start, end, quoted)
-        found = self.pieces(start, end, quoted)
-        return [Piece(piece.text, not quoted or piece.splits, piece.fields) for piece in found] or [Piece(EMPTY, not quoted)]
+        return self.pieces(start, end, quoted, not quoted) or [Piece(EMPTY, not quoted)]
 
     def entire_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
@@ -475,6 +461,37 @@ class Expander:
         return output[0:stripped] if output.value is not None else output
 
 
+def assembled(pieces: list[Piece]) -> list[Text]:
+    """The words that pieces come to, next to one another."""
+    found: list[Text] = []
+    current: Text | None = None
+    for piece in pieces:
+        if piece.fields is not None:
+            for index, field in enumerate(piece.fields):
+                if index:
+                    found.append(current or EMPTY)
+                    current = None
+                current = (current or EMPTY) + field
+        elif piece.splits:
+            parts, leads, trails = split(piece.text)
+            if leads and current is not None:
+                found.append(current)
+                current = None
+            for index, field in enumerate(parts):
+                if index:
+                    found.append(current or EMPTY)
+                    current = None
+                current = (current or EMPTY) + field
+            if trails and current is not None:
+                found.append(current)
+                current = None
+        else:
+            current = (current or EMPTY) + piece.text
+    if current is not None:
+        found.append(current)
+    return found[:MOST_FIELDS]
+
+
 def name_end(text: str, at: int, end: int) -> int:
     """Where the name of a variable ends that begins at `at`; there itself without one."""
     name = NAME(text, at, end)
@@ -582,25 +599,6 @@ def glob(pattern: str) -> str:
             found += re.escape(char)
         at += 1
     return found
-
-
-def brace_list(word: str) -> list[str] | None:
-    """`{1..3}` and `a{b,c}d` without anything to expand; None for other words."""
-    start, end = word.find("{"), word.find("}")
-    if start < 0 or end < start or any(char in word for char in "$'\"`\\"):
-        return None
-    before, inner, after = word[:start], word[start + 1 : end], word[end + 1 :]
-    if "{" in inner or "{" in after:
-        return None
-    if "," in inner:
-        return [before + each + after for each in inner.split(",")]
-    bounds = inner.split("..")
-    if len(bounds) not in (2, 3) or not all(each.removeprefix("-").isdigit() and len(each) < 7 for each in bounds):
-        return None
-    first, last = int(bounds[0]), int(bounds[1])
-    step = max(abs(int(bounds[2])) if len(bounds) == 3 else 1, 1)
-    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-    return [f"{before}{number}{after}" for number in numbers[:200]]
 
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}

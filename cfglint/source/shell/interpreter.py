@@ -459,14 +459,9 @@ class Interpreter:
         """`for name in words`."""
         name = self.source(node.child_by_field_name("variable"))
         body = node.child_by_field_name("body")
-        values: list[Text] = []
-        listed = False
-        for index, child in enumerate(node.children):
-            listed = listed or child.type == "in"
-            if node.field_name_for_child(index) == "value":
-                values.extend(self.expander().fields(child.start_byte, child.end_byte))
-        if not listed:
-            values = self.state.positional or []
+        listed = any(child.type == "in" for child in node.children)
+        named = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "value"]
+        values = self.words([(child.start_byte, child.end_byte) for child in named]) if listed else self.state.positional or []
         known = all(value.known for value in values) and (listed or self.state.positional is not None)
         if not known:
             reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
@@ -635,8 +630,7 @@ class Interpreter:
             values = list(current)
         elif adds and isinstance(current, Text):
             values = [current]
-        for child in members:
-            values.extend(self.expander().fields(child.start_byte, child.end_byte))
+        values.extend(self.words([(child.start_byte, child.end_byte) for child in members]))
         self.state.assign(name, values)
 
     def assign_element(self, target: str, value: Any) -> None:
@@ -750,24 +744,23 @@ class Interpreter:
         """A simple command: its assignments, then its words."""
         if self._captured is None and self.only_prints(node):
             return True
-        words: list[Text] = []
+        spans: list[tuple[int, int]] = []
         environment: dict[str, Text] = {}
         before = self._stdin
-        expander = self.expander()
         for child in (*node.children, *(extra or ())):
             kind = child.type
-            if kind == "variable_assignment" and not words:
+            if kind == "variable_assignment" and not spans:
                 self.prefix(child, environment)
             elif kind in OF_COMMAND:
-                words.extend(expander.fields(child.start_byte, child.end_byte))
+                spans.append((child.start_byte, child.end_byte))
             elif kind == "herestring_redirect":
                 named = [each for each in child.children if each.is_named]
                 self._stdin = self.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
             elif kind == "file_redirect":
                 targets = [each for each in child.children if each.type in WORDS]
                 self._placeholder = self._placeholder or self.source(child).startswith("<")
-                for target in targets[1:]:
-                    words.extend(expander.fields(target.start_byte, target.end_byte))
+                spans.extend((target.start_byte, target.end_byte) for target in targets[1:])
+        words = self.words(spans)
         try:
             if not words:
                 for name, value in environment.items():
@@ -776,6 +769,16 @@ class Interpreter:
             return self.start(words, environment, node)
         finally:
             self._stdin, self._placeholder = before, False
+
+    def words(self, spans: list[tuple[int, int]]) -> list[Text]:
+        """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""
+        text = self.script.text
+        whole: list[tuple[int, int]] = []
+        for start, end in spans:
+            first = whole.pop()[0] if whole and whole[-1][1] == start else start
+            whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
+        expander = self.expander()
+        return [word for start, end in whole for word in expander.fields(start, end)]
 
     def only_prints(self, node: Any) -> bool:
         """Whether a command is an `echo` whose words change nothing."""

@@ -6,8 +6,10 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
+from cfglint.frameworks.trl.launcher_options import is_flag, is_option
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS
 
 TYPE_CHECKING = False
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
-    from cfglint.frameworks.setting import Setting
     from cfglint.frameworks.trl.config import TrlConfig
 
 REFUSES_UNKNOWN = (0, 19)  # the parser drops unknown keys before (trl 0.18.0 scripts/utils.py)
@@ -63,22 +64,26 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
 
     From 0.19.0 on `TrlParser` refuses such a key by default, older releases and TRL's own scripts drop it silently. A script
     may have dataclasses of its own, whose keys are in the same file: without `--strict-keys` a key is reported only when
-    it looks like a typo.
+    it looks like a typo. The command `trl sft --config FILE` hands every such key on to `accelerate launch` as an option, which
+    refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
 
     Run-time error: `ValueError: Unknown arguments from config file: ['--learning_rte', '1e-05']. Please remove them, add
     them to the dataclass, or set fail_with_unknown_args=False.`
 
     Fix: the name of the field; names are written with underscores.
 
-    Source: trl 1.16.0 scripts/utils.py:352-357; 0.18.0 has no such check.
+    Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check.
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
         if not isinstance(key, str) or key in known or gone(key, config) or config.is_argument(key):
             continue
-        near = nearest(key, config, 2 if config.facts.strict_keys else 1)
+        if config.hands_on and is_option(key):
+            continue
+        strict = config.facts.strict_keys or config.hands_on
+        near = nearest(key, config, 2 if strict else 1)
         meant = f"; did you mean `{near}`?" if near else ""
-        if not config.facts.strict_keys and not near:
+        if not strict and not near:
             continue
         setting = config.setting(key)
         fix = renamed(setting, near, safe=False) if near else None
@@ -89,13 +94,15 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
 
 
 def refuses(config: TrlConfig) -> bool:
-    """Whether an unknown key is refused: by the parser's default form, where the trainer is known; on a line or in a call always."""
+    """Whether an unknown key is refused: by the parser's default form, on a line or in a call always, and by what TRL's command starts."""
     in_code = config.documents[0].syntax in ("shell", "python")
-    return config.facts.strict_keys and (in_code or config.trl_version >= REFUSES_UNKNOWN)
+    return config.hands_on or (config.facts.strict_keys and (in_code or config.trl_version >= REFUSES_UNKNOWN))
 
 
 def refusal(key: str, value: Any, config: TrlConfig) -> str:
     """The exception for one unknown key of a file, or argument of a line."""
+    if config.hands_on:
+        return f"SystemExit: 2 (accelerate launch: error: unrecognized arguments: --{key})"
     document = config.setting(key).document
     if document is not None and document.syntax in ("shell", "python"):
         from cfglint.frameworks.huggingface.rules.keys import not_used
@@ -165,7 +172,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     for key, value in config.values.items():
         if not isinstance(key, str) or key in known or not gone(key, config) or config.is_argument(key):
             continue
-        if not config.facts.strict_keys and no_loss(key, value):
+        if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
         owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "from TRL"
@@ -207,3 +214,67 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
     if new not in config.values:
         return f"`{new}`", renamed(setting, new, safe=True)
     return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == setting.value)
+
+
+LINE = "trl sft --config train.yaml\n"
+
+
+@rule(
+    "TRL012",
+    "config-file-on-trl-command",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
+    good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
+    example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
+)
+def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
+    """The command `trl` of release 0.17.0 does not have the option `--config`.
+
+    It parses its line with `parse_args`, which knows the fields of the script's classes only, before it starts the script.
+
+    Run-time error: `TRL CLI: error: unrecognized arguments: --config train.yaml`, exit status 2.
+
+    Fix: start the script itself, `accelerate launch SCRIPT --config train.yaml`, with the path of `trl/scripts/sft.py`.
+
+    Source: trl 0.17.0 cli.py (main).
+    """
+    command = config.command
+    if command is None or config.modern or "config" not in command.words:
+        return
+    key, node = command.find(("config",))
+    setting = Setting(("config",), command.words["config"], WRITTEN, command, node, key)
+    named = " ".join(command.words["config"] or ())
+    exception = f"SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config {named})"
+    yield Finding(
+        setting, "`--config` is not an option of the `trl` command in TRL 0.17.0", exception=exception, help="start its script instead"
+    )
+
+
+@rule(
+    "TRL013",
+    "flag-with-value",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
+    good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
+    example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
+)
+def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
+    """A key that TRL's command hands on to `accelerate launch` is an option without a value there.
+
+    The value of the key follows the option on the line, and accelerate takes it for the script to start.
+
+    Run-time error: `python: can't open file 'True': [Errno 2] No such file or directory`.
+
+    Fix: give the option on the line, `trl sft --config FILE --multi_gpu`, or use a key with a value, such as `num_processes`.
+
+    Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
+    """
+    for key, value in config.values.items() if config.hands_on else ():
+        if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
+            message = f"`{key}` has no value in `accelerate launch`, which takes {value} for the script to start"
+            exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
+            yield Finding(config.setting(key), message, exception=exception, on_key=True)

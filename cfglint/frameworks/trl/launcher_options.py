@@ -1,0 +1,55 @@
+"""What `trl sft` and its like hand on to `accelerate launch`: every key of the file that none of the script's classes has.
+
+Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
+commands/launch.py, whose parser takes no abbreviations.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.shell.tables import names
+
+OWN = "accelerate_config"  # of `trl` itself: a file, or the name of one in its package
+FLAGS = names(  # options without a value
+    "cpu debug downcast_bf16 dynamo_use_dynamic dynamo_use_fullgraph dynamo_use_regional_compilation enable_cpu_affinity "
+    "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "
+    "tpu_use_sudo use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
+)
+VALUES = names(  # options with one
+    "aws_access_key_id aws_secret_access_key config_file deepspeed_config_file deepspeed_exclusion_filter "
+    "deepspeed_hostfile deepspeed_inclusion_filter deepspeed_moe_layer_cls_names deepspeed_multinode_launcher "
+    "dynamo_backend dynamo_mode env fp8_amax_compute_algo fp8_amax_history_len fp8_backend "
+    "fp8_enable_fsdp_float8_all_gather fp8_format fp8_interval fp8_margin fp8_opt_level fp8_override_linear_precision "
+    "fp8_pad_inner_dim fsdp_activation_checkpointing fsdp_activation_checkpointing_offload fsdp_auto_wrap_policy "
+    "fsdp_backward_prefetch fsdp_cpu_ram_efficient_loading fsdp_forward_prefetch fsdp_min_num_params fsdp_offload_params "
+    "fsdp_reshard_after_forward fsdp_sharding_strategy fsdp_state_dict_type fsdp_sync_module_states "
+    "fsdp_transformer_layer_cls_to_wrap fsdp_use_orig_params fsdp_version gpu_ids gradient_accumulation_steps "
+    "gradient_clipping log_dir machine_rank main_process_ip main_process_port main_training_function max_restarts "
+    "megatron_lm_attention_backend megatron_lm_attention_dropout megatron_lm_attention_softmax_in_fp32 "
+    "megatron_lm_calculate_per_token_loss megatron_lm_context_parallel_size megatron_lm_decoder_last_pipeline_num_layers "
+    "megatron_lm_eod_mask_loss megatron_lm_expert_model_parallel_size megatron_lm_expert_tensor_parallel_size "
+    "megatron_lm_gradient_clipping megatron_lm_hidden_dropout megatron_lm_no_load_optim megatron_lm_no_save_optim "
+    "megatron_lm_num_micro_batches megatron_lm_optimizer_cpu_offload megatron_lm_overlap_cpu_optimizer_d2h_h2d "
+    "megatron_lm_pp_degree megatron_lm_recompute_activations megatron_lm_recompute_granularity "
+    "megatron_lm_recompute_method megatron_lm_recompute_num_layers megatron_lm_sequence_parallelism megatron_lm_tp_degree "
+    "megatron_lm_use_custom_fsdp megatron_lm_use_distributed_optimizer megatron_lm_use_precision_aware_optimizer "
+    "megatron_lm_use_rotary_position_embeddings mixed_precision monitor_interval mpirun_hostfile "
+    "num_cpu_threads_per_process num_machines num_processes offload_optimizer_device offload_optimizer_nvme_path "
+    "offload_param_device offload_param_nvme_path parallelism_config_cp_backend parallelism_config_cp_comm_strategy "
+    "parallelism_config_cp_size parallelism_config_dp_replicate_size parallelism_config_dp_shard_size "
+    "parallelism_config_sp_attn_implementation parallelism_config_sp_backend parallelism_config_sp_seq_length "
+    "parallelism_config_sp_seq_length_is_variable parallelism_config_sp_size parallelism_config_tp_size rdzv_backend "
+    "rdzv_conf role tee vm zero3_init_flag zero3_save_16bit_model zero_stage"
+)
+# Options of these families come and go with the releases of accelerate.
+FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_lm_", "mpirun_", "parallelism_config_", "tpu_")
+
+
+def is_option(key: str) -> bool:
+    """Whether accelerate, in some release, may have an option of this name; dashes are underscores."""
+    name = key.replace("-", "_")
+    return name == OWN or name in FLAGS or name in VALUES or name.startswith(FAMILIES)
+
+
+def is_flag(key: str) -> bool:
+    """Whether an option has no value, so that the one in the file is taken for the name of the script."""
+    return key.replace("-", "_") in FLAGS

@@ -1,0 +1,97 @@
+"""Brace expansion: `{a,b}` and `{1..3}` as the pieces of text that each of the words is made of."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Segment = tuple[int, int] | str  # a span of the script, or a computed string
+    Word = list[Segment]
+
+MOST_WORDS = 200
+DEEPEST = 10
+
+
+def expanded(text: str, start: int, end: int, depth: int = 0) -> list[Word]:
+    """The words that a span comes to by its braces; the span alone without any.
+
+    What stands in quotes, in `$(...)` or in `${...}` is looked over, as bash does (GNU Bash manual, 3.5.1).
+    """
+    at = start
+    while at < end and depth < DEEPEST:
+        if text[at] == "{":
+            close, commas = matching(text, at, end)
+            choices = alternatives(text, at, close, commas, depth) if close < end else []
+            if choices:
+                after = expanded(text, close + 1, end, depth + 1)
+                return [[(start, at), *choice, *rest] for choice in choices for rest in after][:MOST_WORDS]
+        at = beyond(text, at, end)
+    return [[(start, end)]]
+
+
+def alternatives(text: str, opening: int, close: int, commas: list[int], depth: int) -> list[Word]:
+    """What the braces at two places stand for; empty where they are characters like others."""
+    if not commas:
+        return [[each] for each in sequence(text[opening + 1 : close])]
+    bounds = [opening, *commas, close]
+    return [word for first, last in pairwise(bounds) for word in expanded(text, first + 1, last, depth + 1)]
+
+
+def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:
+    """(where the brace at `at` is closed, or `end`; the commas between that belong to it)."""
+    depth = 0
+    commas: list[int] = []
+    while at < end:
+        depth += (text[at] == "{") - (text[at] == "}")
+        if not depth:
+            return at, commas
+        if text[at] == "," and depth == 1:
+            commas.append(at)
+        at = beyond(text, at, end)
+    return end, commas
+
+
+def beyond(text: str, at: int, end: int) -> int:
+    """Where the next character stands that may be a brace or comma of a word's own."""
+    from cfglint.source.shell.expansion import closing, closing_quote
+
+    char = text[at]
+    if char == "\\":
+        return at + 2
+    if char == '"':
+        return closing_quote(text, at + 1, end) + 1
+    if char in "'`":
+        found = text.find(char, at + 1, end)
+        return found + 1 if found >= 0 else end
+    if char == "$" and text[at + 1 : at + 2] in ("(", "{"):
+        return closing(text, at + 1, end, text[at + 1], ")" if text[at + 1] == "(" else "}") + 1
+    return at + 1
+
+
+def sequence(inner: str) -> list[str]:
+    """`1..3`, `01..10..2`, `a..e`; empty for anything else."""
+    bounds = inner.split("..")
+    if len(bounds) not in (2, 3):
+        return []
+    step = max(abs(int(bounds[2])), 1) if len(bounds) == 3 and is_whole(bounds[2]) else 1
+    if len(bounds) == 3 and not is_whole(bounds[2]):
+        return []
+    if all(map(is_whole, bounds[:2])):
+        padded = any(each.lstrip("-").startswith("0") and len(each.lstrip("-")) > 1 for each in bounds[:2])
+        width = max(map(len, bounds[:2])) if padded else 0
+        return [f"{number:0{width}d}" if width else str(number) for number in numbers(int(bounds[0]), int(bounds[1]), step)]
+    if all(len(each) == 1 and each.isascii() and each.isalpha() for each in bounds[:2]):
+        return [chr(code) for code in numbers(ord(bounds[0]), ord(bounds[1]), step)]
+    return []
+
+
+def numbers(first: int, last: int, step: int) -> range:
+    """From the first to the last number, upwards or downwards."""
+    found = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    return found[:MOST_WORDS]
+
+
+def is_whole(text: str) -> bool:
+    """Whether a bound of a sequence is a number of a bearable size."""
+    return text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 7

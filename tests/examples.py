@@ -1,0 +1,94 @@
+"""The runs of the examples of rules."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.memory import named_model
+from cfglint.project.policy_schema import PolicySchemas
+from cfglint.run.discovery import Discovery, FileSource
+
+NAMES = {
+    "deepspeed": "ds_config.json",
+    "huggingface": "train.yaml",
+    "neox": "config.yml",
+    "accelerate": "accelerate.yaml",
+    "llamafactory": "train.yaml",
+    "trl": "train.yaml",
+    "launch": "train.sh",
+    "axolotl": "config.yml",
+}
+
+
+def kind_of(rule):
+    return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
+
+
+def run_of(rule, texts, folder, changes=()):
+    example = {**rule.example, **dict(changes)}
+    kind = example.get("kind") or kind_of(rule)
+    named = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
+    files = {os.path.join(folder, name): text for name, text in named.items()}
+    if kind == "launch":  # what a script runs is looked for on the disk
+        write(files)
+    facts = LaunchFacts(
+        gpus=example.get("gpus"),
+        num_examples=example.get("num_examples"),
+        target=example.get("target"),
+        complete=example.get("complete", True),
+        declared=example.get("declared", True),
+        strict_keys=example.get("strict_keys", False),
+        model=named_model(example["model"]) if "model" in example else None,
+        gpu_memory=example.get("gpu_memory"),
+        trainer=example.get("trainer"),
+        promises=example.get("promises"),
+        policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
+    )
+    return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])
+
+
+def write(files):
+    for path, text in files.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+
+
+def by_family(rules):
+    """The rules by the letters of their codes, in the order of the codes."""
+    families = {}
+    for rule in sorted(rules, key=lambda rule: rule.code):
+        families.setdefault(rule.code.rstrip("0123456789"), []).append(rule)
+    return families
+
+
+def findings_of(run, above):
+    """A run in lines: its verdict and numbers, its launch line, and each finding with all that a report shows of it.
+
+    The examples are in folders of `above`, which the lines leave out.
+    """
+    numbers = {name: value for name, value in run.resolved.items() if value is not None}
+    lines = [f"  {run.verdict} {run.fails_at} {json.dumps(numbers)}"]
+    if "launch" in run.kinds:
+        lines.append(f"  {json.dumps(run.outcome().launch)}")
+    for each in run.diagnostics:
+        place = f"{each.place.file}:{each.place.line}:{each.place.column}-{each.place.end_line}:{each.place.end_column}"
+        lines.append(f"  {place} {each.severity} {each.code} {each.key} {each.fails_at}: {each.message}")
+        parts = {"exception": each.exception, "note": each.note, "help": each.help}
+        lines += [f"    {name}: {text}" for name, text in parts.items() if text]
+        lines += [f"    {other.file}:{other.line}:{other.column}: {text}" for other, text in each.related]
+        if each.fix is not None:
+            edits = [(edit.start, edit.end, edit.text) for edit in each.fix.edits]
+            lines.append(f"    {'safe' if each.fix.safe else 'unsafe'} fix: {each.fix.title} {edits}")
+    return [line for text in lines for line in re.sub(rf"{re.escape(above)}/\d+/?", "", text).splitlines()]
+
+
+def recorded(path, lines, updating):
+    """The lines of a recorded file, which is written first on request."""
+    if updating:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path.read_text(encoding="utf-8").splitlines()
