@@ -154,6 +154,7 @@ QUIET = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
+QUICK = ("-c", "maintenance.auto=false", "-c", "core.fsync=none")  # no process that tidies up, nothing that has to outlive the machine
 
 
 class Checkout:
@@ -162,13 +163,15 @@ class Checkout:
     def __init__(self, folder, *options):
         self.folder = folder
         self.seconds = 1_700_000_000  # no two commits are alike
-        self.git("init", "-q", "-b", "main", *options)
+        self.git("init", "-q", "-b", "main", "--template=", *options)
 
     def git(self, *arguments):
         """Run git in it."""
         dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{self.seconds} +0000")
         environment = {**os.environ, **QUIET, **dates}
-        return subprocess.run(["git", *arguments], cwd=self.folder, env=environment, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", *QUICK, *arguments], cwd=self.folder, env=environment, check=True, capture_output=True, text=True
+        ).stdout
 
     def write(self, **files):
         """Write files; `__` in a name is a dot, `_in_` a slash."""

@@ -128,7 +128,9 @@ class TestRepository:
         script.chmod(0o755)
         checkout.write(a__yaml="one: 1\n", __gitattributes="*.yaml filter=evil diff=evil\n")
         checkout.commit()
-        shutil.copy(script, checkout.folder / ".git" / "hooks" / "post-index-change")
+        hooks = checkout.folder / ".git" / "hooks"
+        hooks.mkdir()
+        shutil.copy(script, hooks / "post-index-change")
         for name in ("core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.external", "core.pager"):
             checkout.git("config", name, str(script))
         trace.unlink(missing_ok=True)
