@@ -153,7 +153,7 @@ def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 4.30.2 deepspeed.py:305-310, 4.32.1; 4.33.3 builds the Trainer's own scheduler.
     """
     launch = config.deepspeed
-    if launch is None or not launch.is_own_file or config.version >= TRAINER_SCHEDULER:
+    if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:
         return
     if "optimizer" in launch.written and "scheduler" not in launch.written:
         yield Finding(launch.setting("optimizer"), "`optimizer` requires a `scheduler` section in this release of transformers")
