@@ -136,6 +136,7 @@ def repository(bench: Bench) -> Table:
     inputs.git(folder, "add", "--all")
     inputs.git(folder, "commit", "--quiet", "--message=before")
     named = [name for name in inputs.listed(folder) if name.endswith((".json", ".yaml", ".yml")) and not name.startswith(".git/")]
+    configs = [name for name in named if name.startswith("configs/")] or named[:60]
     size = sum((folder / name).stat().st_size for name in named)
     (folder / "requirements.txt").write_text("transformers==5.0.0\n", encoding="utf-8")
     subjects = [
@@ -144,6 +145,8 @@ def repository(bench: Bench) -> Table:
         bench.cfglint("cfglint review, the versions changed", folder, "review", "--base", "main"),
         Subject("json.load of every JSON file", folder, bench.ours / "python", "-c", LOAD),
         bench.peer("check-jsonschema", "", folder, "--schemafile", SCHEMAS / "huggingface.json", *named),
+        bench.cfglint("cfglint check --jobs 1, some configs of it", folder, "check", *configs, "--jobs", "1"),
+        bench.peer("check-jsonschema", "the same configs", folder, "--schemafile", SCHEMAS / "huggingface.json", *configs),
         bench.peer("yamllint", "the YAML files alone", folder, "-d", "relaxed", "."),
     ]
     kind = "of --tree" if bench.tree else "made-up"

@@ -35,7 +35,7 @@ EACH_HOOK = (
 )
 INSTALLED = """\
 repos:
-  - repo: local  # the cfglint on the PATH; with a repository of it to install from: `repo: ADDRESS`, `rev: TAG` and the ids alone
+  - repo: local  # runs the cfglint on the PATH; to install it from a repository: `repo: ADDRESS`, `rev: TAG` and the ids alone
     hooks:
 """
 LOCAL = """\

@@ -14,7 +14,7 @@ TRAINS = listed(
 )
 OTHERS = listed(
     "eval infer generat predict serve server preprocess pre_process process_data convert merge export benchmark "
-    "demo vllm tokeniz download chat_cli recall metrics embedding dataset prepare sweep plot upload quantize test_ "
+    "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
     "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
 )
 ARGUMENTS = names(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.rewrite.value_change import ValueChange, value_changes
+from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.sections import file_document, reread
@@ -163,7 +163,7 @@ class Pass:
                 self._apply(fixes[len(fixes) // 2 :])
             return
         for diagnostic, fix in fixes:
-            self.changed += [each for path, change in fix.changes for each in value_changes(file_document(self.documents[path]), change)]
+            self.changed += combined_changes([(file_document(self.documents[path]), change) for path, change in fix.changes])
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
         for path, text in texts.items():

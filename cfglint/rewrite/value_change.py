@@ -41,6 +41,23 @@ def value_changes(document: Document, change: Change) -> list[ValueChange]:
     return [removed, ValueChange(document.path, pointer((*change.path[:-1], change.key)), None, before)]
 
 
+def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange]:
+    """What the changes of one fix come to: a value that is replaced and whose key is renamed is one removed and one added."""
+    found: list[ValueChange] = []
+    replaced: dict[tuple[str, Path], ValueChange] = {}
+    for document, change in changes:
+        values = value_changes(document, change)
+        where = document.path, change.path
+        if change.kind == edit.RENAME and where in replaced:
+            earlier = replaced[where]
+            found.remove(earlier)
+            values[1].after = earlier.after
+        elif change.kind == edit.REPLACE:
+            replaced[where] = values[0]
+        found += values
+    return found
+
+
 def value_at(document: Document, path: Path) -> Any:
     """The value at a path as plain data; the source text of a list or mapping."""
     node = document.find(path)[1]

@@ -171,6 +171,8 @@ class LaunchReader:
             command.consumer, command.is_main, command.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
             command.guessed = False
+        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
+            built = None
         if built is not None:
             command.guessed = command.guessed or built.guessed
         facts = self.launch_facts(line, command, documents, built)
@@ -227,7 +229,7 @@ class LaunchReader:
         if program is None:
             return []
         every = (built_arguments(program, which, lambda name, text: read_found(found, {name: text})) for which in range(len(program.built)))
-        return [each for each in every if each is not None]
+        return [each for each in every if each is not None and each.kind != LAUNCH]
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
         """The run of arguments that are given by hand, with further files; None where they are not one list of words."""

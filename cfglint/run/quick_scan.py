@@ -81,8 +81,14 @@ def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> b
 def known_words() -> set[bytes]:
     """The keys that tell a kind, and those of all schemas that have more than one word."""
     if not _known:
-        from cfglint.run.broken import known_names
+        from cfglint.frameworks import schema
 
-        names = telling_keys().union(*(known_names(kind) for kind in kinds()))
-        _known.update(name.encode() for name in names if "_" in name or name in telling_keys())
+        names = telling_keys().union(*(names_in(schema.file_of(kind)) for kind in schema.kinds()))
+        _known.update(name.replace("-", "_").encode() for name in names if "_" in name or "-" in name or name in telling_keys())
     return _known
+
+
+def names_in(path: str) -> set[str]:
+    """The keys at the second level of a schema, its properties among them; read as lines, for the parsed schemas take megabytes."""
+    with open(path, encoding="utf-8") as file:
+        return {line[3:].partition('"')[0] for line in file if line.startswith('  "')}

@@ -313,3 +313,11 @@ def test_what_is_ignored_is_not_fixed(fix, folder):
         assert ("max_steps" in printed) == (expected == half)
         assert "save_steps" not in printed
     assert fix("kept.yaml", "--ignore", "TPY200")[0] == 2
+
+
+def test_a_value_that_is_replaced_under_another_key_is_one_removed_and_one_added(fix, folder):
+    text = "base_model: m\ndatasets: [{path: d, type: alpaca}]\nmicro_batch_size: 2\nbatch_size: 8\nlearning_rate: 0.1\n"
+    (folder / "c.yml").write_text(text)
+    _, printed, _ = fix("c.yml", "--kind", "axolotl", "--unsafe-fixes", "--select", "AXL060", "--format", "json")
+    changed = [(each["key"], each["before"], each["after"]) for each in json.loads(printed)["runs"][0]["changed"]]
+    assert changed == [("/batch_size", 8, None), ("/gradient_accumulation_steps", None, 4)]

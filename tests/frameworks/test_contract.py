@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.cli import modelled_releases
 from cfglint.frameworks import framework, kinds
 from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
@@ -10,9 +11,15 @@ from cfglint.rules.engine import rules_for
 
 # What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator.
 GAPS = {
-    "axolotl": {"README row"},
     "launch": {"package", "newest release", "schema", "generator", "README row"},
 }
+
+
+def shows_releases(kind, text):
+    """Whether a page has a row for the kind that names the releases that `cfglint --version -v` prints."""
+    own = framework(kind)
+    [released] = [each for each in modelled_releases() if each.startswith(f"{own.package} ")] or [""]
+    return any(row.startswith(f"| `{kind}` |") and f"| {released}" in row for row in text.splitlines())
 
 
 def lacks(kind, root):
@@ -26,7 +33,7 @@ def lacks(kind, root):
         "schema": (root / "schemas" / f"{kind}.json").exists(),
         "rules": bool(own),
         "rule family": all(rule.code[:3] in manual.families() for rule in own),
-        "README row": f"\n| `{kind}` |" in (root / "README.md").read_text(encoding="utf-8"),
+        "README row": shows_releases(kind, (root / "README.md").read_text(encoding="utf-8")),
         "generator": kind in generated_kinds() or bool(described.no_generator),
     }
     return {part for part, there in parts.items() if not there}

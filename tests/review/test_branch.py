@@ -193,6 +193,19 @@ def test_another_release_touches_every_run(started, touched, state):
     assert touched(state) == []
 
 
+def test_the_earlier_state_of_what_is_no_config_is_not_read(started, touched, monkeypatch):
+    started.write(uv__lock=LOCK.format("4.42.4"))
+    started.commit()
+    started.write(uv__lock=LOCK.format("5.23.0"))
+    with Repository() as repository:
+        services = repository.index()["web.yml"].id
+    read = []
+    content = Repository.content
+    monkeypatch.setattr(Repository, "content", lambda self, content_id: read.append(content_id) or content(self, content_id))
+    assert len(touched(base="HEAD")) == 2
+    assert (len(read) > 2, services in read) == (True, False)
+
+
 def test_both_sides_have_their_own_release(started):
     started.write(sub_in_requirements__txt="transformers==4.42.4\n", sub_in_c__yaml=FORMER)
     started.commit()

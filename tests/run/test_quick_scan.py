@@ -9,10 +9,11 @@ import random
 import pytest
 
 from cases import each_case
-from cfglint.frameworks import kinds
+from cfglint.frameworks import kinds, schema
 from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.broken import known_names
 from cfglint.run.discovery import SECTIONS, Discovery, FileSource
-from cfglint.run.quick_scan import has_no_known_word, unrelated_keys
+from cfglint.run.quick_scan import has_no_known_word, known_words, unrelated_keys
 from cfglint.source import outline
 
 RESULTS = '{"results": {"arc": {"acc": 0.5}}, "config": {"seed": 1}}\n'
@@ -71,6 +72,12 @@ def test_unrelated_json_is_of_no_kind(seed):
             told += 1
             assert not recognised(path, text), text
     assert told > 5
+
+
+@pytest.mark.parametrize("kind", schema.kinds())
+def test_words_hold_every_key_of_a_schema(kind):
+    words = {word.decode() for word in known_words()}
+    assert {name for name in known_names(kind) if "_" in name} <= words
 
 
 BREAKS = ("", "{", "}", "]", ",", ":", '"', "'", "\t", "- ", "\n", "\n<<<<<<< a\n", "--- {", "\\")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
+OLDEST = "0.32.1"  # what the launcher accepts was compared from here on
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(
@@ -50,6 +51,7 @@ class Accelerate(Framework["AccelerateConfig"]):
     title = "accelerate"
     package = "accelerate"
     newest = NEWEST
+    oldest = OLDEST
     is_launcher = True
     rule_families = {"ACC": title}
     file_match = (

@@ -57,8 +57,8 @@ def logging_folder(value: Any, config: TrainerConfig) -> None:
 
 
 def metric_name(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1592."""
-    if value is not None and config.arguments["greater_is_better"] is None:
+    """training_args.py:1592; up to 4.41 any value is compared with two names."""
+    if value is not None and config.version >= (4, 42) and config.arguments["greater_is_better"] is None:
         value.endswith("loss")
 
 

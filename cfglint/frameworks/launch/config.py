@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Batch, Config, Layout
 from cfglint.frameworks.launch import FRAMEWORK, KIND
-from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.frameworks.setting import DERIVED, WRITTEN, Setting
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
+
+ACCELERATOR = "Accelerator"
+ACCUMULATION = "gradient_accumulation_steps"
 
 
 class LaunchConfig(Config):
@@ -27,6 +30,8 @@ class LaunchConfig(Config):
         command = documents[0]
         assert isinstance(command, CommandDocument)
         self.command = command
+        calls = (each for each in documents[1:] if isinstance(each, CallDocument))
+        self.accelerator = next((each for each in calls if each.name == ACCELERATOR), None)  # the call that sets up the program
         self.values = {key: " ".join(words) if words else None for key, words in command.words.items()}
         node = command.find((command.size_key,))[1] if command.size_key else None
         if node is not None and node.raw.isdigit():
@@ -87,10 +92,24 @@ def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
 
 
 def batch(config: LaunchConfig) -> Batch:
-    """The processes of a launch whose program has a batch of its own."""
+    """The processes of a launch whose program has a batch of its own, with the accumulation of its accelerator."""
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
     ways = Setting(("data_parallel",), None, DERIVED, because="the program's own")
-    return Batch(Layout(config.facts.gpus), nothing, nothing, ways, nothing)
+    return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, ways, nothing)
+
+
+def accumulation(config: LaunchConfig) -> Setting | None:
+    """What `Accelerator(gradient_accumulation_steps=...)` gives; None where that is not an integer, or the launcher may say another.
+
+    Source: accelerate 1.15.0 accelerator.py:547 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS wins), utils/launch.py:570 (set for DeepSpeed).
+    """
+    call = config.accelerator
+    key, node = call.find((ACCUMULATION,)) if call is not None else (None, None)
+    line = config.command.launch_line
+    if call is None or node is None or line.launcher == "accelerate" or "ACCELERATE_GRADIENT_ACCUMULATION_STEPS" in line.call.environment:
+        return None
+    value = call.values.get(ACCUMULATION)
+    return Setting((ACCUMULATION,), value, WRITTEN, call, node, key) if type(value) is int else None
 
 
 def account(config: LaunchConfig) -> Summary:

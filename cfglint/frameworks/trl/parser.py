@@ -7,6 +7,7 @@ scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with tr
 
 from __future__ import annotations
 
+from cfglint.frameworks.unknown import Unknown
 from cfglint.source.limits import MOST_DIGITS
 
 TYPE_CHECKING = False
@@ -67,6 +68,8 @@ def converted(text: str, kind: str, null_words: bool) -> Any:
     if null_words and text.lower() in NULL_WORDS and not kind.startswith("list:"):
         return None
     if kind in ("int", "list:int"):
+        if len(text) > MOST_DIGITS and text.strip().isdecimal():
+            return Unknown(("an integer of more digits than cfglint reads",))
         if len(text) > MOST_DIGITS:
             raise ValueError(text)
         return int(text)

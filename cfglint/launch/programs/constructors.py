@@ -14,7 +14,7 @@ from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
 from cfglint.launch.programs.flags import engine_values
 from cfglint.launch.programs.literals import assigned, is_mutated, value_of
-from cfglint.launch.programs.modules import Definition
+from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.launch.programs.trainers import is_arguments
 from cfglint.record import changed
@@ -162,6 +162,39 @@ class EngineConfig:
         return program
 
 
+class AcceleratorCall:
+    """A call of `Accelerator`, by which a program with a training loop of its own is set up."""
+
+    kind = "launch"
+    name = "Accelerator"
+    trainer: str | None = None
+
+    def __init__(self, call: ast.Call, scope: Scope) -> None:
+        self.call = call
+        self.scope = scope
+        self.arguments = arguments_of(call, scope)
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the call lies in a branch or a loop."""
+        return self.scope.is_conditional(self.call)
+
+    def facts(self, program: ProgramFacts) -> ProgramFacts:
+        """The program, which parses its arguments itself."""
+        return program
+
+
+def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
+    """The one call of `Accelerator` of a program; none where there are several, or its arguments are not known by name."""
+    found: list[AcceleratorCall] = []
+    for scope in scopes:
+        for call in scope.calls():
+            named = scope.resolve(call.func) if dotted(call.func)[-1:] == ["Accelerator"] else None
+            if isinstance(named, External) and named.name.partition(".")[0] == "accelerate":
+                found.append(AcceleratorCall(call, scope))
+    return found if len(found) == 1 and not found[0].call.args and not found[0].is_conditional else []
+
+
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
     """The calls of `deepspeed.initialize` in a program that get a mapping."""
     found = [EngineConfig(value, scope) for scope in scopes for value in engine_values(scope)]
@@ -210,8 +243,8 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
     return found if len(found) <= MOST else []
 
 
-def built_calls(program: ProgramFacts) -> list[Constructor | EngineConfig]:
-    """The calls of a program that build its trainer's arguments, or its engine's config."""
+def built_calls(program: ProgramFacts) -> list[Constructor | EngineConfig | AcceleratorCall]:
+    """The calls of a program that build its trainer's arguments, its engine's config, or its accelerator."""
     return list(program.built)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.constructors import Constructor
+    from cfglint.launch.programs.constructors import AcceleratorCall, Constructor
     from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.scopes import Scope
 
@@ -193,7 +193,7 @@ def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
     return document
 
 
-def call_document(built: Constructor | EngineConfig, program: ProgramFacts) -> CallDocument:
+def call_document(built: Constructor | EngineConfig | AcceleratorCall, program: ProgramFacts) -> CallDocument:
     """The document of a constructor call, or of the mapping that an engine gets."""
     if isinstance(built, EngineConfig):
         return engine_document(built, program)
@@ -207,7 +207,9 @@ def call_document(built: Constructor | EngineConfig, program: ProgramFacts) -> C
     return document
 
 
-def add(document: CallDocument, key: Node, expression: ast.expr, offsets: Offsets, built: Constructor, program: ProgramFacts) -> None:
+def add(
+    document: CallDocument, key: Node, expression: ast.expr, offsets: Offsets, built: Constructor | AcceleratorCall, program: ProgramFacts
+) -> None:
     """Add an argument of a call to its document."""
     found = evaluated(expression, built.scope, program)
     if found.value is COMPUTED:

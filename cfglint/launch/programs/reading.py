@@ -6,7 +6,7 @@ from cfglint.frameworks import fields_of_class, framework, kind_of_class, kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, read_class
-from cfglint.launch.programs.constructors import constructors, engine_configs
+from cfglint.launch.programs.constructors import accelerators, constructors, engine_configs
 from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
@@ -43,7 +43,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
-    facts.built = tuple(constructors(scopes, made) or engine_mappings(facts, engine_configs(scopes)))
+    facts.built = tuple(constructors(scopes, made) or engine_mappings(facts, engine_configs(scopes)) or accelerators(scopes))
     return facts
 
 

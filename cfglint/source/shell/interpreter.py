@@ -898,7 +898,8 @@ class Interpreter:
             self.state.folder = None if words else "~"
             return True
         path = targets[0].value
-        self.state.folder = None if path is None else self.located(path)
+        located = None if path is None else self.located(path)
+        self.state.folder = None if located is None else inside(located)
         return True
 
     def sourced(self, words: list[Text]) -> bool | None:
@@ -1070,6 +1071,12 @@ def open_quote(root: Any, text: str) -> int | None:
     if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
         return None
     return text.rfind("\n", 0, last.start_byte + at) + 1
+
+
+def inside(path: str) -> str:
+    """A folder without `.` and `..`; one above the project's top stays as it is."""
+    normal = filters.normal(path)
+    return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
 
 
 def from_caller(word: Text) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.trl.parser import cast
+from cfglint.frameworks.trl.parser import cast, converted
+from cfglint.frameworks.unknown import Unknown
 
 HEAD = "output_dir: out\ndataset_name: d\n"
 
@@ -104,3 +105,9 @@ def test_the_environment_is_taken_out_first(trl, codes):
 def test_a_file_that_is_no_mapping_of_names_is_not_loaded(trl, text):
     run = trl(text)
     assert (run.verdict, run.fails_at) == ("reject", "load")
+
+
+def test_an_integer_beyond_the_limit_is_unknown():
+    assert isinstance(converted("9" * 501, "int", True), Unknown)
+    with pytest.raises(ValueError, match=r"^9"):
+        converted("9" * 501 + "x", "int", True)

@@ -187,3 +187,12 @@ TARGET = ("--gpus", "4", "--global-batch", "64", "--from-gpus", "4")
 )
 def test_fix_edits_the_keyword(fixed, before, after, options):
     assert fixed(before, *options) == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "steps"),
+    [("gradient_accumulation_steps=4", 4), ("gradient_accumulation_steps=x", None), ("**x", None), ("'cpu'", None), ("", None)],
+)
+def test_the_accelerator_of_a_program_gives_its_accumulation(check, arguments, steps):
+    found = check(f"from accelerate import Accelerator\naccelerator = Accelerator({arguments})")
+    assert (found["runs"][0]["resolved"]["accumulation"], found["diagnostics"]) == (steps, [])

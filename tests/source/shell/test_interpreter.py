@@ -27,6 +27,8 @@ def commands(text, files=None):
     ("text", "expected"),
     [
         ('A=4\nrun --n $A "x$A y"', ["run --n 4 x4 y"]),
+        ('run $(cd "$(dirname $0)"/../data; pwd)', ["run %root%/../data"]),
+        ("T=$(cd /a/b/..; pwd)\ncd $T/../c\nrun $(pwd)", ["run /c"]),
         ('ARGS=(--a 1 "b c")\nrun "${ARGS[@]}" ${#ARGS[@]}', ["run --a 1 b c 3"]),
         ('ARGS="--a 1\n --b 2"\nrun $ARGS', ["run --a 1 --b 2"]),
         ("N=${GPUS:-8}\nrun $N $((N * 2 / 4)) $((N > 4 ? 1 : 0))", ["run 8 4 1"]),

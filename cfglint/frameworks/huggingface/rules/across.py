@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CLIPPING = 1.0  # of DeepSpeed, when the file has no gradient_clipping
 CLIPS_BY_DEFAULT = (0, 19, 3)
+TRAINER_SCHEDULER = (4, 33)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
 DEEPSPEED_NEWEST = "0.19.8"
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
 SCHEDULES = {
@@ -125,6 +126,37 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")
         yield Finding(setting, "`zero_optimization` is missing; the Trainer requires this section", exception=found.exception)
+
+
+@rule(
+    "RUN014",
+    "deepspeed-optimizer-without-scheduler",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`.",
+    bad={
+        "train.yaml": TWO_FILES,
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "optimizer": {"type": "AdamW"}, "zero_optimization": {}}\n',
+    },
+    good={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {}}\n'},
+    example={"gpus": 8, "at": "/optimizer", "target": {"transformers": "4.30.2"}},
+)
+def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
+    """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33 does not support.
+
+    Run-time error: ``ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`. Please
+    configure a scheduler in the DeepSpeed config.``
+
+    Fix: add a `scheduler` section, or remove the `optimizer` section.
+
+    Source: transformers 4.30.2 deepspeed.py:305-310, 4.32.1; 4.33.3 builds the Trainer's own scheduler.
+    """
+    launch = config.deepspeed
+    if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:
+        return
+    if "optimizer" in launch.written and "scheduler" not in launch.written:
+        yield Finding(launch.setting("optimizer"), "`optimizer` requires a `scheduler` section in this release of transformers")
 
 
 @rule(

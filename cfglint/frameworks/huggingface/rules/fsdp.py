@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.setting import Setting
 
+NULL_IS_OFF = (4, 57)  # null is an empty string from here on
+ZERO_IS_OFF = (5, 0)  # so is every value that is false
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
@@ -127,7 +129,7 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "fsdp")
     modern = config.version >= SECTION_RULES
     value = config.arguments["fsdp"]
-    if not modern and (value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))) and "fsdp" in config.arguments:
+    if not modern and "fsdp" in config.arguments and is_refused_scalar(config, value):
         text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
         yield Finding(setting, f"`fsdp` is {shown(value)}; it must be a string of options or a boolean", exception=text)
     given = words(config)
@@ -155,6 +157,14 @@ def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
     elif "full_shard" in given and "shard_grad_op" in given:
         text = "ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`."
         yield Finding(setting, "`fsdp` option full_shard is incompatible with shard_grad_op", exception=text)
+
+
+def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
+    """Whether `fsdp` is null or a number in a release that looks for its options in it."""
+    if value is None:
+        return config.version < NULL_IS_OFF
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and (bool(value) or config.version < ZERO_IS_OFF)
 
 
 @rule(

@@ -1,0 +1,264 @@
+"""Adapters, their kernels, and quantized models: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.axolotl.refusals import ADAPTER, CHECKPOINTING, FSDP, OPTIMIZER, QUANTIZATION, Data, Refusal
+
+LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
+ADAPTERS = ("lora", "qlora", "llama-adapter")
+PLUGIN_ADAPTERS = {"mixlora": "mixlora", "mora": "mora"}
+
+
+def adapter(data: Data) -> None:
+    """peft.py:199."""
+    loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
+    if not data.get("adapter") and not data.get("inference") and loaded:
+        raise Refusal(
+            ADAPTER,
+            (loaded,),
+            f"`{loaded}` requires an `adapter`: a quantized model cannot be trained as a whole",
+            "load_in_8bit and load_in_4bit are not supported without setting an adapter for training.If you want to full finetune, "
+            "please turn off load_in_8bit and load_in_4bit.",
+        )
+    name = data.get("adapter")
+    if name and name not in ADAPTERS and not plugin_gives(name, data):
+        raise Refusal(
+            ADAPTER,
+            ("adapter",),
+            f"`adapter` {spelled(name)} is not known: use lora, qlora or llama-adapter, or add the plugin that provides it to `plugins`",
+            f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to "
+            "`plugins:`.",
+        )
+
+
+def plugin_gives(name: object, data: Data) -> bool:
+    """Whether a plugin of the file registers an adapter; one of somebody else may."""
+    if data.foreign_plugins:
+        return True
+    folder = PLUGIN_ADAPTERS.get(name) if isinstance(name, str) else None
+    return folder is not None and folder in data.plugins
+
+
+def dropout(data: Data) -> None:
+    """peft.py:264, completes."""
+    if data.get("adapter") is not None and data.get("lora_dropout") is None:
+        data["lora_dropout"] = 0.0
+
+
+def target_patterns(data: Data) -> None:
+    """config.py:1917."""
+    modules = data.get("lora_target_modules")
+    if not isinstance(modules, list):
+        return
+    invalid = [pattern for pattern in modules if isinstance(pattern, str) and not is_pattern(pattern)]
+    if invalid:
+        raise Refusal(
+            ADAPTER,
+            ("lora_target_modules",),
+            f"`lora_target_modules` holds {spelled(invalid[0])}, which is not a valid regular expression",
+            f"lora_target_modules contains invalid regex pattern(s): {invalid}. Please provide valid Python regex patterns or plain "
+            "module name strings.",
+        )
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text is a regular expression; a plain name is one."""
+    if text.replace("_", "").isalnum():
+        return True
+    import re
+
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def kernels_by_themselves(data: Data) -> None:
+    """config.py:2083, completes: LoRA kernels are on unless something speaks against them (:88-117)."""
+    if data.get("rl") or data.get("nvfp4_merge_aware") or data.get("adapter") not in ("lora", "qlora"):
+        return
+    flags = (*LORA_KERNELS, "lora_embedding_kernel")
+    if any(data.get(flag) is not None for flag in flags) or data.get("trust_remote_code"):
+        return
+    if data.get("adapter") == "lora" and data.get("load_in_8bit"):
+        return
+    data.update(dict.fromkeys(flags, True))
+
+
+def lora_gradients(data: Data) -> None:
+    """config.py:2075."""
+    if data.get("lora_fp32_gradients") and data.get("adapter") not in ("lora", "qlora", "multilora"):
+        raise Refusal(
+            ADAPTER,
+            ("lora_fp32_gradients",),
+            "`lora_fp32_gradients` requires a LoRA adapter",
+            "lora_fp32_gradients requires a LoRA adapter",
+        )
+
+
+def quantized_experts(data: Data) -> None:
+    """config.py:2049."""
+    if not data.get("quantize_moe_experts"):
+        return
+    key = "quantize_moe_experts"
+    if data.get("lora_target_linear"):
+        raise Refusal(
+            QUANTIZATION,
+            (key, "lora_target_linear"),
+            "`quantize_moe_experts` is incompatible with `lora_target_linear`; use `lora_target_parameters`",
+            "lora_target_linear is not compatible with quantize_moe_experts. Use lora_target_parameters to target expert weights instead.",
+        )
+    if data.get("adapter") not in ("lora", "qlora"):
+        raise Refusal(QUANTIZATION, (key,), f"`{key}` requires `adapter: lora` or `qlora`", f"{key} requires adapter: lora or qlora")
+    if not (data.get("load_in_4bit") or data.get("load_in_8bit")):
+        raise Refusal(
+            QUANTIZATION, (key,), f"`{key}` requires `load_in_4bit` or `load_in_8bit`", f"{key} requires load_in_4bit or load_in_8bit"
+        )
+
+
+def offloaded_embeddings(data: Data) -> None:
+    """config.py:1879."""
+    if not data.get("ple_cpu_offload"):
+        return
+    key = "ple_cpu_offload"
+    if data.get("fsdp_config") is not None:
+        raise Refusal(CHECKPOINTING, (key, "fsdp_config"), f"`{key}` is incompatible with FSDP", f"{key} is not compatible with FSDP")
+    if data.get("deepspeed"):
+        raise Refusal(
+            CHECKPOINTING, (key, "deepspeed"), f"`{key}` is incompatible with DeepSpeed", f"{key} is not compatible with DeepSpeed"
+        )
+    name = data.get("adapter")
+    if not ((name == "qlora" and data.get("load_in_4bit")) or (name == "lora" and data.get("load_in_8bit"))):
+        raise Refusal(
+            CHECKPOINTING,
+            (key,),
+            f"`{key}` requires qlora with `load_in_4bit`, or lora with `load_in_8bit`",
+            f"{key} requires qlora with load_in_4bit or lora with load_in_8bit",
+        )
+
+
+def kernels_and_remote_code(data: Data) -> None:
+    """:918; some model types are allowed, which the file does not tell: those are assumed away only where no model is named."""
+    flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
+    if flag and data.get("trust_remote_code"):
+        raise Refusal(
+            ADAPTER,
+            (flag, "trust_remote_code"),
+            f"`{flag}` is incompatible with `trust_remote_code: true`",
+            "lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with trust_remote_code. Please disable "
+            "trust_remote_code or explicitly set lora_*_kernel to false.",
+        )
+
+
+def kernels_and_8bit(data: Data) -> None:
+    """:895."""
+    flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
+    if flag and data.get("adapter") == "lora" and data.get("load_in_8bit"):
+        raise Refusal(
+            ADAPTER,
+            (flag, "load_in_8bit"),
+            f"`{flag}` is incompatible with `load_in_8bit` under `adapter: lora`",
+            "lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with 8-bit LoRA a the moment.",
+        )
+
+
+def qlora_and_zero3(data: Data) -> None:
+    """:875, warns only; a mapping of `deepspeed` is searched for a key, a number ends the run."""
+    if (
+        data.get("adapter") == "qlora"
+        and data.get("gradient_checkpointing_kwargs", {})
+        and data.get("gradient_checkpointing_kwargs", {}).get("use_reentrant") is False
+        and data.get("deepspeed", "") is not None
+    ):
+        _ = "zero3" in data.get("deepspeed", "")
+
+
+def layer_patterns(data: Data) -> None:
+    """:853."""
+    if data.get("peft_layers_pattern") and not data.get("peft_layers_to_transform"):
+        raise Refusal(
+            ADAPTER,
+            ("peft_layers_pattern",),
+            "`peft_layers_pattern` requires `peft_layers_to_transform`",
+            "peft_layers_pattern requires peft_layers_to_transform to be set",
+        )
+
+
+def frozen_layers(data: Data) -> None:
+    """:840."""
+    if data.get("adapter") and data.get("peft_layers_to_transform") and data.get("unfrozen_parameters"):
+        raise Refusal(
+            ADAPTER,
+            ("unfrozen_parameters", "peft_layers_to_transform"),
+            "`unfrozen_parameters` is incompatible with `peft_layers_to_transform`",
+            "`unfrozen_parameters` used with `peft_layers_to_transform` can have unexpected behavior.",
+        )
+
+
+def rate_groups(data: Data) -> None:
+    """:834."""
+    if data.get("lr_groups") and data.get("loraplus_lr_ratio"):
+        raise Refusal(
+            OPTIMIZER,
+            ("lr_groups", "loraplus_lr_ratio"),
+            "`lr_groups` is incompatible with `loraplus_lr_ratio`",
+            "lr_groups and loraplus_lr_ratio cannot be used together.",
+        )
+
+
+def quantized_twice(data: Data) -> None:
+    """:1657."""
+    if data.get("model_quantization_config") and (data.get("load_in_8bit") or data.get("load_in_4bit")):
+        raise Refusal(
+            QUANTIZATION,
+            ("model_quantization_config",),
+            "`model_quantization_config` is incompatible with `load_in_8bit` and `load_in_4bit`",
+            "model_quantization_config and load_in_8bit or load_in_4bit cannot be used together.",
+        )
+
+
+def quantization_aware(data: Data) -> None:
+    """config.py:2131."""
+    given = data.get("qat", {})
+    if not given:
+        return
+    for key, says in (
+        ("peft", "QAT and PEFT cannot be used together."),
+        ("load_in_8bit", "QAT and load_in_8bit cannot be used together."),
+        ("load_in_4bit", "QAT and load_in_4bit cannot be used together."),
+    ):
+        if data.get(key):
+            raise Refusal(QUANTIZATION, ("qat", key), f"`qat` is incompatible with `{key}`", says)
+    if given.get("weight_dtype") == "ternary" and given.get("activation_dtype") not in (None, "int8"):
+        raise Refusal(
+            QUANTIZATION,
+            ("qat.activation_dtype",),
+            "`qat.weight_dtype: ternary` requires `activation_dtype: int8`",
+            "Ternary QAT only supports activation_dtype: int8.",
+        )
+
+
+def gptq_revision(data: Data) -> None:
+    """:2166."""
+    if data.get("gptq") and data.get("revision_of_model"):
+        raise Refusal(
+            QUANTIZATION,
+            ("revision_of_model", "gptq"),
+            "`revision_of_model` is incompatible with `gptq`",
+            "revision_of_model is not supported for GPTQ models. ",
+        )
+
+
+def mxfp4_loading(data: Data) -> None:
+    """:2177."""
+    if data.get("model_quantization_config", "") == "Mxfp4Config":
+        given = data.get("fsdp_config") or {}
+        if given.get("cpu_ram_efficient_loading", False) is True:
+            raise Refusal(
+                FSDP,
+                ("fsdp_config.cpu_ram_efficient_loading", "model_quantization_config"),
+                "`fsdp_config.cpu_ram_efficient_loading` is incompatible with Mxfp4 quantization",
+                "FSDP cpu_ram_efficient_loading is not supported for Mxfp4Config model quantization.",
+            )

@@ -1,0 +1,83 @@
+"""Attention, tokenizer and chat template: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.axolotl.refusals import ATTENTION, TOKENIZER, Data, Refusal
+
+LEGACY_ATTENTION = {  # in the order in which axolotl prefers them (enums.py:119-126)
+    "xformers_attention": "xformers",
+    "sage_attention": "sage",
+    "flex_attention": "flex_attention",
+    "flash_attention": "flash_attention_2",
+    "sdp_attention": "sdpa",
+    "eager_attention": "eager",
+}
+
+
+def attention(data: Data) -> None:
+    """config.py:1640."""
+    chosen = data.get("attn_implementation")
+    flags = [flag for flag in LEGACY_ATTENTION if data.get(flag)]
+    if data.get("gemma4_hybrid_attn_impl"):
+        if not chosen and not flags:
+            data["attn_implementation"] = chosen = "flash_attention_2"
+        elif chosen and chosen != "flash_attention_2":
+            raise Refusal(
+                ATTENTION,
+                ("attn_implementation", "gemma4_hybrid_attn_impl"),
+                f"`gemma4_hybrid_attn_impl` requires `attn_implementation: flash_attention_2`, and it is {spelled(chosen)}",
+                "gemma4_hybrid_attn_impl requires attn_implementation=flash_attention_2 (sliding-window layers run under FA2); "
+                f"got {chosen!r}.",
+            )
+    if chosen and flags:
+        raise Refusal(
+            ATTENTION,
+            (flags[0], "attn_implementation"),
+            f"`{flags[0]}` is incompatible with `attn_implementation`: remove the old key",
+            f"attn_implementation={chosen!r} cannot be combined with legacy attention flags ({', '.join(sorted(flags))}). The legacy "
+            "flags are deprecated — set only `attn_implementation`.",
+        )
+    if not chosen and flags:
+        data["attn_implementation"] = LEGACY_ATTENTION[flags[0]]
+    for flag in LEGACY_ATTENTION:
+        data.pop(flag, None)
+
+
+def mistral_tokenizer(data: Data) -> None:
+    """:747, completes."""
+    if data.get("tokenizer_use_mistral_common") is None:
+        names = [data.get(key, "") for key in ("base_model", "base_model_config", "tokenizer_config")]
+        if any("magistral" in name.lower() for name in names):
+            data["tokenizer_use_mistral_common"] = True
+
+
+def mistral_options(data: Data) -> None:
+    """:783."""
+    if not data.get("tokenizer_use_mistral_common"):
+        return
+    for key, says in (
+        ("added_tokens_overrides", "added_tokens_overrides is not supported with mistral-common tokenizer"),
+        ("special_tokens", "special_tokens override is not supported with mistral-common tokenizer"),
+        ("tokens", "tokens override is not supported with mistral-common tokenizer"),
+        ("chat_template", "Setting chat_template is not supported with mistral-common tokenizer"),
+        ("processor_kwargs", "processor_kwargs is not supported with mistral-common tokenizer"),
+    ):
+        if data.get(key):
+            raise Refusal(
+                TOKENIZER, (key, "tokenizer_use_mistral_common"), f"`{key}` is incompatible with the mistral-common tokenizer", says
+            )
+
+
+def chat_template(data: Data) -> None:
+    """:1824."""
+    if data.get("chat_template") == "jinja" and not data.get("chat_template_jinja"):
+        raise Refusal(
+            TOKENIZER,
+            ("chat_template",),
+            "`chat_template: jinja` requires `chat_template_jinja`",
+            "chat_template_jinja is required when chat_template is set to 'jinja'. Please provide the Jinja template string in "
+            "chat_template_jinja field.",
+        )
+    if data.get("chat_template_jinja") and not data.get("chat_template"):
+        data["chat_template"] = "jinja"

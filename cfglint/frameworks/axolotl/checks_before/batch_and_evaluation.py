@@ -1,0 +1,179 @@
+"""Batch sizes, warm-up, and when to save and to evaluate: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.axolotl.refusals import BATCH, EVALUATION, SCHEDULE, Data, Refusal
+
+METRICS = ("sacrebleu", "comet", "ter", "chrf", "perplexity")
+
+
+def batch_size_alone(data: Data) -> None:
+    """:447."""
+    if data.get("micro_batch_size") or data.get("gradient_accumulation_steps"):
+        return
+    if data.get("batch_size"):
+        raise Refusal(
+            BATCH,
+            ("batch_size",),
+            "`batch_size` alone is refused: set `micro_batch_size` and `gradient_accumulation_steps` instead",
+            "At least two of micro_batch_size, gradient_accumulation_steps, batch_size must be set",
+        )
+
+
+def two_batch_sizes(data: Data) -> None:
+    """:502."""
+    if data.get("gradient_accumulation_steps") and data.get("batch_size"):
+        raise Refusal(
+            BATCH,
+            ("batch_size", "gradient_accumulation_steps"),
+            "`batch_size` is incompatible with `gradient_accumulation_steps`: remove `batch_size`",
+            "please set only one of gradient_accumulation_steps or batch_size",
+        )
+
+
+def two_warmups(data: Data) -> None:
+    """:526."""
+    if data.get("warmup_steps") and data.get("warmup_ratio"):
+        raise Refusal(
+            SCHEDULE,
+            ("warmup_ratio", "warmup_steps"),
+            "`warmup_ratio` is incompatible with `warmup_steps`: set only one of them",
+            "warmup_steps and warmup_ratio are mutually exclusive",
+        )
+
+
+def saves(data: Data) -> None:
+    """:533."""
+    strategy = data.get("save_strategy")
+    if strategy and data.get("save_steps") and strategy != "steps":
+        raise Refusal(
+            SCHEDULE,
+            ("save_steps", "save_strategy"),
+            f"`save_steps` requires `save_strategy: steps`, and it is {spelled(strategy)}",
+            "save_strategy and save_steps mismatch. Please set save_strategy to 'steps' or remove save_steps.",
+        )
+    if data.get("saves_per_epoch") and data.get("save_steps"):
+        raise Refusal(
+            SCHEDULE,
+            ("saves_per_epoch", "save_steps"),
+            "`saves_per_epoch` is incompatible with `save_steps`: set only one of them",
+            "save_steps and saves_per_epoch are mutually exclusive and cannot be used together.",
+        )
+
+
+def best_without_metric(data: Data) -> None:
+    """config.py:1905."""
+    if data.get("save_strategy") == "best" and not data.get("metric_for_best_model"):
+        raise Refusal(
+            SCHEDULE,
+            ("save_strategy",),
+            "`save_strategy: best` requires `metric_for_best_model`, such as `eval_loss`",
+            "save_strategy: 'best' requires metric_for_best_model to be set. Please specify the metric to use, e.g. "
+            "metric_for_best_model: eval_loss",
+        )
+
+
+def former_strategy(data: Data) -> None:
+    """:714, completes."""
+    if data.get("evaluation_strategy") is not None and data.get("eval_strategy") is None:
+        data["eval_strategy"] = data.get("evaluation_strategy")
+
+
+def evaluations(data: Data) -> None:
+    """:561."""
+    strategy = data.get("eval_strategy")
+    if strategy and data.get("eval_steps") and strategy != "steps":
+        raise Refusal(
+            EVALUATION,
+            ("eval_steps", "eval_strategy"),
+            f"`eval_steps` requires `eval_strategy: steps`, and it is {spelled(strategy)}",
+            "eval_strategy and eval_steps mismatch. Please set eval_strategy to 'steps' or remove eval_steps.",
+        )
+    none = data.get("val_set_size") == 0 and not data.get("test_datasets")
+    if none and (data.get("eval_steps") or strategy) and strategy != "no":
+        key = "eval_steps" if data.get("eval_steps") else "eval_strategy"
+        raise Refusal(
+            EVALUATION,
+            (key, "val_set_size"),
+            f"`{key}` requires evaluation data, and `val_set_size` is 0: set `val_set_size` or `test_datasets`",
+            "eval_steps and eval_strategy are not supported with val_set_size == 0",
+        )
+    if data.get("evals_per_epoch") and data.get("eval_steps"):
+        raise Refusal(
+            EVALUATION,
+            ("evals_per_epoch", "eval_steps"),
+            "`evals_per_epoch` is incompatible with `eval_steps`: set only one of them",
+            "eval_steps and evals_per_epoch are mutually exclusive and cannot be used together.",
+        )
+    if data.get("evals_per_epoch") and strategy and strategy != "steps":
+        raise Refusal(
+            EVALUATION,
+            ("evals_per_epoch", "eval_strategy"),
+            f"`evals_per_epoch` requires `eval_strategy: steps` or none, and it is {spelled(strategy)}",
+            "eval_strategy must be empty or set to `steps` when used with evals_per_epoch.",
+        )
+    if data.get("do_bench_eval") and not (data.get("evals_per_epoch") or data.get("eval_steps")):
+        raise Refusal(
+            EVALUATION,
+            ("do_bench_eval",),
+            "`do_bench_eval` requires `evals_per_epoch` or `eval_steps`",
+            "do_bench_eval requires evals_per_epoch or eval_steps to be set.",
+        )
+
+
+def two_evaluation_sets(data: Data) -> None:
+    """:335."""
+    if data.get("test_datasets") and data.get("val_set_size"):
+        raise Refusal(
+            EVALUATION,
+            ("val_set_size", "test_datasets"),
+            "`val_set_size` is incompatible with `test_datasets`: set only one of them",
+            "non-zero val_set_size should not be used with test_datasets configuration",
+        )
+
+
+def benchmark_set(data: Data) -> None:
+    """:344, completes."""
+    if data.get("do_bench_eval") and not data.get("test_datasets") and not data.get("val_set_size"):
+        data["test_datasets"] = [{"path": "axolotl-ai-co/empty-test-ds"}]
+
+
+def packed_evaluation(data: Data) -> None:
+    """:359."""
+    packed, table = data.get("sample_packing"), data.get("eval_table_size")
+    if packed and table and data.get("eval_sample_packing") is not False:
+        raise Refusal(
+            EVALUATION,
+            ("eval_table_size", "sample_packing"),
+            "`eval_table_size` is incompatible with `sample_packing` unless `eval_sample_packing` is false",
+            "eval_table_size and eval_sample_packing are not supported together with sample_packing. Please set "
+            "'eval_sample_packing' to false.",
+        )
+    if packed and data.get("eval_sample_packing") is None and not table:
+        data["eval_sample_packing"] = True
+    if packed and data.get("eval_sample_packing") is False and data.get("remove_unused_columns") is None:
+        data["remove_unused_columns"] = False
+
+
+def generated_evaluation(data: Data) -> None:
+    """:726."""
+    if data.get("do_causal_lm_eval") and data.get("eval_sample_packing"):
+        raise Refusal(
+            EVALUATION,
+            ("do_causal_lm_eval", "eval_sample_packing"),
+            "`do_causal_lm_eval` requires `eval_sample_packing: false`",
+            "do_causal_lm_eval is enabled, eval_sample_packing must be set to False",
+        )
+    metrics = data.get("eval_causal_lm_metrics")
+    if metrics and not isinstance(metrics, list):
+        raise Refusal(
+            EVALUATION, ("eval_causal_lm_metrics",), "`eval_causal_lm_metrics` is not a list", "eval_causal_lm_metrics must be a list"
+        )
+    if metrics and set(metrics) - set(METRICS):
+        raise Refusal(
+            EVALUATION,
+            ("eval_causal_lm_metrics",),
+            f"`eval_causal_lm_metrics` holds {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}",
+            "eval_causal_lm_metrics must be one of " + str(set(METRICS)),
+        )

@@ -1,0 +1,71 @@
+"""Data sets, their preparation and padding: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import DATA, STREAMING, Data, Refusal
+
+
+def deduplication_without_preparation(data: Data) -> None:
+    """config.py:2225."""
+    if data.get("dataset_exact_deduplication") and data.get("skip_prepare_dataset"):
+        raise Refusal(
+            DATA,
+            ("dataset_exact_deduplication", "skip_prepare_dataset"),
+            "`dataset_exact_deduplication` has no effect with `skip_prepare_dataset: true`, and is refused",
+            "dataset_exact_deduplication=True has no effect when skip_prepare_dataset=True.",
+        )
+
+
+def deduplication_of_streams(data: Data) -> None:
+    """config.py:2214."""
+    if data.get("dataset_exact_deduplication") and (data.get("streaming") or data.get("pretraining_dataset")):
+        raise Refusal(
+            STREAMING,
+            ("dataset_exact_deduplication",),
+            "`dataset_exact_deduplication` does not support streaming data sets",
+            "dataset_exact_deduplication is not available for streaming datasets. ",
+            "NotImplementedError",
+        )
+
+
+def no_data(data: Data) -> None:
+    """:302."""
+    if data.get("datasets") is None and data.get("pretraining_dataset") is None:
+        raise Refusal(
+            DATA,
+            ("datasets",),
+            "no training data: set `datasets` (a list with `path` and `type`) or `pretraining_dataset`",
+            "either datasets or pretraining_dataset is required",
+        )
+
+
+def push_without_token(data: Data) -> None:
+    """:324."""
+    if data.get("push_dataset_to_hub") and data.get("hf_use_auth_token") is not True:
+        raise Refusal(
+            DATA,
+            ("push_dataset_to_hub", "hf_use_auth_token"),
+            "`push_dataset_to_hub` requires `hf_use_auth_token: true`",
+            "Require cfg.hf_use_auth_token to be True for push_dataset_to_hub",
+        )
+
+
+def skipped_preparation(data: Data) -> None:
+    """:389, completes."""
+    if data.get("skip_prepare_dataset") and data.get("remove_unused_columns") is None:
+        data["remove_unused_columns"] = False
+
+
+def ignored_split(data: Data) -> None:
+    """:2525, warns only; a value that cannot be walked ends the run."""
+    for item in data.get("datasets", []) or []:
+        if isinstance(item, dict):
+            item.get("train_on_split")
+
+
+def padding(data: Data) -> None:
+    """:459-478, completes."""
+    if data.get("sample_packing") and data.get("pad_to_sequence_len") is None:
+        data["pad_to_sequence_len"] = True
+    if data.get("reward_model") and data.get("pad_to_sequence_len") is None:
+        data["pad_to_sequence_len"] = True

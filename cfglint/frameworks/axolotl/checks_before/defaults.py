@@ -1,0 +1,39 @@
+"""Keys that are filled in from others or from the machine: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.axolotl.refusals import Data
+
+
+def collection_steps(data: Data) -> None:
+    """config.py:2188, completes."""
+    steps = data.get("gc_steps")
+    if steps is not None and data.get("torch_empty_cache_steps") is None and data.get("gc_collect_steps") is None:
+        if steps > 0:
+            data["torch_empty_cache_steps"] = steps
+        data["gc_collect_steps"] = steps
+
+
+def loader_defaults(data: Data) -> None:
+    """config.py:2155, completes."""
+    names = ("dataloader_num_workers", "dataloader_pin_memory", "dataloader_prefetch_factor")
+    if all(data.get(name) is None for name in names):
+        data["dataloader_num_workers"] = data["capabilities"]["n_gpu"] or 1
+        data["dataloader_pin_memory"] = True
+        data["dataloader_prefetch_factor"] = 256
+
+
+def processes(data: Data) -> None:
+    """config.py:2168, completes."""
+    if data.get("dataset_processes") is not None:
+        if data.get("dataset_num_proc") is None:
+            data["dataset_num_proc"] = data["dataset_processes"]
+        del data["dataset_processes"]
+
+
+def run_name(data: Data) -> None:
+    """integrations.py:82, completes."""
+    if data.get("wandb_run_id") and not data.get("wandb_name"):
+        data["wandb_name"] = data.get("wandb_run_id")

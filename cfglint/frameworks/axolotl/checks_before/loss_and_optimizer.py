@@ -1,0 +1,146 @@
+"""Losses and optimizers: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, Refusal
+
+CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
+
+
+def cross_entropies(data: Data) -> None:
+    """:1374."""
+    found = [key for key in CROSS_ENTROPIES if data.get(key)]
+    if len(found) > 1:
+        raise Refusal(
+            LOSS,
+            (found[1], found[0]),
+            f"`{found[1]}` is incompatible with `{found[0]}`: enable one cross entropy implementation",
+            f"Only one cross entropy optimization can be enabled at a time. Found {len(found)} enabled: {', '.join(found)}. "
+            "Please disable all but one.",
+        )
+
+
+def custom_losses(data: Data) -> None:
+    """:1403."""
+    found = [key for key in ("use_dft", "use_eaft") if data.get(key)]
+    if not found:
+        return
+    if len(found) > 1:
+        raise Refusal(
+            LOSS,
+            ("use_eaft", "use_dft"),
+            "`use_eaft` is incompatible with `use_dft`",
+            "`use_dft` and `use_eaft` cannot be enabled together.",
+        )
+    rivals = (
+        "rl",
+        "reward_model",
+        "process_reward_model",
+        "cut_cross_entropy",
+        "liger_fused_linear_cross_entropy",
+        "chunked_cross_entropy",
+    )
+    conflicts = [key for key in rivals if data.get(key)]
+    if (data.get("context_parallel_size") or data.get("sequence_parallel_degree") or 1) > 1:
+        conflicts.append("context_parallel_size > 1")
+    if conflicts:
+        raise Refusal(
+            LOSS,
+            (found[0], conflicts[0].split(" ")[0]),
+            f"`{found[0]}` is incompatible with `{conflicts[0].split(' ')[0]}`",
+            f"`{found[0]}` is an SFT-only loss and cannot be combined with: {', '.join(conflicts)}.",
+        )
+
+
+def muon(data: Data) -> None:
+    """:1212."""
+    if data.get("optimizer") in ("muon", "muon_8bit") and data.get("deepspeed"):
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", "deepspeed"),
+            "the Muon optimizer is incompatible with DeepSpeed",
+            "Muon optimizer is currently incompatible with DeepSpeed",
+        )
+
+
+def polora(data: Data) -> None:
+    """:1223."""
+    if data.get("optimizer") != "polora":
+        return
+    if data.get("adapter") not in ("lora", "qlora"):
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer",),
+            "the polora optimizer requires `adapter: lora` or `qlora`",
+            "polora only updates LoRA (A, B) factors and requires adapter: lora or qlora.",
+        )
+    if data.get("deepspeed") or (data.get("tensor_parallel_size") or 1) > 1:
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", "deepspeed", "tensor_parallel_size"),
+            "the polora optimizer is incompatible with DeepSpeed and tensor parallelism",
+            "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2.",
+        )
+    for keys, says in (
+        (
+            (
+                "lora_modules_to_save",
+                "unfrozen_parameters",
+                "peft_use_dora",
+                "peft_trainable_token_indices",
+                "lisa_step_interval",
+                "reward_model",
+                "process_reward_model",
+            ),
+            "polora has no fallback optimizer, so the parameters added by {} would never be trained.",
+        ),
+        (
+            ("loraplus_lr_ratio", "lr_groups", "embedding_lr", "embedding_lr_scale"),
+            "polora sets its own per-factor step size, so {} would be silently ignored.",
+        ),
+    ):
+        found = [key for key in keys if data.get(key)]
+        if found:
+            raise Refusal(OPTIMIZER, (found[0], "optimizer"), f"`{found[0]}` is incompatible with the polora optimizer", says.format(found))
+    if data.get("relora_steps"):
+        raise Refusal(
+            OPTIMIZER,
+            ("relora_steps", "optimizer"),
+            "relora is incompatible with the polora optimizer",
+            "relora resets optimizer state through Optimizer.state, which polora does not use, so its momentum would survive every merge.",
+        )
+
+
+def qgalore(data: Data) -> None:
+    """:1290."""
+    if data.get("optimizer") != "q_galore_adamw8bit":
+        return
+    name = data.get("adapter")
+    if name:
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", "adapter"),
+            "q_galore_adamw8bit is incompatible with an adapter",
+            f"q_galore_adamw8bit operates on full-precision parameters and is incompatible with adapter='{name}'.",
+        )
+    if data.get("deepspeed"):
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", "deepspeed"),
+            "q_galore_adamw8bit is incompatible with DeepSpeed",
+            "q_galore_adamw8bit is not yet validated with DeepSpeed. Use DDP or FSDP2.",
+        )
+    if data.get("optim_target_modules") is None:
+        data["optim_target_modules"] = ["attn", "mlp"]
+
+
+def flash_optimizers(data: Data) -> None:
+    """:1318."""
+    name = data.get("optimizer") or ""
+    if str(name).startswith("flash_") and data.get("deepspeed"):
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", "deepspeed"),
+            f"the {name} optimizer is incompatible with DeepSpeed",
+            f"{name} optimizer is incompatible with DeepSpeed. Flash optimizers only support DDP and FSDP2.",
+        )

@@ -1,0 +1,143 @@
+"""FSDP, DeepSpeed and parallel sizes: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, COMPILE, FSDP, Data, Refusal
+
+FSDP1_REFUSED = {"sharding_strategy": "reshard_after_forward", "forward_prefetch": ""}
+FSDP1_IGNORED = ("sync_module_states", "backward_prefetch", "backward_prefetch_policy", "limit_all_gathers", "use_orig_params")
+
+
+def fsdp_version_inside(data: Data) -> None:
+    """:1541, completes."""
+    given, version = data.get("fsdp_config") or {}, data.get("fsdp_version", None)
+    if not given:
+        return
+    given = data["fsdp_config"] = {**given}
+    if not version and given.get("version"):
+        data["fsdp_version"] = given["fsdp_version"] = given.pop("version")
+    elif not version and given.get("fsdp_version"):
+        data["fsdp_version"] = given.get("fsdp_version")
+    if version and not given.get("fsdp_version"):
+        given["fsdp_version"] = version
+    if not data.get("fsdp_version"):
+        data["fsdp_version"] = given["fsdp_version"] = 2
+
+
+def fsdp_prefixes(data: Data) -> None:
+    """:1520, completes."""
+    given = data.get("fsdp_config")
+    if given and any(key.startswith("fsdp_") and key != "fsdp_version" for key in given):
+        data["fsdp_config"] = {
+            key.replace("fsdp_", "") if key.startswith("fsdp_") and key != "fsdp_version" else key: value for key, value in given.items()
+        }
+
+
+def fsdp_quantized_preference(data: Data) -> None:
+    """:1500."""
+    if data.get("fsdp_config") and data.get("rl") in ("dpo", "kto", "orpo", "ipo"):
+        loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
+        if loaded:
+            raise Refusal(
+                FSDP,
+                (loaded, "fsdp_config", "rl"),
+                f"`{loaded}` is incompatible with FSDP2 and `rl: {data.get('rl')}`; use DeepSpeed",
+                f"FSDP2 does not support load_in_8bit or load_in_4bit with {data.get('rl')}. Please use DeepSpeed instead.",
+            )
+
+
+def fsdp_pinning(data: Data) -> None:
+    """:1486."""
+    given = data.get("fsdp_config")
+    if given and given.get("cpu_offload_pin_memory") is False and not given.get("offload_params"):
+        raise Refusal(
+            FSDP,
+            ("fsdp_config.cpu_offload_pin_memory",),
+            "`cpu_offload_pin_memory: false` requires `offload_params: true`",
+            "disabling cpu_offload_pin_memory requires enabling offload_params",
+        )
+
+
+def fsdp1(data: Data) -> None:
+    """:1437."""
+    if data.get("fsdp"):
+        raise Refusal(
+            FSDP,
+            ("fsdp",),
+            "`fsdp` was removed with FSDP1; use `fsdp_config` with `fsdp_version: 2`",
+            "The top-level `fsdp` list is no longer supported, it configured FSDP1 sharding strategies. Use `fsdp_config` instead, see "
+            "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide.",
+        )
+    given = data.get("fsdp_config") or {}
+    for key, version in (
+        ("fsdp_version", data.get("fsdp_version")),
+        ("fsdp_config.fsdp_version", given.get("fsdp_version")),
+        ("fsdp_config.version", given.get("version")),
+    ):
+        if version is not None and str(version) != "2":
+            raise Refusal(
+                FSDP,
+                (key,),
+                f"`fsdp_version` {version} is not supported: FSDP1 was removed, use 2",
+                f"fsdp_version: {version} is no longer supported, FSDP1 has been removed from Axolotl. Use fsdp_version: 2 and see "
+                "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide.",
+            )
+    for key in list(given.keys()):
+        name = key[5:] if key.startswith("fsdp_") and key != "fsdp_version" else key
+        if name in FSDP1_REFUSED:
+            instead = FSDP1_REFUSED[name]
+            raise Refusal(
+                FSDP,
+                (f"fsdp_config.{key}",),
+                f"`fsdp_config.{name}` is an FSDP1 option and was removed; " + (f"use `{instead}`" if instead else "remove it"),
+                f"fsdp_config.{name} is an FSDP1-only option and FSDP1 has been removed from Axolotl. "
+                + (f"Use `{instead}` instead." if instead else "It has no FSDP2 equivalent, please remove it."),
+            )
+        if name in FSDP1_IGNORED:
+            given.pop(key)
+
+
+def fsdp_and_deepspeed(data: Data) -> None:
+    """:1650."""
+    if data.get("deepspeed") and data.get("fsdp_config"):
+        raise Refusal(
+            FSDP,
+            ("fsdp_config", "deepspeed"),
+            "`fsdp_config` is incompatible with `deepspeed`",
+            "deepspeed and fsdp cannot be used together.",
+        )
+
+
+def two_memory_limits(data: Data) -> None:
+    """:1638."""
+    if data.get("max_memory") is not None and data.get("gpu_memory_limit") is not None:
+        raise Refusal(
+            CHECKPOINTING,
+            ("max_memory", "gpu_memory_limit"),
+            "`max_memory` is incompatible with `gpu_memory_limit`",
+            "max_memory and gpu_memory_limit are mutually exclusive and cannot be used together.",
+        )
+
+
+def tensor_parallel_json(data: Data) -> None:
+    """:1582, completes the DeepSpeed file; a mapping cannot be opened."""
+    size = data.get("tensor_parallel_size")
+    if size is not None and size > 1 and data.get("deepspeed"):
+        named_file(data)
+        data.additions.update({"tensor_parallel": {"autotp_size": size}, "zero_optimization.gather_16bit_weights_on_model_save": True})
+
+
+def deepcompile(data: Data) -> None:
+    """:1615."""
+    if not data.get("deepcompile"):
+        return
+    if not data.get("deepspeed"):
+        raise Refusal(COMPILE, ("deepcompile",), "`deepcompile` requires `deepspeed`", "DeepCompile is only supported with DeepSpeed")
+    named_file(data)
+    data.additions["compile"] = {"deepcompile": True}
+
+
+def named_file(data: Data) -> None:
+    """A DeepSpeed configuration that is opened as a file has to be one."""
+    if not isinstance(data.get("deepspeed"), str):
+        raise TypeError(f"expected str, bytes or os.PathLike object, not {type(data['deepspeed']).__name__}")

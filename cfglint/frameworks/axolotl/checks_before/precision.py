@@ -1,0 +1,57 @@
+"""Number formats, checkpointing and compilation: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, PRECISION, Data, Refusal
+
+
+def fp8(data: Data) -> None:
+    """:654."""
+    given = data.get("fp8_config")
+    recipe = given.get("recipe", "tensorwise") if isinstance(given, dict) else "tensorwise"
+    gather = data.get("fp8_enable_fsdp_float8_all_gather")
+    if given is not None and not data.get("fp8"):
+        raise Refusal(
+            PRECISION,
+            ("fp8_config",),
+            "`fp8_config` requires `fp8: true`",
+            "`fp8_config` requires `fp8: true`; set `fp8: true` or remove `fp8_config`.",
+        )
+    if gather and recipe != "tensorwise":
+        raise Refusal(
+            PRECISION,
+            ("fp8_enable_fsdp_float8_all_gather", "fp8_config"),
+            "`fp8_enable_fsdp_float8_all_gather` requires `fp8_config.recipe: tensorwise`",
+            "`fp8_enable_fsdp_float8_all_gather` only supports the tensorwise `fp8_config.recipe`; disable it when using rowwise scaling.",
+        )
+    sharding = data.get("fsdp_config") or {}
+    if data.get("fp8"):
+        _ = sharding.get("activation_checkpointing", False) is True or sharding.get("fsdp_activation_checkpointing", False) is True
+    if gather and not data.get("fsdp_config"):
+        raise Refusal(
+            PRECISION,
+            ("fp8_enable_fsdp_float8_all_gather",),
+            "`fp8_enable_fsdp_float8_all_gather` requires `fsdp_config`",
+            "fp8_enable_fsdp_float8_all_gather requires FSDP2 (fsdp_config) to be used.",
+        )
+
+
+def reentrant_and_unfrozen(data: Data) -> None:
+    """:699."""
+    if (
+        data.get("unfrozen_parameters")
+        and data.get("gradient_checkpointing_kwargs")
+        and data.get("gradient_checkpointing_kwargs", {}).get("use_reentrant") is True
+    ):
+        raise Refusal(
+            CHECKPOINTING,
+            ("gradient_checkpointing_kwargs.use_reentrant", "unfrozen_parameters"),
+            "`use_reentrant: true` is incompatible with `unfrozen_parameters`",
+            "`use_reentrant` must be false when used with partially frozen model.",
+        )
+
+
+def compile_by_itself(data: Data) -> None:
+    """config.py:2106, completes: torch is assumed to be there."""
+    if data.get("torch_compile") == "auto":
+        data["torch_compile"] = True

@@ -1,0 +1,215 @@
+"""Preference and reinforcement learning: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.axolotl.refusals import RL, Data, Refusal
+
+
+def reward_models(data: Data) -> None:
+    """:481-499, completes."""
+    for key, labels, kind in (
+        ("reward_model", 1, "AutoModelForSequenceClassification"),
+        ("process_reward_model", 2, "AutoModelForTokenClassification"),
+    ):
+        if data.get(key):
+            if data.get("num_labels") is None:
+                data["num_labels"] = labels
+            if not (data.get("type_of_model") or data.get("model_type")):
+                data["model_type"] = kind
+
+
+def grpo_batch(data: Data) -> None:
+    """:1022."""
+    if data.get("rl") != "grpo":
+        return
+    given = data.get("trl") or {}
+    generations = given.get("num_generations")
+    if generations is None:
+        return
+    if generations < 2:
+        raise Refusal(
+            RL,
+            ("trl.num_generations",),
+            f"GRPO requires `trl.num_generations` of 2 or more, and it is {generations}",
+            f"GRPO requires `trl.num_generations >= 2` (got {generations}).",
+        )
+    gpus, explicit = data["capabilities"]["n_gpu"], given.get("generation_batch_size")
+    if gpus is None and explicit is None:  # the launch is not known
+        return
+    world = int(gpus or data.get("world_size") or 1)
+    if explicit is not None:
+        size, source = int(explicit), "trl.generation_batch_size"
+    else:
+        micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1
+        size = int(micro) * int(accumulation) * world
+        source = f"micro_batch_size ({micro}) * gradient_accumulation_steps ({accumulation})"
+        source += f" * world_size ({world})" if world > 1 else ""
+    if size % generations != 0:
+        raise Refusal(
+            RL,
+            ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"),
+            f"the generation batch size {size} is not a multiple of `trl.num_generations` ({generations})",
+            "GRPO: generation batch size must be divisible by `trl.num_generations`. "
+            f"Got effective_gbs={size} (from {source}) and num_generations={generations}.",
+        )
+    if world > 1 and size < generations * world:
+        raise Refusal(
+            RL,
+            ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"),
+            f"the generation batch size {size} is below `trl.num_generations` x GPUs ({generations} x {world})",
+            f"GRPO with world_size={world} requires effective_gbs >= num_generations * world_size = {generations * world}, got {size}.",
+        )
+
+
+def dpo_losses(data: Data) -> None:
+    """:988."""
+    losses, weights, rl = data.get("dpo_loss_type"), data.get("dpo_loss_weights"), data.get("rl")
+    if rl == "dpo":
+        if weights is not None and losses is None:
+            raise Refusal(
+                RL,
+                ("dpo_loss_weights",),
+                "`dpo_loss_weights` requires `dpo_loss_type`",
+                "`dpo_loss_weights` requires `dpo_loss_type` to be set",
+            )
+        if losses is not None and weights is not None and len(losses) != len(weights):
+            raise Refusal(
+                RL,
+                ("dpo_loss_weights", "dpo_loss_type"),
+                f"`dpo_loss_weights` has {len(weights)} entries, `dpo_loss_type` has {len(losses)}",
+                f"`dpo_loss_type` and `dpo_loss_weights` must be the same length, but got {len(losses)} losses and {len(weights)} weights",
+            )
+    elif losses is not None or weights is not None:
+        key = "dpo_loss_type" if losses is not None else "dpo_loss_weights"
+        raise Refusal(
+            RL,
+            (key, "rl"),
+            f"`{key}` requires `rl: dpo`, and `rl` is {spelled(rl)}",
+            f"`dpo_loss_type` and `dpo_loss_weights` are for DPO only,but got rl={rl!r}, dpo_loss_type={losses!r} and "
+            f"dpo_loss_weights={weights!r}",
+        )
+
+
+def gdpo_aggregation(data: Data) -> None:
+    """:976."""
+    if data.get("rl") == "gdpo" and data.get("trl", {}).get("multi_objective_aggregation") == "sum_then_normalize":
+        raise Refusal(
+            RL,
+            ("trl.multi_objective_aggregation", "rl"),
+            "`multi_objective_aggregation: sum_then_normalize` is GRPO, and `rl` is gdpo",
+            "`multi_objective_aggregation` value set as `sum_then_normalize` => GRPO, but GDPO was selected",
+        )
+
+
+def rl_checkpointing(data: Data) -> None:
+    """:954."""
+    if (
+        data.get("rl")
+        and data.get("gradient_checkpointing")
+        and data.get("gradient_checkpointing_kwargs")
+        and data.get("gradient_checkpointing_kwargs").get("use_reentrant")
+        and data.get("load_in_4bit")
+        and data.get("adapter") == "qlora"
+        and (data["capabilities"]["n_gpu"] or 1) > 1
+    ):
+        raise Refusal(
+            RL,
+            ("gradient_checkpointing_kwargs.use_reentrant", "rl"),
+            "`use_reentrant: true` is incompatible with `rl` and qlora on several GPUs",
+            "The `use_reentrant: True` implementation of gradient checkpointing is not supported for distributed RL training with "
+            "QLoRA. Please set `use_reentrant: False` in `gradient_checkpointing_kwargs`.",
+        )
+
+
+def grpo_liger(data: Data) -> None:
+    """:942."""
+    if (
+        data.get("rl") == "grpo"
+        and data.get("trl", {})
+        and data.get("trl").get("use_liger_loss")
+        and data.get("context_parallel_size", 1) > 1
+    ):
+        raise Refusal(
+            RL,
+            ("trl.use_liger_loss", "context_parallel_size"),
+            "`trl.use_liger_loss` is incompatible with `context_parallel_size` above 1 under GRPO",
+            "GRPO + SP + Liger not currently supported",
+        )
+
+
+def kto(data: Data) -> None:
+    """:930."""
+    if data.get("rl") != "kto":
+        return
+    packed = next((key for key in ("sample_packing", "eval_sample_packing") if data.get(key)), "")
+    if packed:
+        raise Refusal(RL, (packed, "rl"), f"`{packed}` is incompatible with `rl: kto`", "sample_packing is not supported with kto")
+    if data.get("remove_unused_columns") is not False:
+        raise Refusal(
+            RL,
+            ("rl",),
+            "`rl: kto` requires `remove_unused_columns: false`",
+            "Set `remove_unused_columns: False` when using kto",
+        )
+
+
+def packed_rl(data: Data) -> None:
+    """:922."""
+    if data.get("sample_packing") and data.get("rl"):
+        raise Refusal(
+            RL,
+            ("sample_packing", "rl"),
+            "`sample_packing` is incompatible with `rl`",
+            "`sample_packing: true` does not work with RLHF training",
+        )
+
+
+def two_betas(data: Data) -> None:
+    """config.py:2122."""
+    if data.get("beta") and data.get("trl", {}).get("beta") and data["beta"] != data["trl"]["beta"]:
+        raise Refusal(
+            RL,
+            ("beta", "trl.beta"),
+            f"`beta` ({data['beta']}) differs from `trl.beta` ({data['trl']['beta']})",
+            "beta and trl.beta must match or one must be removed",
+        )
+
+
+def ebft_section(data: Data) -> None:
+    """:2399."""
+    if data.get("rl") == "ebft" and not data.get("ebft"):
+        raise Refusal(
+            RL,
+            ("rl",),
+            "`rl: ebft` requires an `ebft` section",
+            "`ebft` config section is required when `rl: ebft` is set. Add an `ebft:` section with at least `mode: structured` or "
+            "`mode: strided`.",
+        )
+
+
+def ebft_compile(data: Data) -> None:
+    """:2410."""
+    if (
+        data.get("rl") == "ebft"
+        and data.get("torch_compile") is True
+        and (data.get("ebft") or {}).get("mode") == "strided"
+        and data.get("gradient_checkpointing")
+    ):
+        raise Refusal(
+            RL,
+            ("torch_compile", "gradient_checkpointing"),
+            "`torch_compile` is incompatible with `gradient_checkpointing` in strided EBFT",
+            "EBFT strided mode: `torch_compile: true` with `gradient_checkpointing: true` causes CheckpointError (BlockMask metadata "
+            "mismatch during recomputation).",
+        )
+
+
+def ebft_length(data: Data) -> None:
+    """:2497, warns only."""
+    given = data.get("ebft") or {}
+    if data.get("rl") != "ebft" or given.get("mode") != "strided":
+        return
+    length = data.get("sequence_len", 512)
+    blocks = (length - given.get("generate_max_len", 8) - given.get("context_length", 8)) // given.get("stride", 8) + 1
+    _ = (length + blocks * given.get("generate_max_len", 8)) * given.get("n_samples_per_prompt", 4) > 0

@@ -1,0 +1,57 @@
+"""Keys that were removed or renamed: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import REMOVED, Data, Refusal
+
+UNSLOTH = (
+    "unsloth_cross_entropy_loss",
+    "unsloth_lora_mlp",
+    "unsloth_lora_qkv",
+    "unsloth_lora_o",
+    "unsloth_rms_norm",
+    "unsloth_rope",
+)
+
+
+def former_noise(data: Data) -> None:
+    """:603."""
+    if not data.get("noisy_embedding_alpha"):
+        return
+    if data.get("neftune_noise_alpha"):
+        raise Refusal(
+            REMOVED,
+            ("noisy_embedding_alpha", "neftune_noise_alpha"),
+            "`noisy_embedding_alpha` is the old name of `neftune_noise_alpha`, and both are set: remove it",
+            "noisy_embedding_alpha is deprecated, use neftune_noise_alpha; both are set, please remove the deprecated "
+            "noisy_embedding_alpha setting",
+        )
+    data["neftune_noise_alpha"] = data.pop("noisy_embedding_alpha")
+
+
+def former_buffer(data: Data) -> None:
+    """:615."""
+    if not data.get("pretrain_multipack_buffer_size"):
+        return
+    if data.get("streaming_multipack_buffer_size"):
+        raise Refusal(
+            REMOVED,
+            ("pretrain_multipack_buffer_size", "streaming_multipack_buffer_size"),
+            "`pretrain_multipack_buffer_size` is the old name of `streaming_multipack_buffer_size`, and both are set: remove it",
+            "pretrain_multipack_buffer_size is deprecated, use streaming_multipack_buffer_size; both are set, please remove the "
+            "deprecated pretrain_multipack_buffer_size setting",
+        )
+    data["streaming_multipack_buffer_size"] = data.pop("pretrain_multipack_buffer_size")
+
+
+def unsloth(data: Data) -> None:
+    """:281."""
+    found = [key for key in UNSLOTH if data.get(key)]
+    if found:
+        raise Refusal(
+            REMOVED,
+            tuple(found),
+            f"`{found[0]}` was removed; use `lora_mlp_kernel`, `lora_qkv_kernel` and `lora_o_kernel`",
+            f"`{'`, `'.join(found)}` {'has' if len(found) == 1 else 'have'} been removed. Please use `lora_mlp_kernel`, "
+            "`lora_qkv_kernel`, `lora_o_kernel` instead.",
+        )

@@ -1,0 +1,88 @@
+"""Streamed data and pretraining: checks before pydantic reads the fields (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import STREAMING, Data, Refusal
+
+
+def tokens_per_second_of_pretraining(data: Data) -> None:
+    """:828."""
+    if data.get("pretraining_dataset") and data.get("include_tokens_per_second", False):
+        raise Refusal(
+            STREAMING,
+            ("include_tokens_per_second", "pretraining_dataset"),
+            "`include_tokens_per_second` is incompatible with `pretraining_dataset`",
+            "pretraining_dataset and include_tokens_per_second cannot be used together.",
+        )
+
+
+def pretraining_steps(data: Data) -> None:
+    """:1849."""
+    if data.get("pretraining_dataset") and not data.get("max_steps"):
+        raise Refusal(
+            STREAMING,
+            ("max_steps", "pretraining_dataset"),
+            "`pretraining_dataset` requires `max_steps`: a streamed data set has no length",
+            "max_steps must be set when using iterable pretraining_dataset, Trainer can't infer length and schedule "
+            "optimizer/learning rate without it!",
+        )
+
+
+def pretraining_loader(data: Data) -> None:
+    """:1867, completes."""
+    if not data.get("pretraining_dataset"):
+        return
+    given = data.get("accelerator_config", {})
+    if not given:
+        data["accelerator_config"] = {"split_batches": False, "dispatch_batches": False}
+        return
+    data["accelerator_config"] = {**given}
+    for name in ("split_batches", "dispatch_batches"):
+        if given.get(name) is None:
+            data["accelerator_config"][name] = False
+
+
+def pretraining_evaluation(data: Data) -> None:
+    """:1886."""
+    if data.get("pretraining_dataset") and data.get("val_set_size"):
+        raise Refusal(
+            STREAMING,
+            ("val_set_size", "pretraining_dataset"),
+            "`val_set_size` is incompatible with `pretraining_dataset`; use `test_datasets`",
+            "val_set_size is not supported with pretraining_dataset. Use test_datasets to specify evaluation datasets for pretraining.",
+        )
+
+
+def streamed_evaluation(data: Data) -> None:
+    """:1896."""
+    if data.get("streaming") and data.get("val_set_size"):
+        raise Refusal(
+            STREAMING,
+            ("val_set_size", "streaming"),
+            "`val_set_size` is incompatible with `streaming`; use `test_datasets`",
+            "val_set_size is not supported with streaming datasets. Use test_datasets to specify evaluation datasets when streaming is "
+            "enabled.",
+        )
+
+
+def streamed_steps(data: Data) -> None:
+    """:1906."""
+    if data.get("streaming") and not data.get("max_steps"):
+        raise Refusal(
+            STREAMING,
+            ("max_steps", "streaming"),
+            "`streaming` requires `max_steps`: a streamed data set has no length",
+            "max_steps must be set when using streaming datasets. Trainer cannot infer dataset length for iterable datasets.",
+        )
+
+
+def several_packed_streams(data: Data) -> None:
+    """:1916."""
+    if data.get("streaming") and data.get("sample_packing") and data.get("datasets") and len(data.get("datasets")) > 1:
+        raise Refusal(
+            STREAMING,
+            ("sample_packing", "streaming", "datasets"),
+            "`sample_packing` with `streaming` supports a single data set",
+            "Sample packing with multiple streaming datasets is not yet supported",
+            "NotImplementedError",
+        )

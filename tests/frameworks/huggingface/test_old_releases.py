@@ -1,0 +1,32 @@
+"""What older releases of transformers accept, as they were asked with files of these keys."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.run.checked import CheckedRun
+from cfglint.source.parse import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "verdict"),
+    [
+        ("metric_for_best_model: 0.1\n", "4.30.2", "accept"),
+        ("metric_for_best_model: 0.1\n", "4.42.4", "reject"),
+        ("fsdp: null\n", "4.56.2", "reject"),
+        ("fsdp: null\n", "4.57.1", "accept"),
+        ("fsdp: 0\n", "4.57.1", "reject"),
+        ("fsdp: 0\n", "5.5.4", "accept"),
+        ("fsdp: 1\n", "5.5.4", "reject"),
+        ("warmup_steps: -1\nwarmup_ratio: 0.1\n", "5.5.4", "accept"),
+        ("warmup_steps: -1\n", "5.5.4", "reject"),
+        ("fsdp: [bogus]\n", "5.5.4", "accept"),
+        ("torch_empty_cache_steps: -1\n", "4.46.3", "accept"),
+        ("torch_empty_cache_steps: -1\n", "5.5.4", "reject"),
+    ],
+)
+def test_a_release_decides(text, release, verdict):
+    facts = LaunchFacts(gpus=2, num_examples=100, target={"transformers": release}, complete=True, declared=True, strict_keys=True)
+    run = CheckedRun([parse("train.yaml", f"output_dir: out\n{text}", "yaml")], ["huggingface"], facts)
+    assert run.verdict == verdict, [each.message for each in run.diagnostics]
