@@ -91,3 +91,22 @@ def test_mappings_of_a_data_set_are_indexed_before_their_type_is_checked(axolotl
     error = axolotl(text=text).diagnostics[0]
     assert (error.code, error.message) == ("AXL010", "an entry of `datasets` has a value of the wrong type")
     assert error.exception.startswith("TypeError: ")
+
+
+@each_case(
+    ("keys", "help_text"),
+    [
+        (
+            "use_cce: true\n",
+            "did you mean `cut_cross_entropy`? It needs the plugin axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin",
+        ),
+        ("liger_rms_nrm: true\n", "did you mean `liger_rms_norm`? It needs the plugin axolotl.integrations.liger.LigerPlugin in `plugins`"),
+        ("plugins: [axolotl.integrations.liger.LigerPlugin]\nliger_rms_nrm: true\n", "did you mean `liger_rms_norm`?"),
+        ("liger_rms_norm: true\n", "add the plugin axolotl.integrations.liger.LigerPlugin to `plugins`"),
+        ("sequence_length: 2\nplugins: 5\n", "did you mean `sequence_len`?"),
+    ],
+)
+def test_the_keys_of_plugins_are_known_to_suggestions(axolotl, keys, help_text):
+    text = f"base_model: m\nlearning_rate: 1.0e-4\ndatasets:\n  - {{path: d, type: alpaca}}\n{keys}"
+    found = [each.help for each in axolotl(text=text).diagnostics if each.code == "AXL005"]
+    assert [each[: len(help_text)] for each in found] == [help_text]

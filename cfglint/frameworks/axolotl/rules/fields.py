@@ -33,6 +33,7 @@ OTHERS = {
     "train_on_split": "split",
     "run_name": "wandb_name",
     "report_to": "use_wandb",
+    "use_cce": "cut_cross_entropy",
 }
 # Keys that axolotl's checks look at although no model has them.
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
@@ -197,13 +198,26 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         setting = config.place(path)
         if not setting.written or setting.value is None:
             continue
-        plugin = next((name for name, fields in PLUGINS.items() if key in fields), "") if len(path) == 1 else ""
         near = OTHERS.get(key) or closest(config, path)
         where = f" in `{'.'.join(map(str, path[:-1]))}`" if len(path) > 1 else ""
         help_text = f"did you mean `{near}`?" if near else None
+        plugin = plugin_of(near or key, config) if len(path) == 1 else ""
         if plugin:
-            help_text = f"add the plugin axolotl.integrations.{plugin}.{CLASSES[plugin][0]} to `plugins`"
+            help_text = (
+                (f"did you mean `{near}`? It needs" if near else "add")
+                + f" the plugin {plugin}"
+                + (" in" if near else " to")
+                + " `plugins`"
+            )
         yield Finding(setting, f"unknown key `{key}`{where} is ignored by axolotl", on_key=True, help=help_text)
+
+
+def plugin_of(key: str, config: AxolotlConfig) -> str:
+    """The plugin, not loaded by the file, that has a key; empty for a key that needs none."""
+    folder = "" if key in FIELDS else next((name for name, fields in PLUGINS.items() if key in fields), "")
+    name = f"axolotl.integrations.{folder}.{CLASSES[folder][0]}" if folder else ""
+    loaded = config.get("plugins")
+    return "" if isinstance(loaded, list) and name in loaded else name
 
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
@@ -214,7 +228,8 @@ def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     from cfglint.frameworks.axolotl.validation import GONE
 
     key = str(path[-1])
-    fields = FIELDS if len(path) == 1 else {name for model in MODELS.values() for name in model}
+    of_plugins = {name for fields in PLUGINS.values() for name in fields}
+    fields = {*FIELDS, *of_plugins} if len(path) == 1 else {name for model in MODELS.values() for name in model}
     known = [name for name in sorted(fields) if name != key and name not in GONE and name not in RENAMED]
-    found = get_close_matches(key, known, 1, 0.85)
+    found = get_close_matches(key, known, 1, 0.85) if key not in of_plugins or len(path) > 1 else []
     return found[0] if found and found[0] not in (config.values if len(path) == 1 else ()) else ""
