@@ -83,7 +83,8 @@ def findings_of(run, above):
         if each.fix is not None:
             edits = [(edit.start, edit.end, edit.text) for edit in each.fix.edits]
             lines.append(f"    {'safe' if each.fix.safe else 'unsafe'} fix: {each.fix.title} {edits}")
-    return [line for text in lines for line in re.sub(rf"{re.escape(above)}/\d+/?", "", text).splitlines()]
+    folder = rf"({re.escape(os.path.relpath(above))}|{re.escape(above)})/\d+/?"
+    return [line for text in lines for line in re.sub(folder, "", text).splitlines()]
 
 
 def recorded(path, lines, updating):

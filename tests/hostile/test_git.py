@@ -317,7 +317,7 @@ def test_a_folder_that_pretends_to_be_a_repository(trap, review):
     inner = trap.folder / "inner"
     shutil.copytree(trap.folder / ".git", inner)
     (inner / "config").write_text(f"[core]\nrepositoryFormatVersion = 0\nbare = false\nworktree = ..\nfsmonitor = {trap.script}\n")
-    elsewhere = trap.folder.parent / "elsewhere"
+    elsewhere = trap.folder.with_name(f"{trap.folder.name}-elsewhere")
     elsewhere.mkdir()
     (elsewhere / ".git").write_text(f"gitdir: {inner}\n")
     review(inner).sound()
