@@ -168,3 +168,10 @@ def test_a_template_is_suggested_for_one_typo_only(name, near):
     from cfglint.frameworks.llamafactory.rules.data import nearest_template
 
     assert nearest_template(name) == near
+
+
+def test_unknown_keys_of_two_types_cannot_be_sorted(of_text):
+    from tests.frameworks.llamafactory.conftest import BASE
+
+    raised = {each.exception for each in of_text(BASE + "5: 1\nlora_ranks: 8\n").diagnostics if each.code == "LLF001"}
+    assert raised == {"TypeError: '<' not supported between instances of 'int' and 'str'"}

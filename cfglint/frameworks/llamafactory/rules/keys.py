@@ -87,7 +87,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         unknown = [key for key in unknown if not megatron and key not in MEGATRON]
     for key in unknown:
         setting = config.setting(key)
-        exception = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+        exception = refusal(key, unknown)
         removed = removal(key, config)
         if removed is not None:
             yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True)
@@ -95,6 +95,15 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         near = nearest(key, config) if isinstance(key, str) else None
         message = f"unknown key `{key}`: LLaMA-Factory refuses it" + (f"; did you mean `{near}`?" if near else "")
         yield Finding(setting, message, exception=exception, fix=renamed(setting, near), on_key=True)
+
+
+def refusal(key: Any, unknown: list[Any]) -> str:
+    """What the parser raises: it sorts the unknown keys for its message, which fails where some are text and some are not."""
+    other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
+    if other is not None:
+        kinds = sorted((type(key).__name__, type(other).__name__))
+        return f"TypeError: '<' not supported between instances of '{kinds[0]}' and '{kinds[1]}'"
+    return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
 
 
 def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
