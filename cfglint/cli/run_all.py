@@ -40,15 +40,15 @@ class PartialOutcomes:
         self.taken: set[str] = set()
 
 
-def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Outcome]:
-    """What every run came to, in the order of the arguments."""
+def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, holding: bool = True) -> list[Outcome]:
+    """What every run came to, in the order of the arguments; `holding`: a declared run that holds one of them stands in its place."""
     if not arguments.paths and project.runs and not arguments.args:
         parts = of_declared(arguments, project)
     elif arguments.run:
         discovery, paths = discovery_of(arguments, project, stats)
         return [outcome_of(discovery.one(paths), arguments)]
     else:
-        parts = of_paths(arguments, project)
+        parts = of_paths(arguments, project, holding)
     for part in parts:
         stats.add(part.stats)
     found = sorted((pair for part in parts for pair in part.found), key=lambda pair: pair[0])
@@ -98,8 +98,8 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
         progress.end()
 
 
-def of_paths(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
-    """The files of the paths, without those that were named by another one."""
+def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
+    """The files of the paths, without those that were named by another one; see `outcomes`."""
     discovery, paths = discovery_of(arguments, project, ScanStats())
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
@@ -117,7 +117,7 @@ def of_paths(arguments: Namespace, project: Configuration) -> list[PartialOutcom
         return part
 
     numbered = discovery.numbered(paths)
-    declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project)
+    declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
     parts = watched(work, numbered, arguments.jobs, "files checked")
     settle(parts, discovery)
     return [*parts, declared]

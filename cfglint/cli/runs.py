@@ -6,19 +6,16 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration, runs_of
+from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration
+from cfglint.cli.run_all import outcomes
 from cfglint.run.discovery import ScanStats, UnknownKindError
-from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.expansion import POSITIONAL, UNSET
 from cfglint.source.shell.filters import MACHINE as COUNTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
-    from cfglint.run.checked import CheckedRun
 
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
@@ -43,7 +40,8 @@ def run(arguments: Namespace) -> int:
     stats = ScanStats()
     try:
         project = load_configuration(arguments)
-        found = [each for _, each in sorted(runs_of(arguments, project, stats), key=lambda pair: pair[0])]
+        arguments.jobs = None
+        found = outcomes(arguments, project, stats, holding=False)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if arguments.declare:
@@ -52,24 +50,23 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(as_json(found))
     else:
         sys.stdout.write("".join(map(described, found)))
-    launches = sum(isinstance(each.documents[0], CommandDocument) for each in found)
+    launches = sum(each.launch is not None for each in found)
     parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
     warn("; ".join(parts))
     return 2 if stats.unreadable else 0
 
 
-def as_json(found: list[CheckedRun]) -> str:
+def as_json(found: list[Outcome]) -> str:
     """The runs as `check --format json` has them, without findings."""
     import json
 
     from cfglint import __version__
 
-    return json.dumps({"cfglint": __version__, "runs": [each.outcome().entry() for each in found]}) + "\n"
+    return json.dumps({"cfglint": __version__, "runs": [each.entry() for each in found]}) + "\n"
 
 
-def described(each: CheckedRun) -> str:
+def described(outcome: Outcome) -> str:
     """A run in a few lines: what it starts, on what, with which files, what it comes to, what is unknown."""
-    outcome = each.outcome()
     launch = outcome.launch
     if launch is None:
         lines = [outcome.files[0]]
@@ -127,11 +124,10 @@ def because(fields: list[str], reason: str) -> str:
     return f"{', '.join(names[:MOST_NAMES])}{more}: {REASONS.get(reason, reason)}{f' (pass {flag})' if flag else ''}"
 
 
-def declared(found: list[CheckedRun]) -> str:
+def declared(found: list[Outcome]) -> str:
     """A `[[run]]` table for each run, with its global batch as a promise where that is known."""
     tables: list[str] = []
-    for each in found:
-        outcome = each.outcome()
+    for outcome in found:
         launch = outcome.launch
         lines = ["[[run]]"]
         if launch is None:
@@ -141,8 +137,7 @@ def declared(found: list[CheckedRun]) -> str:
         else:
             path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
             lines.append(f"launch = {quoted(os.path.normpath(path) + ':' + line)}")
-        machine: Any = getattr(each.documents[0], "machine", launch is None)
-        if machine and outcome.gpus is not None:
+        if outcome.machine and outcome.gpus is not None:
             lines.append(f"gpus = {outcome.gpus}")
         if outcome.resolved.get("global_batch") is not None:
             lines.append(f"global-batch = {outcome.resolved['global_batch']}")

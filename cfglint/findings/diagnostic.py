@@ -188,10 +188,24 @@ class Context:
 class Outcome:
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
-    `consumer` is the kind whose framework the run is for: that of the first file, but for a launch line.
+    `consumer` is the kind whose framework the run is for: that of the first file, but for a launch line. `machine`: the number of
+    GPUs is that of the machine, which the launch does not say.
     """
 
-    __slots__ = ("consumer", "context", "diagnostics", "fails_at", "files", "gpus", "kinds", "launch", "resolved", "target", "verdict")
+    __slots__ = (
+        "consumer",
+        "context",
+        "diagnostics",
+        "fails_at",
+        "files",
+        "gpus",
+        "kinds",
+        "launch",
+        "machine",
+        "resolved",
+        "target",
+        "verdict",
+    )
 
     def __init__(
         self,
@@ -214,6 +228,7 @@ class Outcome:
         self.diagnostics = diagnostics
         self.context: Context | None = None
         self.consumer = kinds[0]
+        self.machine = True
         self.launch: LaunchEntry | None = None  # what is known of the launch line, for a run that a script starts
 
     def __repr__(self) -> str:

@@ -109,6 +109,7 @@ class CheckedRun(LoadedRun):
             self.diagnostics,
         )
         outcome.launch = getattr(command, "launch", None)
+        outcome.machine = getattr(command, "machine", True)
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
 

@@ -118,3 +118,18 @@ def test_the_report_does_not_tell_how_many_had_a_share(project, monkeypatch, cap
     one, three = ((main(["check", *arguments, "--jobs", jobs]), capfd.readouterr()) for jobs in ("1", "3"))
     assert one[0] == 1
     assert one == three
+
+
+@pytest.mark.parametrize("option", ["--format=json", "--declare"])
+def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypatch, capfd, option):
+    monkeypatch.chdir(tmp_path)
+    for number in range(1, 13):
+        processes = f"--nproc_per_node {number} " if number % 2 else ""
+        (tmp_path / f"{number:02}.sh").write_text(f"torchrun {processes}train.py --output_dir out --per_device_train_batch_size {number}\n")
+    monkeypatch.setattr(parallel, "TRIAL", 1e-9)
+    shares = []
+    for processes in (1, 3):
+        monkeypatch.setattr(parallel, "worthwhile", lambda _, processes=processes: processes)
+        shares.append((main(["runs", "--gpus", "8", option]), capfd.readouterr()))
+    assert shares[0][1].err == "cfglint: 12 runs, 12 launch lines\n"
+    assert shares[0] == shares[1]

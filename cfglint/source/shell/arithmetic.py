@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 OPERATORS = ("**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=")
 LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
+PRECEDENCE = {operator: number for number, level in enumerate(LEVELS) for operator in level}
 TOKENS = re.compile("|".join((r"\w[\w#]*", *map(re.escape, OPERATORS), r"""[^\s"'\\]"""))).findall
 LARGEST = 1 << 62
 DEEPEST = 50
@@ -93,13 +94,11 @@ class _Parser:
         return value
 
     def level(self, number: int) -> int:
-        """Operators of one precedence, from the left."""
-        if number == len(LEVELS):
-            return self.power()
-        value = self.level(number + 1)
-        while self.peek() in LEVELS[number]:
+        """Operators of one precedence and of the higher ones, from the left."""
+        value = self.power()
+        while (found := PRECEDENCE.get(self.peek(), -1)) >= number:
             operator = self.take()
-            value = applied(operator, value, self.level(number + 1))
+            value = applied(operator, value, self.level(found + 1))
         return value
 
     def power(self) -> int:

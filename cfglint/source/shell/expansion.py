@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 
     from cfglint.source.shell.script import Script
     from cfglint.source.shell.state import State
+    from cfglint.source.shell.text import Part
 
     Run = Callable[[Script], Text]
 
 SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # where a word is not taken as it is
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
 NAME = re.compile(r"[A-Za-z0-9_]+").match
+BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
+IN_BRACKETS = {both[0]: re.compile(rf"""[\\'"{re.escape(both)}]""").search for both in ("()", "{}", "[]")}
+IN_STRING = re.compile(r"""[\\"$]""").search
 PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
@@ -146,6 +150,9 @@ class Expander:
             close = closing(text, at + 1, end, "(", ")")
             return close + 1, [Piece(self.substituted(at + 2, close), not quoted)]
         if text.startswith("${", at):
+            plain = BRACED_NAME(text, at, end)
+            if plain is not None:
+                return plain.end(), self.named(plain.group(1), quoted)
             close = closing(text, at + 1, end, "{", "}")
             return close + 1, self.parameter(at + 2, close, quoted)
         if text.startswith("$'", at) and not quoted:
@@ -463,33 +470,24 @@ class Expander:
 
 def assembled(pieces: list[Piece]) -> list[Text]:
     """The words that pieces come to, next to one another."""
-    found: list[Text] = []
-    current: Text | None = None
+    if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
+        return [pieces[0].text]
+    words: list[list[Part]] = []
+    open_word = False  # whether the next piece belongs to the last word
     for piece in pieces:
-        if piece.fields is not None:
-            for index, field in enumerate(piece.fields):
-                if index:
-                    found.append(current or EMPTY)
-                    current = None
-                current = (current or EMPTY) + field
-        elif piece.splits:
-            parts, leads, trails = split(piece.text)
-            if leads and current is not None:
-                found.append(current)
-                current = None
-            for index, field in enumerate(parts):
-                if index:
-                    found.append(current or EMPTY)
-                    current = None
-                current = (current or EMPTY) + field
-            if trails and current is not None:
-                found.append(current)
-                current = None
-        else:
-            current = (current or EMPTY) + piece.text
-    if current is not None:
-        found.append(current)
-    return found[:MOST_FIELDS]
+        leads = trails = False
+        fields = [piece.text] if piece.fields is None else piece.fields
+        if piece.splits and piece.fields is None:
+            fields, leads, trails = split(piece.text)
+        open_word = open_word and not leads
+        for field in fields:
+            if open_word:
+                words[-1].extend(field.parts)
+            else:
+                words.append([*field.parts])
+            open_word = False
+        open_word = (bool(fields) or open_word) and not trails
+    return [Text(parts) for parts in words[:MOST_FIELDS]]
 
 
 def name_end(text: str, at: int, end: int) -> int:
@@ -501,7 +499,9 @@ def name_end(text: str, at: int, end: int) -> int:
 def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
     """Where the bracket that opens at `at` is closed, or `end`; quotes are looked over."""
     depth = 0
-    while at < end:
+    special = IN_BRACKETS[opening]
+    while (following := special(text, at, end)) is not None:
+        at = following.start()
         char = text[at]
         if char == "\\":
             at += 2
@@ -523,7 +523,8 @@ def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
 
 def closing_quote(text: str, at: int, end: int) -> int:
     """Where a string in double quotes that begins before `at` is closed, or `end`."""
-    while at < end:
+    while (following := IN_STRING(text, at, end)) is not None:
+        at = following.start()
         char = text[at]
         if char == '"':
             return at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cache
+from functools import cache, lru_cache
 
 from cfglint.source.shell.text import EMPTY, Part, Text
 
@@ -18,6 +18,7 @@ HELD = "\x7f"  # what stands for characters that the grammar takes otherwise tha
 PLACEHOLDER = "__unknown_"  # variables that stand for the unknown parts of a text that is itself a script
 CHUNK = 1 << 16
 SECONDS = 2.0  # for building a syntax tree
+TREES = 64  # syntax trees that are kept: loops read the same texts again in each round
 
 
 class Script:
@@ -34,7 +35,6 @@ class Script:
         self.first_line = first_line
         self.unknown: dict[str, Text] = {}
         self._parts = parts
-        self._tree: Any = None
         self._starts: list[int] = []
         self._breaks: list[int] | None = None
         if parts is not None:
@@ -59,18 +59,7 @@ class Script:
 
     def tree(self) -> Any:
         """The root of the syntax tree; offsets are those of `text`. None where building it took too long."""
-        self._tree = self._tree or self._parsed()
-        return self._tree.root_node if self._tree is not None else None
-
-    def _parsed(self) -> Any:
-        import time
-
-        plain = without_inline_comments(self.text).translate(IN_ASCII).encode("ascii")
-        limit = time.monotonic() + SECONDS
-        try:
-            return parser().parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
-        except (TypeError, ValueError):
-            return None
+        return root_of(self.text)
 
     def line(self, offset: int) -> int:
         """The number of the line in the file that holds an offset of the text."""
@@ -94,7 +83,25 @@ class Script:
 
     def literal(self, start: int, end: int) -> Text:
         """Characters of the text as they are."""
-        return Text((Part(self.text[start:end], self.place(start, end)),)) if start < end else EMPTY
+        if start >= end:
+            return EMPTY
+        if self._parts is None:
+            return Text((Part(self.text[start:end], (self.path, self.offset + start, self.offset + end)),))
+        return Text((Part(self.text[start:end], self.place(start, end)),))
+
+
+@lru_cache(TREES)
+def root_of(text: str) -> Any:
+    """The root of the syntax tree of a text; None where building it took too long."""
+    import time
+
+    plain = without_inline_comments(text).translate(IN_ASCII).encode("ascii")
+    limit = time.monotonic() + SECONDS
+    try:
+        tree = parser().parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
+    except (TypeError, ValueError):
+        return None
+    return tree.root_node if tree is not None else None
 
 
 def without_inline_comments(text: str) -> str:
