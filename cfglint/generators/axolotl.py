@@ -142,7 +142,9 @@ def precision(keys: Keys, job: JobSpec) -> None:
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
-    keys.add("tf32", True)
+        keys.add("tf32", True)
+    else:
+        keys.add("tf32", False, "by default axolotl multiplies fp32 matrices at reduced precision (tf32)")
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:

@@ -88,7 +88,8 @@ def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
     split = chosen.split
     if split.micro_batch < smallest:
         raise Unreachable(
-            f"KTO requires a micro batch of at least {smallest}, and {split.global_batch} samples do not give one on {job.gpus} GPUs"
+            f"KTO requires a micro batch of at least {smallest}; a global batch of {split.global_batch} gives {split.micro_batch} on "
+            f"{job.gpus} GPU{'s' if job.gpus != 1 else ''}"
         )
     if per_prompt is not None and split.global_batch % per_prompt:
         accumulation = per_prompt // gcd(per_prompt, split.micro_batch * split.data_parallel)

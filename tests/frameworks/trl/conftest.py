@@ -25,6 +25,7 @@ def trl():
             declared=options.pop("declared", True),
             strict_keys=options.pop("strict", False),
             trainer=trainer,
+            outside=options.pop("outside", {}),
         )
         documents, kinds = [parse("train.yaml", text, "yaml")], ["trl"]
         for path, content in options.pop("files", {}).items():

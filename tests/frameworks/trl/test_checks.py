@@ -36,6 +36,20 @@ def test_old_releases_raise_later(trl):
     assert trl(HEAD + GROUPS, "grpo", release="0.17.0").fails_at == "init"
 
 
+def test_releases_before_generations_of_several_steps_count_one_micro_batch(trl):
+    text = HEAD + GROUPS + "gradient_accumulation_steps: 8\n"
+    asked = {"outside": {"trl": "0.16.1"}}
+    assert trl(text, "grpo", release="0.17.0").verdict == "accept"
+    (finding,) = [each for each in trl(text, "grpo", release="0.17.0", **asked).diagnostics if each.code == "TRL030"]
+    assert (finding.severity, finding.key) == ("warning", "/num_generations")
+    assert "(micro batch 1 x 1 GPUs x 1 step)" in finding.message
+
+
+def test_groups_are_blamed_on_what_the_file_says(trl):
+    (finding,) = trl(HEAD + "per_device_train_batch_size: 1\n", "grpo").diagnostics
+    assert (finding.code, finding.key) == ("TRL030", "/per_device_train_batch_size")
+
+
 def test_beta_of_grpo_is_nothing_by_default(trl, codes):
     text = HEAD + "num_generations: 8\nsync_ref_model: true\n"
     assert codes(trl(text, "grpo"), "error") == ["TRL052"]

@@ -6,7 +6,9 @@ from math import gcd
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, count, evaluation_group, generating, generation, number
+from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.trl import PACKAGE
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, Generation, count, evaluation_group, generating, generation, number
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -20,6 +22,8 @@ MICRO = "per_device_train_batch_size"
 EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
+ONE_MICRO_BATCH = parse_version("0.15.0")  # generates for one micro batch, until
+GENERATION_OF_STEPS = parse_version("0.17.0")  # one generation feeds a whole accumulation
 
 
 def label(config: TrlConfig) -> str:
@@ -45,36 +49,50 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     and `steps_per_generation` is `gradient_accumulation_steps`. By default `num_generations` is 8 (RLOO: 2).
 
     Run-time error: `ValueError: generation_batch_size (4) must be divisible by num_generations (16).`; 0.17.0: `ValueError:
-    The effective train batch size (1 x 1 x 4) must be evenly divisible by the number of generations per prompt (16).`
+    The effective train batch size (1 x 1 x 4) must be evenly divisible by the number of generations per prompt (16).` 0.15 and
+    0.16 require it of one micro batch of all processes.
 
     Fix: a micro batch, an accumulation or a number of GPUs that makes it a multiple.
 
-    Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608.
+    Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
+    0.16.1 trainer/grpo_trainer.py:424-433.
     """
     if not ready(config) or sizes_conflict(config):
         return
-    made = generation(config)
+    made = one_micro_batch(config) if generates_for_one(config) else generation(config)
     if made.size is None or made.per_prompt is None or made.per_prompt == 0:
         return
     if made.size % made.per_prompt == 0 and (config.modern or made.per_prompt <= made.size):
         return
-    setting = of(config, GENERATIONS)
     basis = [name for name in (GENERATION, MICRO, GENERATION_STEPS, ACCUMULATION) if name in config.arguments]
-    terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config)
+    blamed = next((name for name in (GENERATIONS, *basis) if name in config.arguments), GENERATIONS)
+    terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config, made)
     yield Finding(
-        setting,
+        of(config, blamed),
         f"a generation batch has {made.size} completions ({terms}), which is not a multiple of `{GENERATIONS}` ({made.per_prompt})",
-        related=[of(config, name) for name in basis],
+        related=[of(config, name) for name in basis if name != blamed],
         exception=exception(config, made.size, made.per_prompt),
         fails_at="config" if config.modern else "init",
         severity=certain(config, MICRO, GENERATIONS) if basis else certain(config, GENERATIONS),
     )
 
 
-def terms_of(config: TrlConfig) -> str:
-    """How the size of a generation comes about."""
+def generates_for_one(config: TrlConfig) -> bool:
+    """Whether the release that was asked for generates for one micro batch at a time, whatever the accumulation is."""
+    asked = config.facts.outside.get(PACKAGE)
+    return asked is not None and ONE_MICRO_BATCH <= parse_version(asked) < GENERATION_OF_STEPS
+
+
+def one_micro_batch(config: TrlConfig) -> Generation:
+    """A generation of 0.15 and 0.16: one micro batch of all processes."""
     made = generation(config)
-    return f"micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs x {made.steps} steps"
+    size = made.size // made.steps if made.size is not None and made.steps else None
+    return Generation(size, 1, made.per_prompt, made.passes)
+
+
+def terms_of(config: TrlConfig, made: Generation) -> str:
+    """How the size of a generation comes about."""
+    return f"micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs x {made.steps} step{'' if made.steps == 1 else 's'}"
 
 
 def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
