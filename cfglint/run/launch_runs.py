@@ -144,8 +144,7 @@ class LaunchReader:
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:
             command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
-        others = [each for each in lines if each.call.start != line.call.start]
-        command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
+        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
