@@ -318,6 +318,10 @@ class Config:
         """The targeted release of the framework."""
         return self.facts.version(self.package, self.framework.newest)
 
+    def opens(self, path: Path) -> bool:
+        """Whether the framework opens the file that the key at a path names."""
+        return True
+
     @property
     def release(self) -> str:
         """The package with its version, as people say it: `transformers 5.23.0`."""

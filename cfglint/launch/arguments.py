@@ -30,12 +30,13 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
     found: list[Argument] = []
     before: list[Text] = []
     for word in words:
-        if is_option(word) and word.string.startswith("--") and len(word.string) > 2:
-            name, mark, _ = word.string.partition("=")
+        text = word.string
+        if text.startswith("--") and len(text) > 2 and is_option(word):
+            name, mark, _ = text.partition("=")
             key = name[2:].replace("-", "_")
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
-        elif assignments and word.string.partition("=")[0].replace(".", "_").isidentifier() and "=" in word.string:
-            found.append(Argument(word.string.partition("=")[0], before_mark(word), [after_mark(word)]))
+        elif assignments and "=" in text and text.partition("=")[0].replace(".", "_").isidentifier():
+            found.append(Argument(text.partition("=")[0], before_mark(word), [after_mark(word)]))
         elif found:
             found[-1].texts.append(word)
         else:

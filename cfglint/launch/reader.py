@@ -408,18 +408,19 @@ def sought(calls: list[Call]) -> Iterator[tuple[str, set[str]]]:
         _, _, inner = unwrapped(call.words)
         if call.folder is None or not inner or not launches(base(inner[0])):
             continue
-        ours = {name for name in named(inner[1:]) if name.endswith(SOUGHT) and not name.startswith(("/", "~", "%"))}
+        ours = {name for name in named(inner[1:], SOUGHT) if not name.startswith(("/", "~", "%"))}
         if ours:
             yield call.folder, ours
 
 
-def named(words: list[Text]) -> set[str]:
-    """What the words of a command name, as far as files may be among it; the files of deepy.py lie in the folder of its `-d`."""
+def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
+    """The files with these endings that the words of a command name; those of deepy.py lie in the folder of its `-d`."""
     program = next((index for index, word in enumerate(words) if not word.string.startswith("-")), len(words))
     if program < len(words) and base(words[program]) == "deepy.py":
         files = tools.deepy_files(words[program + 1 :])
-        return {word.string for word in (words[program], *words[program + 1 : program + 2], *files)}
-    strings = [each.string for each in words]
+        words = [words[program], *words[program + 1 : program + 2], *files]
+        return {word.string for word in words if word.string.endswith(ends)}
+    strings = [string for each in words if (string := each.string).endswith(ends)]
     return {each.rpartition("=")[2] if each.startswith("-") else each for each in strings}
 
 

@@ -3,7 +3,8 @@
 The folder nearest to the config decides; an exact version of a folder above counts where it lies in its range.
 Within a folder an exact version (a lock file, a `==`) goes before the newest known release that a range allows, in
 the order uv.lock, poetry.lock, requirements files, pyproject.toml, setup.cfg, setup.py, environment files of conda.
-Extras and groups for tests, documentation or development do not decide.
+Extras and groups for tests, documentation or development do not decide. A file of a `requirements` folder that is
+named for an option (`requirements/vllm.txt`) decides only where no other file of the folder names the package.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
+MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # starts of names
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 
 
@@ -134,7 +136,7 @@ class Repositories:
                     answers[OWN_NAME] = [Found(own, True, name, "")]
                 for package in RELEASES:
                     found = in_file(name, text, package) if package in text.lower() else None
-                    if found:
+                    if found and not (package in answers and is_option(name)):
                         answers.setdefault(package, []).append(found)
             self._folders[folder] = answers
         return self._folders[folder]
@@ -188,11 +190,18 @@ def sources(folder: str, disk: Disk) -> list[str]:
     wanted: list[str] = [name for name in ("uv.lock", "poetry.lock") if name in names]
     requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt") and not is_side_group(name)]
     wanted += sorted(requirements, key=lambda name: (len(name), name))
-    if "requirements" in names:
-        below = disk.names(os.path.join(folder, "requirements"))
-        wanted += sorted(f"requirements/{name}" for name in below if name.endswith(".txt") and not is_side_group(name))
+    below = disk.names(os.path.join(folder, "requirements")) if "requirements" in names else []
+    parts = sorted(f"requirements/{name}" for name in below if name.endswith(".txt") and not is_side_group(name))
+    wanted += [name for name in parts if not is_option(name)]
     wanted += [name for name in ("pyproject.toml", "setup.cfg", "setup.py") if name in names]
-    return wanted + sorted(name for name in names if is_environment(name) and not is_side_group(name))
+    wanted += sorted(name for name in names if is_environment(name) and not is_side_group(name))
+    return wanted + [name for name in parts if is_option(name)]
+
+
+def is_option(name: str) -> bool:
+    """Whether a file is one of a `requirements` folder that is installed only for what it is named for."""
+    folder, _, last = name.partition("/")
+    return bool(last) and folder == "requirements" and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
 
 
 def is_environment(name: str) -> bool:

@@ -162,7 +162,9 @@ def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
 
 
 def related_text(setting: Setting) -> str:
-    """``eval_steps` is 200 here``."""
+    """``eval_steps` is 200 here``; of a long mapping only that it is set."""
+    if isinstance(setting.value, dict) and setting.spelled.endswith("..."):
+        return f"`{setting.name}` is set here"
     return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
 
 

@@ -32,15 +32,20 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     project, and in the working directory. Without `--run` this is a warning, since a program may write the
     file before training starts.
 
+    From transformers 5.10 on `fsdp_config` is opened only where `fsdp` is set.
+
     Run-time errors: `ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or
     a base64 encoded string` for a DeepSpeed file, `FileNotFoundError` for the others.
 
     Fix: correct the path, or add the file.
 
-    Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file).
+    Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file),
+    training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744.
     """
     document = config.documents[0]
     for path, name in document.missing:
+        if not config.opens(path):
+            continue
         deepspeed = "deepspeed" in str(path[-1])
         raised = NOT_A_CONFIG + name if deepspeed else f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
         yield Finding(config.setting(*path), f"`{path[-1]}` names `{name}`, which does not exist", exception=raised)

@@ -34,6 +34,7 @@ PROGRAM = ".py"
 WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
 FEW = 20  # where so many files are named at most
 MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
+OPENED = (("accelerator_config",), ("fsdp_config",))  # keys whose string is opened as a file, whatever its ending
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
@@ -581,7 +582,7 @@ class Discovery:
                     continue  # the line wins
                 path = self._locate(name, document.path)
                 if path is None:
-                    if is_config_name(name):
+                    if is_config_name(name) or (key in OPENED and is_in_project(name)):
                         document.missing.append((key, name))
                     continue
                 if self._is_foreign(path, document.path):
@@ -720,7 +721,12 @@ def may_be_template(document: Document) -> bool:
 
 def is_config_name(name: str) -> bool:
     """Whether a text names a file that has to lie in the project: a relative path without placeholders and variables."""
-    return not os.path.isabs(name) and name[-5:].lower() in (".json", ".yaml", "hjson") and not any(mark in name for mark in "${}<>~")
+    return name[-5:].lower() in (".json", ".yaml", "hjson") and is_in_project(name)
+
+
+def is_in_project(name: str) -> bool:
+    """Whether a text is a relative path without placeholders and variables."""
+    return not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:

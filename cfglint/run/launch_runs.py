@@ -144,8 +144,7 @@ class LaunchReader:
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:
             command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
-        others = [each for each in lines if each.call.start != line.call.start]
-        command.siblings = [(each.call.line, [word.string for word in each.call.words]) for each in others]
+        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
@@ -389,6 +388,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
         own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
         likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+        if line.launcher == "llamafactory-cli":
+            command.leave_out("overwrite_output_dir")  # LLaMA-Factory's own field, which it keeps where transformers has removed its own
         if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
             command.leave_out("deepspeed")
         command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})

@@ -271,3 +271,14 @@ def test_the_nearest_folder_decides(folder):
     write(folder, {"a/requirements.txt": "transformers>=4.40,<4.50\n", "uv.lock": UV})
     (folder / ".git").mkdir()
     assert found("a/train.yaml") == ({"transformers": "4.49.0"}, {"transformers": "requirements.txt says >=4.40,<4.50"})
+
+
+class TestOptionsOfARequirementsFolder:
+    def test_they_yield_to_the_dependencies(self, folder):
+        project = "[project]\nname = 'x'\ndependencies = ['transformers<=5.8.0']\n"
+        write(folder, {"requirements/vllm.txt": "transformers==4.57.1\n", "pyproject.toml": project})
+        assert found()[0] == {"transformers": "5.8.0"}
+
+    def test_they_decide_where_nothing_else_does(self, folder):
+        write(folder, {"requirements/vllm.txt": "transformers==4.57.1\n"})
+        assert found()[0] == {"transformers": "4.57.1"}

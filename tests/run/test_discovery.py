@@ -108,6 +108,22 @@ def test_a_missing_file_that_is_named(project):
     assert [(each.code, each.severity) for each in run.diagnostics] == [("RUN010", "error")]
 
 
+@pytest.mark.parametrize(
+    ("text", "version", "codes"),
+    [
+        ("fsdp: full_shard\nfsdp_config: steps\n", "5.23.0", ["RUN010"]),
+        ("fsdp_config: steps\n", "5.23.0", []),
+        ("fsdp_config: steps\n", "5.9.0", ["RUN010"]),
+        ("accelerator_config: steps\n", "5.23.0", ["RUN010"]),
+    ],
+)
+def test_a_missing_file_of_any_ending(project, text, version, codes):
+    """TrainingArguments of transformers 5.23.0, 5.6.0 and 4.51.3 raise FileNotFoundError, 5.23.0 without `fsdp` does not."""
+    project(train_dot_yaml=TRAINER + text)
+    run = Discovery(LaunchFacts(complete=True, gpus=8, target={"transformers": version})).one(["train.yaml"])
+    assert [each.code for each in run.diagnostics if each.severity == "error"] == codes
+
+
 def test_options_of_the_launcher_are_not_the_program_s(project):
     line = "torchrun --nproc_per_node=8 train.py train.yaml --deepspeed=ds.json\n"
     project(train_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, run_dot_sh=line)

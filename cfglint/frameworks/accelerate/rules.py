@@ -362,6 +362,11 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
         yield Finding(setting, message, related=(config.setting("num_machines"),), exception="AssertionError")
 
 
+def starts_one_of_many(config: AccelerateConfig) -> bool:
+    """Whether `num_processes` is above 1 and `distributed_type: NO` starts one."""
+    return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
+
+
 @rule(
     "ACC009",
     "single-process-launch",
@@ -383,7 +388,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 commands/launch.py:1390-1413.
     """
-    if config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local:
+    if starts_one_of_many(config):
         setting = config.setting("distributed_type")
         message = f"`distributed_type` is {setting.spelled}, which starts one process, but `num_processes` is {config.processes}"
         yield Finding(setting, message, related=(config.setting("num_processes"),), help="write MULTI_GPU")
@@ -722,13 +727,16 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     """The GPU count of the launch differs from the number of processes that the file starts.
 
-    `accelerate launch` uses the file unless `--num_processes` is passed. A launch line that passes it is not reported.
+    A file that starts one process because of `distributed_type: NO` is reported for that alone. `accelerate launch` uses the
+    file unless `--num_processes` is passed. A launch line that passes it is not reported.
 
     Fix: change `num_processes`, or pass the flag to the launcher.
 
     Source: accelerate 1.15.0 commands/launch.py:1264-1286.
     """
     gpus = config.facts.gpus
+    if starts_one_of_many(config):
+        return
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
         started = "" if config.started == setting.value else f" (starts {config.started})"

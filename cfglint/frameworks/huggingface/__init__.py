@@ -260,11 +260,14 @@ def relative_of(names: set[str]) -> str | None:
 
 
 def names_file(node: object) -> bool:
-    """Whether a value is a file name: a string that is neither inline JSON nor a null or boolean word."""
+    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean word."""
     kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
     if kind != "scalar" or not raw or raw.startswith("{"):
         return False
-    return bool(style) or raw.lower() not in ("null", "~", "true", "false", "yes", "no", "on", "off", "none")
+    if style:
+        return True
+    word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off", "none")
+    return not word and not raw.replace(".", "", 1).lstrip("+-").isdigit()
 
 
 FRAMEWORK = Trainer()

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.setting import Setting
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Path
+
+OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 
 
 class TrainerFiles(Config):
@@ -170,6 +172,10 @@ class TrainerFiles(Config):
     def uses_fsdp(self) -> bool:
         """Whether the run is an FSDP run."""
         return bool(self.arguments["fsdp"])
+
+    def opens(self, path: Path) -> bool:
+        """Whether the Trainer opens a named file: from 5.10 on that of `fsdp_config` only where `fsdp` is set."""
+        return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
     def world_size(self) -> int | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.source.shell.interpreter import Call
     from cfglint.source.shell.text import Place, Text
 
 
@@ -69,7 +70,7 @@ class CommandDocument(Document):
         self.machine = False  # whether the number of GPUs is that of the machine
         self.again: Callable[[str], CommandDocument] | None = None  # reads this launch in another text of the script
         self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch when the machine offers so many
-        self.siblings: list[tuple[int, list[str]]] = []  # the other launches of the script: line, words
+        self.siblings: list[Call] = []  # the other launches of the script
         self.size_key = ""  # the launcher's option that gives the processes of a node
         self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
         self.launch_line: Any = None
@@ -80,7 +81,8 @@ class CommandDocument(Document):
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
         """Add an option; one that was given before is replaced, as the last one counts."""
         root = self.roots[0]
-        root.children[:] = [pair for pair in root.children if pair[0].raw != key]
+        if key in self.words or key == self.size_key:
+            root.children[:] = [pair for pair in root.children if pair[0].raw != key]
         start, end = self.within(word.place)
         if self.text.startswith("--", start):
             start += 2  # the name alone, as in the other kinds of file

@@ -110,7 +110,7 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
             expected[change.key] = value
     if after.words != expected:
         raise EditRefused("the edit would change something else of this launch too", document.extent[0])
-    for (line, before), (_, now) in zip(document.siblings, after.siblings, strict=True):
-        if before != now:
-            raise EditRefused(f"the edit would change the launch of line {line} too", document.extent[0])
+    for before, now in zip(document.siblings, after.siblings, strict=True):
+        if [word.string for word in before.words] != [word.string for word in now.words]:
+            raise EditRefused(f"the edit would change the launch of line {before.line} too", document.extent[0])
     return after

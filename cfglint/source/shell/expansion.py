@@ -142,27 +142,27 @@ class Expander:
     def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
         """What begins at a dollar sign."""
         text = self.script.text
-        if text.startswith("$((", at):
+        following = text[at + 1 : at + 2]
+        if following == "(" and text.startswith("((", at + 1):
             close = closing(text, at + 1, end, "(", ")")
             if text[close - 1 : close] == ")":
                 return close + 1, [Piece(self.arithmetic(at + 3, close - 1), not quoted)]
-        if text.startswith("$(", at):
+        if following == "(":
             close = closing(text, at + 1, end, "(", ")")
             return close + 1, [Piece(self.substituted(at + 2, close), not quoted)]
-        if text.startswith("${", at):
+        if following == "{":
             plain = BRACED_NAME(text, at, end)
             if plain is not None:
                 return plain.end(), self.named(plain.group(1), quoted)
             close = closing(text, at + 1, end, "{", "}")
             return close + 1, self.parameter(at + 2, close, quoted)
-        if text.startswith("$'", at) and not quoted:
+        if following == "'" and not quoted:
             close = at + 2
             while close < end and text[close] != "'":
                 close += 2 if text[close] == "\\" else 1
             return close + 1, [Piece(literal(ansi_c(text[at + 2 : close])))]
-        if text.startswith('$"', at) and not quoted:
+        if following == '"' and not quoted:
             return at + 1, []
-        following = text[at + 1 : at + 2]
         if following and (following in SPECIAL or following.isdigit()) and at + 1 < end and following != "_":
             return at + 2, self.named(following, quoted)
         stop = name_end(text, at + 1, end)

@@ -13,7 +13,7 @@ from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.conditions import Condition
 from cfglint.source.shell.expansion import POSITIONAL, UNSET, Expander, Unknowable
-from cfglint.source.shell.script import Script
+from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.state import State
 from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
 
@@ -418,7 +418,7 @@ class Interpreter:
 
         expander = self.expander()
         expander.assuming = True
-        subject = node.child_by_field_name("value")
+        subject = part_of(node, "value")
         value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
         taken: list[Any] | None = None
         others: list[list[Any]] = []
@@ -457,8 +457,8 @@ class Interpreter:
 
     def words_loop(self, node: Any) -> bool | None:
         """`for name in words`."""
-        name = self.source(node.child_by_field_name("variable"))
-        body = node.child_by_field_name("body")
+        name = self.source(part_of(node, "variable"))
+        body = part_of(node, "body")
         listed = any(child.type == "in" for child in node.children)
         named = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "value"]
         values = self.words([(child.start_byte, child.end_byte) for child in named]) if listed else self.state.positional or []
@@ -482,7 +482,7 @@ class Interpreter:
 
     def counting_loop(self, node: Any) -> bool | None:
         """`for ((i = 0; i < 3; i++))`."""
-        body = node.child_by_field_name("body")
+        body = part_of(node, "body")
         text = self.script.text
         start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
         first, second = text.find(";", start, end), text.rfind(";", start, end)
@@ -507,7 +507,7 @@ class Interpreter:
 
     def while_loop(self, node: Any) -> bool | None:
         """`while` and `until`; a loop over the caller's parameters does nothing in a plain call."""
-        body = node.child_by_field_name("body")
+        body = part_of(node, "body")
         fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
         conditions = [child for field, child in fields if field == "condition" and child.is_named]
         negated = node.children[0].type == "until"
@@ -533,7 +533,7 @@ class Interpreter:
 
     def define(self, node: Any) -> bool | None:
         """A function."""
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        name, body = part_of(node, "name"), part_of(node, "body")
         if name is not None and body is not None:
             self.state.functions[self.source(name)] = (self.script, body)
         return True
@@ -591,7 +591,7 @@ class Interpreter:
 
     def assign(self, node: Any) -> str:
         """Assign, and give the name."""
-        target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        target, value = part_of(node, "name"), part_of(node, "value")
         name = self.source(target)
         adds = self.source(node.children[1]) == "+=" if len(node.children) > 1 else False
         if name.endswith("]"):
@@ -660,7 +660,7 @@ class Interpreter:
                 associative = associative or "A" in text
                 continue
             if child.type == "variable_assignment":
-                target = child.child_by_field_name("name")
+                target = part_of(child, "name")
                 if what == "local":
                     self.keep_local(self.source(target))
                 name = self.assign(child)
@@ -690,7 +690,7 @@ class Interpreter:
 
     def redirected(self, node: Any) -> bool | None:
         """A statement with redirections; a here-document or here-string is its input."""
-        body = node.child_by_field_name("body")
+        body = part_of(node, "body")
         extra: list[Any] = []
         before, self._placeholder = self._stdin, False
         for child in node.children:
@@ -789,7 +789,7 @@ class Interpreter:
     def prefix(self, node: Any, environment: dict[str, Text]) -> None:
         """An assignment in front of a command, which holds for that command alone."""
         start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
-        environment[self.source(node.child_by_field_name("name"))] = self.expander().string(start, node.end_byte)
+        environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
 
     def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """Run a builtin or function, or note a command."""

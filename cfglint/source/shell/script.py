@@ -18,6 +18,7 @@ HELD = "\x7f"  # what stands for characters that the grammar takes otherwise tha
 PLACEHOLDER = "__unknown_"  # variables that stand for the unknown parts of a text that is itself a script
 CHUNK = 1 << 16
 SECONDS = 2.0  # for building a syntax tree
+PARTS = 4_096  # of the nodes of these trees
 TREES = 64  # syntax trees that are kept: loops read the same texts again in each round
 
 
@@ -102,6 +103,12 @@ def root_of(text: str) -> Any:
     except (TypeError, ValueError):
         return None
     return tree.root_node if tree is not None else None
+
+
+@lru_cache(PARTS)
+def part_of(node: Any, field: str) -> Any:
+    """The child of a node that a field of the grammar names, or None; the same object each time, which keeps its own children."""
+    return node.child_by_field_name(field)
 
 
 def without_inline_comments(text: str) -> str:

@@ -58,14 +58,14 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
     micro, accumulation = model.micro_batch_size, model.gradient_accumulation_steps
     real = micro * accumulation
     if model.batch_size != real:
+        is_free = "gradient_accumulation_steps" not in config.values
+        fix = divided(config.place(("batch_size",)), micro, model.batch_size) if is_free else None
         yield Finding(
             config.place(("batch_size",)),
             f"`batch_size` is {model.batch_size}, but a GPU takes {micro} x {accumulation} = {real} samples per step: the steps are "
             "computed for another batch",
-            help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 else None,
-            fix=divided(config.place(("batch_size",)), micro, model.batch_size)
-            if "gradient_accumulation_steps" not in config.values
-            else None,
+            help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 and not fix else None,
+            fix=fix,
         )
 
 

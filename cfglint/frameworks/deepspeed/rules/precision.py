@@ -349,4 +349,5 @@ def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/precision_config.py:35-39.
     """
     if config.values.get("bf16") is not None and "bfloat16" in config.values:
-        yield Finding(config.setting("bfloat16"), "`bfloat16` is ignored, because `bf16` is set", on_key=True)
+        reason = "the Trainer sets `bf16`" if config.documents[0].find(("bf16",))[1] is None else "`bf16` is set"
+        yield Finding(config.setting("bfloat16"), f"`bfloat16` is ignored, because {reason}", on_key=True)

@@ -78,8 +78,9 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
     strangers = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON]
     if not (config.facts.declared or config.facts.complete or megatron) and len(strangers) >= FORK:
-        named = ", ".join(f"`{key}`" for key in strangers[:3])
-        message = f"{len(strangers)} keys are unknown to LLaMA-Factory 0.9.5 ({named}, ...): is it written for a fork or another release?"
+        named = ", ".join(f"`{key}`" for key in strangers[:FORK])
+        more = ", ..." if len(strangers) > FORK else ""
+        message = f"{len(strangers)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): is it written for a fork or another release?"
         yield Finding(config.setting(strangers[0]), message, severity=WARNING, on_key=True)
         unknown = [key for key in unknown if key not in strangers]
     if megatron or MEGATRON.intersection(unknown):

@@ -79,11 +79,18 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
             message, fix = _advice(config, name)
             yield Finding(
                 config.setting(name),
-                f"unknown key `{name}` is not an argument of GPT-NeoX{message}",
+                f"unknown key `{as_written(config, name)}` is not an argument of GPT-NeoX{message}",
                 exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
                 fix=fix,
                 on_key=True,
             )
+
+
+def as_written(config: NeoXConfig, name: str) -> str:
+    """A key as its file spells it: GPT-NeoX replaces its hyphens."""
+    hyphens = name.replace("_", "-")
+    spellings = [key.raw for document in config.documents for root in document.roots for key, _ in root.pairs()]
+    return hyphens if hyphens in spellings and name not in spellings else name
 
 
 def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
