@@ -476,6 +476,7 @@ class Framework(Described["Own"]):
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` recognise no file without one, with `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
     launchers: tuple[str, ...] = ()  # commands that take files of this kind and of no other
+    redefined_fields: tuple[str, ...] = ()  # the Trainer's fields that its own classes define again, in every release
     reads_arguments = False  # whether its parser lays the arguments of a launch line over the file that the line names
     rule_families: dict[str, str] = {}  # the first letters of the codes of its own rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema

@@ -361,6 +361,11 @@ def has_own_files(line: LaunchLine) -> bool:
     return any(line.launcher in framework(kind).launchers for kind in known_kinds())
 
 
+def redefined_fields(line: LaunchLine) -> list[str]:
+    """The Trainer's fields that the tool behind a launcher defines in its own way."""
+    return [key for kind in known_kinds() if line.launcher in framework(kind).launchers for key in framework(kind).redefined_fields]
+
+
 def consumer_among(kinds: list[str]) -> str:
     """The kind of the file that the arguments of a line belong to, one that stands on another kind first; empty without one."""
     found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
@@ -388,8 +393,8 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
         own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
         likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
-        if line.launcher == "llamafactory-cli":
-            command.leave_out("overwrite_output_dir")  # LLaMA-Factory's own field, which it keeps where transformers has removed its own
+        for key in redefined_fields(line):
+            command.leave_out(key)
         if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
             command.leave_out("deepspeed")
         command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
