@@ -43,7 +43,7 @@ class Case:
         """The flags for single files."""
         return [flag for flag in self.flags if flag != "--run"]
 
-    def but(self, files):
+    def replace(self, files):
         """The case with other texts."""
         return Case({**self.files, **files}, self.flags, self.named)
 
