@@ -149,7 +149,8 @@ sys.exit(status)
 
 def test_a_file_that_vanishes_after_the_walk(folder, check, monkeypatch, good):
     (folder / "a.json").write_text(good.text)
-    monkeypatch.setattr(discovery.files, "walk", lambda path, *_, walk=files.walk: [*walk(path), (folder / "a.json").unlink()][:-1])
+    real = files.walk_entries
+    monkeypatch.setattr(discovery.files, "walk_entries", lambda *given: [*real(*given), (folder / "a.json").unlink()][:-1])
     status, out, err = check(".")
     assert status == 2
     assert "no such file or folder: ./a.json" in err
