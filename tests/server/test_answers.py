@@ -52,9 +52,8 @@ def test_hover_on_a_finding_has_its_page_the_value_and_the_key():
     assert value == 'learning rate: **"2e-5"** (train.yaml:2)'
     assert finding.startswith("**error TYP200 string-for-number**: `learning_rate`")
     assert "\n\nraises `TypeError: " in finding
-    assert "\n\nhelp: " in finding
     assert "Source: " in finding  # the manual page
-    assert key.startswith("`learning_rate` (transformers): number, default 5e-05\n\n")
+    assert key.startswith("`learning_rate` (transformers): integer or number, default 5e-05\n\n")
 
 
 def test_hover_on_a_key_marks_the_key():
@@ -65,6 +64,12 @@ def test_hover_on_a_key_marks_the_key():
 
 def test_hover_between_the_keys_says_nothing():
     assert trainer("output_dir: out\n\n|\nlearning_rate: 1.0e-5\n").hover() is None
+
+
+def test_hover_on_a_typo_has_the_help():
+    text, marked = Place({"ds.json": '{"train_batch_size": 8, "gradient_cliping|": 1.0}'}, ["deepspeed"]).hover()
+    assert marked == '"gradient_cliping"'
+    assert "\n\nhelp: did you mean `gradient_clipping`?\n\n" in text
 
 
 def test_a_suppressed_finding_is_not_shown():
