@@ -19,7 +19,7 @@ class Place:
         name, text = next((name, text) for name, text in files.items() if "|" in text)
         self.offset = text.index("|")
         self.text = text.replace("|", "")
-        documents = [parse(path, content.replace("|", ""), path.rpartition(".")[2]) for path, content in files.items()]
+        documents = [parse(path, content.replace("|", ""), "json" if path.endswith("json") else "yaml") for path, content in files.items()]
         self.run = CheckedRun(documents, kinds, LaunchFacts(declared=True, **facts))
         self.document = next(document for document in documents if document.path == name)
         self.kind = kinds[list(files).index(name)]
@@ -67,9 +67,10 @@ def test_hover_between_the_keys_says_nothing():
 
 
 def test_hover_on_a_typo_has_the_help():
-    text, marked = Place({"ds.json": '{"train_batch_size": 8, "gradient_cliping|": 1.0}'}, ["deepspeed"]).hover()
-    assert marked == '"gradient_cliping"'
-    assert "\n\nhelp: did you mean `gradient_clipping`?\n\n" in text
+    text = "base_model: m\nlearning_rate: 1.0e-4\ndatasets: [{path: d, type: alpaca}]\nmicro_batchsize|: 4\n"
+    found, marked = Place({"config.yml": text}, ["axolotl"]).hover()
+    assert marked == "micro_batchsize"
+    assert "\n\nhelp: did you mean `micro_batch_size`?\n\n" in found
 
 
 def test_a_suppressed_finding_is_not_shown():
