@@ -1,6 +1,7 @@
 """Each refusal of `validate_config`: the lines that cause it, all of which are needed; each was seen with the real axolotl 0.21.0.
 
-A case of `refusals.txt` is the lines that come to the keys which every file needs, and `=> /key: message`.
+A case of `refusals.txt` is the lines that come to the keys which every file needs, and `=> /key: message`. Those of `accepted.txt` are
+accepted by it.
 """
 
 from __future__ import annotations
@@ -25,29 +26,38 @@ NEEDED = {"base_model": "org/model", "learning_rate": 2e-5, "datasets": [{"path"
 
 
 class Case:
-    """Lines, the GPUs of the launch, and the first refusal."""
+    """Lines, the GPUs of the launch, and the first thing that axolotl or pydantic refuses."""
 
     def __init__(self, text):
-        *self.lines, expected = text.splitlines()
-        self.gpus = int(self.lines.pop(0).split()[1]) if self.lines[0].startswith("#") else 1
-        self.expected = expected.removeprefix("=> ")
-        self.values = [yaml.load(line, yaml.CSafeLoader) for line in self.lines]
+        lines = text.splitlines()
+        self.expected = lines.pop().removeprefix("=> ") if lines[-1].startswith("=> ") else ""
+        self.gpus = int(lines.pop(0).split()[1]) if lines[0].startswith("#") else 1
+        self.lines = [yaml.load(line, yaml.CSafeLoader) for line in lines]
 
     def __repr__(self):
-        return " | ".join(self.lines)
+        return str(self.lines)
 
     def refusal(self, without=None):
-        """The first refusal of all lines, or of all but one."""
+        """What is refused of all lines, or of all but one."""
         values = dict(NEEDED)
-        for value in self.values:
-            if value is not without:
-                values |= value
+        for line in self.lines:
+            if line is not without:
+                values |= line
         config = SimpleNamespace(root=values, values=values, load_problems=[], facts=LaunchFacts(gpus=self.gpus))
-        refusals = Validation(config).refusals
-        return f"/{'/'.join(key for path in refusals[0].paths[:1] for key in path)}: {refusals[0].message}" if refusals else ""
+        found = Validation(config)
+        refused = [
+            *(((each.paths or [()])[0], each.message) for each in found.refusals),
+            *((each.path, each.message) for each in found.faults),
+        ]
+        return f"/{'/'.join(map(str, refused[0][0]))}: {refused[0][1]}" if refused else ""
 
 
-CASES = [Case(text) for text in (Path(__file__).parent / "refusals.txt").read_text(encoding="utf-8").strip().split("\n\n")]
+def cases(name):
+    """The cases of a file beside this one."""
+    return [Case(text) for text in (Path(__file__).parent / name).read_text(encoding="utf-8").strip().split("\n\n")]
+
+
+REFUSED, ACCEPTED = cases("refusals.txt"), cases("accepted.txt")
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +72,10 @@ def refused():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Refusal, "__init__", making)
-        return {case: case.refusal() for case in CASES}, places
+        return {case: case.refusal() for case in REFUSED}, places
 
 
-@each_case("case", CASES)
+@each_case("case", REFUSED)
 def test_what_is_refused(case, refused):
     assert refused[0][case] == case.expected
 
@@ -79,9 +89,14 @@ def test_every_refusal_has_a_case(refused):
     assert missing == []
 
 
-@each_case("case", CASES)
+@each_case("case", REFUSED)
 def test_every_line_is_needed(case):
-    assert [value for value in case.values if case.refusal(without=value) == case.expected] == []
+    assert [line for line in case.lines if case.refusal(without=line) == case.expected] == []
+
+
+@each_case("case", ACCEPTED)
+def test_what_is_accepted(case):
+    assert case.refusal() == ""
 
 
 def refusals_in(path):
