@@ -31,12 +31,6 @@ SAGEMAKER_KEYS = (
     *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
 )
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
-# Keys that were added in a release, or removed in one: accelerate 0.32.1 to 1.15.0, commands/config/config_args.py.
-HISTORY: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None]] = {
-    "fp8_config": ((0, 34), None),
-    "parallelism_config": ((1, 10), None),
-    "ipex_config": ((), (1, 13)),
-}
 PREFIXES = {"fsdp_config": "fsdp_"}  # which the launcher puts before a block's keys that lack it
 BACKENDS = (
     *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
@@ -122,13 +116,14 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         from cfglint.findings.fix_builders import move, rename
 
         setting = config.setting(key)
-        found = schema().nearest((), key) if isinstance(key, str) else []
+        dated = releases_of(key) if config.local else ""
+        found = schema().nearest((), key) if isinstance(key, str) and not dated else []
         near = [each for each in found if len(each.path) == 1]
         block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
         where = " (SageMaker config)" if not config.local else ""
-        hint = f"; did you mean `{meant}`?" if meant and not where else ""
+        hint = f"; did you mean `{meant}`?" if meant and not where else dated
         if block is not None:
             hint = f"; move it into `{block[0]}`"
         message = f"unknown key `{key}` is rejected by accelerate launch{where}{hint}"
@@ -146,20 +141,22 @@ def known_keys(config: AccelerateConfig) -> set[str]:
     if not config.local:
         return {*SAGEMAKER_KEYS, *OLD_SPELLINGS}
     if config.version not in _known:
-        known = set(schema().keys()) - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER) | {*OLD_SPELLINGS, *HISTORY}
-        _known[config.version] = {key for key in known if within(key, config)}
+        known = {*schema().keys_at(config.version), *OLD_SPELLINGS}
+        _known[config.version] = known - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER)
     return _known[config.version]
 
 
-def within(key: str, config: AccelerateConfig) -> bool:
-    """Whether the targeted release has a key that not all releases have."""
-    since, until = HISTORY.get(key, ((), None))
-    return config.version >= since and (until is None or config.version < until)
+def releases_of(key: object) -> str:
+    """Since or until when accelerate has a key that the targeted release lacks; empty for a key of no release."""
+    entry = schema().lookup((key,)) if isinstance(key, str) else None
+    if entry is None or not (entry.since or entry.removed):
+        return ""
+    return f"; removed in accelerate {entry.removed}" if entry.removed else f"; accelerate has it since {entry.since}"
 
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
     """A warning where the release is not specified and another release has the key."""
-    return WARNING if key in HISTORY and "accelerate" not in config.facts.target and config.local else ERROR
+    return WARNING if releases_of(key) and "accelerate" not in config.facts.target and config.local else ERROR
 
 
 @rule(

@@ -166,6 +166,16 @@ def test_an_unknown_key_that_a_release_had_is_a_warning_without_a_target(run):
     assert codes(run(text, facts=LaunchFacts(complete=True, target={"accelerate": "1.12.0"})), "warning") == []
 
 
+@each_case(
+    ("key", "version", "told"),
+    [("ipex_config", "1.15.0", "removed in accelerate 1.13.0"), ("fp8_config", "0.33.0", "accelerate has it since 0.34.0")],
+)
+def test_the_releases_of_an_unknown_key_are_named(run, key, version, told):
+    text = f"distributed_type: MULTI_GPU\nnum_processes: 8\n{key}: {{}}\n"
+    [found] = run(text, facts=LaunchFacts(complete=True, target={"accelerate": version})).diagnostics
+    assert found.message == f"unknown key `{key}` is rejected by accelerate launch; {told}"
+
+
 def test_what_may_come_on_the_command_line_is_no_error_in_a_file_of_its_own(tmp_path):
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n", encoding="utf-8")
