@@ -605,7 +605,7 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
             exception="TypeError: string",
             facts={"target": {"accelerate": "1.4.0"}, "at": "/fsdp_config"},
         ),
-        Example(GPUS + "fsdp_config: 1\n", exception="TypeError: 'int'", facts={"target": {"accelerate": "1.4.0"}, "at": "/fsdp_config"}),
+        Example(GPUS + "fsdp_config: 1\n", "/fsdp_config", exception="TypeError: 'int'", facts={"target": {"accelerate": "1.4.0"}}),
     ),
     good="distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\n",
     example={"at": "/num_machines"},
