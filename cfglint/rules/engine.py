@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
+from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
-from cfglint.frameworks.setting import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.setting import Setting
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.rules.subject import Run
     from cfglint.source.document import Document, Node
 
 OF_LAUNCHER = ("LCH018",)  # rules about what the launcher refuses, whoever parses the arguments of the program
@@ -51,7 +51,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
