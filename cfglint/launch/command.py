@@ -21,6 +21,11 @@ TRAINER_NAMES = names(
     "remove_unused_columns group_by_length logging_strategy max_grad_norm seed fsdp fsdp_config "
     "load_best_model_at_end eval_steps"
 )
+# Names that programs with an argument parser of their own have as well.
+COMMON_NAMES = names(
+    "output_dir bf16 fp16 tf32 weight_decay learning_rate gradient_checkpointing deepspeed run_name optim max_steps max_grad_norm seed"
+    " warmup_steps warmup_ratio save_steps eval_steps logging_steps report_to fsdp do_train"
+)
 # Names that a program with an argument parser of its own seldom has.
 TRAINER_ONLY = names(
     "evaluation_strategy eval_strategy save_strategy save_total_limit logging_strategy tf32 deepspeed fsdp load_best_model_at_end bf16 fp16"

@@ -261,3 +261,54 @@ def test_a_field_that_the_program_interprets_itself_is_not_checked(project, caps
     (project / "train.py").write_text(OWN_CLASS)
     (project / "train.sh").write_text(f"{launch} --output_dir out --max_steps 9 --fsdp presets/two.json --label_names labels\n")
     assert report(capsys, "check", "train.sh")["diagnostics"] == []
+
+
+MEGATRON = """\
+torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --num-layers 24 --hidden-size 1024 --num-attention-heads 16 \\
+    --seq-length 2048 --micro-batch-size 4 --global-batch-size 128 --train-iters 1000 --lr-warmup-fraction .01 --lr 1e-4 --bf16
+"""
+
+
+def resolved(text, tmp_path, capsys):
+    (tmp_path / "launch.sh").write_text(text)
+    return report(capsys, "check", str(tmp_path / "launch.sh"))["runs"][0]["resolved"]
+
+
+def test_the_arguments_of_megatron_decide_the_batch(tmp_path, capsys):
+    found = resolved(MEGATRON, tmp_path, capsys)
+    batch = [found[name] for name in ("micro_batch", "accumulation", "data_parallel", "tensor_parallel", "global_batch")]
+    assert batch == [4, 8, 4, 2, 128]
+    assert (found["tokens_per_step"], found["total_steps"], found["warmup_steps"]) == (128 * 2048, 1000, 10)
+
+
+@each_case(
+    ("old", "new", "batch", "total", "warmup"),
+    [
+        ("--global-batch-size 128", "", 16, 1000, 10),  # one micro batch of every replica
+        ("--micro-batch-size 4", "--micro-batch-size $M", 128, 1000, 10),
+        ("--global-batch-size 128", "--global-batch-size 128 --rampup-batch-size 16 16 1000", None, 1000, 10),
+        ("--train-iters 1000", "--train-samples 1000", 128, None, None),
+        ("--lr-warmup-fraction .01", "--lr-decay-iters 500 --lr-warmup-fraction .01", 128, 1000, 5),
+        ("--lr-warmup-fraction .01", "--lr-warmup-iters 7", 128, 1000, 7),
+        ("--lr-warmup-fraction .01", "--lr-warmup-samples 7", 128, 1000, None),
+        ("--lr-warmup-fraction .01", "", 128, 1000, 0),
+    ],
+)
+def test_what_the_arguments_of_megatron_leave_open(tmp_path, capsys, old, new, batch, total, warmup):
+    found = resolved(MEGATRON.replace(old, new), tmp_path, capsys)
+    assert (found["global_batch"], found["total_steps"], found["warmup_steps"]) == (batch, total, warmup)
+
+
+def test_fix_edits_the_batch_of_megatron(tmp_path, capsys):
+    (tmp_path / "launch.sh").write_text(MEGATRON)
+    main(["fix", str(tmp_path / "launch.sh"), "--gpus", "8", "--global-batch", "256"])
+    assert (tmp_path / "launch.sh").read_text() == MEGATRON.replace("size 128", "size 256")
+
+
+def test_a_program_with_a_parser_of_its_own_does_not_have_the_defaults_of_the_trainer(tmp_path, capsys):
+    line = "torchrun --nproc_per_node 8 train.py --output_dir out --bf16 --seed 1 --weight_decay 0.1"
+    found = resolved(line, tmp_path, capsys)
+    assert (found["micro_batch"], found["global_batch"]) == (None, None)
+    found = resolved(f"{line} --num_train_epochs 3", tmp_path, capsys)
+    assert (found["data_parallel"], found["global_batch"]) == (8, None)
+    assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] == 32

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
@@ -55,6 +55,8 @@ DEEPSPEED_FILE_KEYS = (
     "mixed_precision",
 )
 UNSET_IS_ONE = (1, 11)  # a missing `num_processes` without several GPUs; 1.6.0 compares null with 1
+BLOCKS_COPIED = (1, 5)  # a block that is not a mapping is left out; 1.4.0 indexes these with each of their entries
+INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 ADDRESS_REQUIRED = (1, 8)  # the launcher asserts the address of the main process; 1.7.0 passes null on
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
@@ -99,7 +101,10 @@ def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="load",
-    bad=GPUS + "mixed_precison: bf16\n",
+    bad=(
+        GPUS + "mixed_precison: bf16\n",
+        Example(GPUS + "fp8_config: {}\n", facts={"target": {"accelerate": "0.32.1"}, "at": "/fp8_config"}),
+    ),
     good=GPUS + "mixed_precision: bf16\n",
     fixed=GPUS + "mixed_precision: bf16\n",
     example={"at": "/mixed_precison"},
@@ -123,11 +128,11 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
         setting = config.setting(key)
         found = schema().nearest((), key) if isinstance(key, str) else []
-        near = [each for each in found if len(each.path) == 1]
+        near = [each for each in found if len(each.path) == 1 and each.path[0] in known]
         block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
-        where = " (SageMaker config)" if not config.local else ""
+        where = " (SageMaker config)" if not config.local else other_releases(key)
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
         if block is not None:
             hint = f"; move it into `{block[0]}`"
@@ -136,6 +141,13 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         if block is not None:
             fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
         yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
+
+
+def other_releases(key: object) -> str:
+    """Which releases have a key that the targeted one does not have."""
+    since, until = HISTORY.get(str(key), ((), None))
+    release = ".".join(map(str, until or since))
+    return f" {release} and later" if until else f" before {release}" if since else ""
 
 
 _known: dict[Version, set[str]] = {}
@@ -588,6 +600,12 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         "distributed_type: 'NO'\nnum_processes: '2'\n",
         GPUS + "parallelism_config:\n  parallelism_config_cp_size: '2'\n",
         DEEPSPEED + "deepspeed_config: ds\n",
+        Example(
+            GPUS + "fsdp_config: full_shard\n",
+            exception="TypeError: string",
+            facts={"target": {"accelerate": "1.4.0"}, "at": "/fsdp_config"},
+        ),
+        Example(GPUS + "fsdp_config: 1\n", "/fsdp_config", exception="TypeError: 'int'", facts={"target": {"accelerate": "1.4.0"}}),
     ),
     good="distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\n",
     example={"at": "/num_machines"},
@@ -597,14 +615,15 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     """Unsupported value type.
 
     `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
-    compared with 1; `deepspeed_config` has to be a mapping.
+    compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
 
     Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`; `TypeError: unsupported operand
-    type(s) for //: 'str' and 'int'`; `AttributeError: 'str' object has no attribute 'keys'`.
+    type(s) for //: 'str' and 'int'`; `AttributeError: 'str' object has no attribute 'keys'`; `TypeError: string indices must
+    be integers`.
 
     Fix: write a number without quotes, or a mapping.
 
-    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393.
+    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
     """
     if not config.local or not config.values or config.distributed == "XLA":
         return
@@ -625,10 +644,29 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
         if not isinstance(size, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
             yield Finding(config.setting(*path), f"`{path[-1]}` is {described(size)}, not a number", exception=text)
-    block = config.get("deepspeed_config")
-    if config.uses_deepspeed and block is not None and not isinstance(block, dict):
-        text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
-        yield Finding(config.setting("deepspeed_config"), f"`deepspeed_config` is {spelled(block)}, not a mapping", exception=text)
+    yield from blocks_of_another_type(config)
+
+
+def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
+    """Blocks that are not mappings and that the launcher uses as mappings."""
+    for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else INDEXED_BLOCKS:
+        block = config.values.get(name)
+        if block is None or isinstance(block, dict):
+            continue
+        text = indexing_error(block) if config.version < BLOCKS_COPIED else None
+        if text is None and name == "deepspeed_config" and config.uses_deepspeed:
+            text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
+        if text is not None:
+            yield Finding(config.setting(name), f"`{name}` is {spelled(block)}, not a mapping", exception=text)
+
+
+def indexing_error(block: object) -> str | None:
+    """What Python raises where each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate 1.1.1)."""
+    if not isinstance(block, (str, list)):
+        return f"TypeError: '{type(block).__name__}' object is not iterable"
+    if not block:
+        return None
+    return "TypeError: string indices must be integers" if isinstance(block, str) else "TypeError: list indices must be integers or slices"
 
 
 def passed_over(config: AccelerateConfig, value: object) -> bool:
