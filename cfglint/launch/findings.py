@@ -25,7 +25,7 @@ OWN = {
     "accelerate": names("num_processes num_machines config_file multi_gpu use_deepspeed mixed_precision"),
 }
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
-REQUIRED = ("launcher:config_file", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
+REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
 
 def lost_arguments(line: LaunchLine) -> None:
@@ -106,7 +106,7 @@ def unusable_counts(line: LaunchLine) -> None:
     for name, refusal in refused.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
-        if option is None or text is None or is_placeholder(text) or text.isupper():
+        if option is None or text is None or option.in_file or is_placeholder(text) or text.isupper():
             continue
         raised = refusal(name, text)
         if raised:
@@ -148,12 +148,14 @@ def whole(text: str) -> int | None:
 
 
 OF_TORCHRUN = {"nproc_per_node": not_processes, "nnodes": not_nodes}
+OF_ACCELERATE = {"num_processes": not_whole, "num_machines": not_whole}
 REFUSED = {
     "torchrun": OF_TORCHRUN,
     "torch.distributed.launch": OF_TORCHRUN,
     "torch.distributed.run": OF_TORCHRUN,
     "deepspeed": {"num_gpus": not_whole, "num_nodes": not_whole},
-    "accelerate": {"num_processes": not_whole, "num_machines": not_whole},
+    "accelerate": OF_ACCELERATE,
+    "trl": OF_ACCELERATE,
 }
 
 
@@ -178,7 +180,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
             if line.program_path is not None:
                 line.problems.append(Problem("LCH011", "warning", file.word, "--hostfile", message))
             continue
-        if file.role not in REQUIRED or not file.known or line.program_path is None:
+        if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
             continue
         if file.role == "--deepspeed" and not name.endswith(".json"):
             continue

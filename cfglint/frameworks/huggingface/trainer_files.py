@@ -214,13 +214,15 @@ def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
 def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
-    A DeepSpeed file that the trainer's does not name is taken as given on the launch line.
+    A DeepSpeed file that the trainer's does not name is taken as given on the launch line. The launcher's file is not among them.
     """
     from os.path import basename
 
     files: dict[str, Document] = {}
     names = {str(path[0]): name for path, name, _ in framework.references(documents[0])}
     for document, kind in zip(documents[1:], kinds[1:], strict=False):
+        if kind == "accelerate":
+            continue
         named = [key for key, name in names.items() if basename(name) == basename(document.path)]
         if not named and kind == "deepspeed":
             named = ["deepspeed"]
