@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cfglint.rules.subject import Run
     from cfglint.source.document import Document, Node
 
-OF_LAUNCHER = ("LCH018",)  # rules about what the launcher refuses, whoever parses the arguments of the program
 KIND_LAUNCH = "launch"
 MOST = 1000  # diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
@@ -95,7 +94,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
         severity = WARNING
-    of_arguments = rule.code not in OF_LAUNCHER and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
+    of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
     if severity == ERROR and config.facts.guessed and of_arguments:
         severity = WARNING  # whose parser takes the arguments of the launch is only likely
     if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):

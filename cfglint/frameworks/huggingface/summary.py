@@ -215,7 +215,5 @@ def assumed(config: TrainerConfig, summary: Summary) -> None:
     else:
         summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by a launcher")
     summary.assumed.append(f"8xH100 nodes (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
-    if config.facts.model is None and any(
-        "hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())
-    ):
+    if config.deepspeed is not None and config.deepspeed.assumed_sizes():
         summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')
