@@ -12,7 +12,7 @@ from cfglint.source.document import SEQUENCE, child
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.rules.subject import Run
+    from cfglint.rules.engine import Run
     from cfglint.source.document import Document
 
 COMMENT = "comment"

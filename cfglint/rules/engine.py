@@ -10,11 +10,26 @@ from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config
-    from cfglint.rules.subject import Run
+    from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.source.document import Document, Node
+
+    class Run(Protocol):
+        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+
+        documents: list[Document]
+        facts: LaunchFacts
+        configs: list[Config]
+        unused_ignores: list[Ignore]
+
+        @property
+        def resolved(self) -> dict[str, int | None]:
+            """What the framework computes from the files, with None for what it cannot know."""
+
 
 KIND_LAUNCH = "launch"
 MOST = 1000  # diagnostics of one config

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.rules.subject import Run
+    from cfglint.rules.engine import Run
 
 DOES_NOT_FIT = "MEM001"
 SUGGESTED = 3

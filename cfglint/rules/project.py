@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import Config
-    from cfglint.rules.subject import Run
+    from cfglint.rules.engine import Run
 
 PROMISE_BROKEN = "RUN100"
 HOUSE_RULE = "HSE001"
