@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
-    from cfglint.frameworks.setting import Setting
 
     Check = Callable[..., Iterable["Finding"]]
 

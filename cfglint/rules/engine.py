@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
+from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
-from cfglint.frameworks.setting import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.setting import Setting
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.findings.setting import Setting
+    from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.source.document import Document, Node
+
+    class Run(Protocol):
+        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+
+        documents: list[Document]
+        facts: LaunchFacts
+        configs: list[Config]
+        unused_ignores: list[Ignore]
+
+        @property
+        def resolved(self) -> dict[str, int | None]:
+            """What the framework computes from the files, with None for what it cannot know."""
+
 
 KIND_LAUNCH = "launch"
 MOST = 1000  # diagnostics of one config
@@ -50,7 +65,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:

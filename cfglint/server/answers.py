@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.summary import RunSummary, origin
+from cfglint.findings.setting import AUTO
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.setting import AUTO
 from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.schema import Property, Schema
-    from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document, Node, Path
 

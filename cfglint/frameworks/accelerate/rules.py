@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
-from cfglint.frameworks.setting import OVERRIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.schema import Schema
-    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
+from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
-from cfglint.frameworks.setting import AUTO, Setting
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False

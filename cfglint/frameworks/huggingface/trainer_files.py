@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Path
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`

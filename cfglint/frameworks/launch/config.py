@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, WRITTEN, Setting
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Batch, Config, Layout
 from cfglint.frameworks.launch import FRAMEWORK, KIND, megatron
-from cfglint.frameworks.setting import DERIVED, WRITTEN, Setting
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 

@@ -15,7 +15,7 @@ from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
