@@ -6,7 +6,7 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, load_configuration, silence, working_directory
+from cfglint.cli.options import UsageError, add_run_options, count, load_configuration, suppress, working_directory
 from cfglint.cli.run_all import outcomes
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
         found = outcomes(arguments, project, stats)
-        silence(found, Selection(project, None, None, None))
+        suppress(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
         writing.put(SETTINGS, settings(arguments.gpus, bool(accepted)).encode())
         hooked = write_hooks()

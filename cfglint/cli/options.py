@@ -391,8 +391,8 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     return [name if path == "-" else path for path in arguments.paths], {name: data}
 
 
-def silence(outcomes: list[Outcome], selection: Selection) -> None:
-    """Mark what comments, flags and the configuration silence."""
+def suppress(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark what comments, flags and the configuration suppress."""
     if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
         from cfglint.project.suppression import settle
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.source.limits import LONGEST_NUMBER
 from cfglint.source.numbers import DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any, Generic, TypeVar
+    from collections.abc import Collection, Iterable
+    from typing import Any, Generic, Protocol, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
-    from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.loaders import Loader
 
@@ -28,6 +27,18 @@ if TYPE_CHECKING:
 
     class Described(Generic[Own]):
         """A framework by the class of its configs."""
+
+    class Violation(Protocol):
+        """A value that a policy schema does not allow."""
+
+        path: Path
+        message: str
+
+    class Policies(Protocol):
+        """The policy schemas of a project."""
+
+        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[Violation]:
+            """The values of a config of this kind that the schemas do not allow."""
 
 else:
 
@@ -106,7 +117,7 @@ class LaunchFacts:
         gpus_source: str = "--gpus",
         folder: str = "",
         promises: dict[str, int] | None = None,
-        policies: PolicySchemas | None = None,
+        policies: Policies | None = None,
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch import equation, solver
-from cfglint.frameworks.setting import OVERRIDE, Setting
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
+from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
-from cfglint.frameworks.setting import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.setting import Setting
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.findings.setting import Setting
+    from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.source.document import Document, Node
 
-OF_LAUNCHER = ("LCH018",)  # rules about what the launcher refuses, whoever parses the arguments of the program
+    class Run(Protocol):
+        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+
+        documents: list[Document]
+        facts: LaunchFacts
+        configs: list[Config]
+        unused_ignores: list[Ignore]
+
+        @property
+        def resolved(self) -> dict[str, int | None]:
+            """What the framework computes from the files, with None for what it cannot know."""
+
+
 KIND_LAUNCH = "launch"
 MOST = 1000  # diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
@@ -51,7 +65,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
@@ -95,7 +109,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
         severity = WARNING
-    of_arguments = rule.code not in OF_LAUNCHER and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
+    of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
     if severity == ERROR and config.facts.guessed and of_arguments:
         severity = WARNING  # whose parser takes the arguments of the launch is only likely
     if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Node
 
 TYPE_CHECKING = False

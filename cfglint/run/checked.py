@@ -56,9 +56,9 @@ class CheckedRun(LoadedRun):
         """Mark what the comments of the files suppress; the diagnostics of those that suppress nothing."""
         if not any(COMMENT_MARK in document.text for document in self.documents):
             return []
-        from cfglint.project.suppression import silence
+        from cfglint.project.suppression import suppress
 
-        return silence(self, found)
+        return suppress(self, found)
 
     @property
     def verdict(self) -> Verdict | None:

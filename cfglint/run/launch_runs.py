@@ -8,9 +8,10 @@ from cfglint.frameworks import detect, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.launch import megatron
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
-from cfglint.launch.command import SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
+from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 BY_HAND = "--args"  # the launcher of a line that is given by hand
+SWIFT_LAUNCHER = "swift"
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
 
 
@@ -376,19 +378,19 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
     line = command.launch_line
     names = trainer_names(command)
-    own_parser = has_own_arguments(command)
+    own_parser = has_own_arguments(command) or megatron.takes(command)
     consumer = program_kind(command)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
     file_kind = consumer_among(kinds)
-    if file_kind and line.launcher not in ("megatron", "swift"):
+    if file_kind and line.launcher not in ("megatron", SWIFT_LAUNCHER):
         command.consumer = file_kind
         command.is_main = False
         return
     if consumer:
         command.consumer, command.is_main = consumer, True
         return
-    if len(names) >= 2 and not own_parser and line.launcher not in ("megatron", "swift"):
+    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and line.launcher not in ("megatron", SWIFT_LAUNCHER):
         command.consumer, command.is_main = "huggingface", True
         program = (line.program.string if line.program is not None else "").rpartition("/")[2]
         own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
@@ -398,15 +400,22 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
             command.leave_out("deepspeed")
         command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
+        if command.guessed and "per_device_train_batch_size" not in command.words:
+            open_defaults(command, "the program")
         return
-    if line.launcher == "swift" and len(names) >= 2:
+    if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True
         command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
-        for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
-            if key not in command.words:
-                command.leave_open(key, "the default of swift")
+        open_defaults(command, SWIFT_LAUNCHER)
         return
     command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+
+
+def open_defaults(command: CommandDocument, owner: str) -> None:
+    """Leave the batch and the length open where a line does not give them, as the defaults are another parser's."""
+    for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
+        if key not in command.words:
+            command.leave_open(key, f"the default of {owner}")
 
 
 def program_kind(command: CommandDocument) -> str:

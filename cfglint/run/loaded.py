@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from cfglint.findings.ignore import Ignore
     from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
-    from cfglint.project.suppression import Ignore
     from cfglint.source.document import Document
 
     Result = TypeVar("Result")
@@ -53,7 +53,7 @@ class LoadedRun:
         self.facts = facts
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
-        self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known when the findings are
+        self.unused_ignores: list[Ignore] = []  # comments that suppress nothing, set after the rules have run
         try:
             consumer = framework(self.kinds[0])
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))

@@ -1,4 +1,4 @@
-"""Comments that silence findings, and those that silence nothing."""
+"""Comments that suppress findings, and those that silence nothing."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_an_ignore_that_no_run_needs_is_told_once():
 def test_no_comment_no_cost(monkeypatch):
     import cfglint.project.suppression
 
-    monkeypatch.setattr(cfglint.project.suppression, "silence", lambda *_: pytest.fail("looked for comments"))
+    monkeypatch.setattr(cfglint.project.suppression, "suppress", lambda *_: pytest.fail("looked for comments"))
     assert "TYP001" in codes(run_of(OCTAL + "  # a comment\n"), False)
 
 

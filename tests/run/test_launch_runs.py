@@ -107,6 +107,51 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
+SWIFT = "swift sft --model org/model --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
+FACTORY = SWIFT.replace("swift sft --model", "llamafactory-cli train --do_train --dataset d --output_dir o --model_name_or_path")
+
+
+@each_case(
+    ("script", "after"),
+    [
+        (f"NPROC_PER_NODE=8 {SWIFT}", "NPROC_PER_NODE=4"),
+        (f'export NPROC_PER_NODE="8"\n{SWIFT}', 'NPROC_PER_NODE="4"'),
+        (f"N=8\nNPROC_PER_NODE=$N {SWIFT}", "N=4\n"),
+        (f"FORCE_TORCHRUN=1 NPROC_PER_NODE=8 {FACTORY}", "NPROC_PER_NODE=4"),
+        (f"NPROC_PER_NODE=${{N:-8}} NNODES=2 {SWIFT}", None),
+        (f"export NPROC_PER_NODE=8\n{SWIFT}{SWIFT.replace('sft', 'pt')}", None),
+    ],
+)
+def test_fix_edits_the_variable_that_gives_the_processes(project, capsys, script, after):
+    (project / "train.sh").write_text(script)
+    status = main(["fix", "train.sh", "--gpus", "4", "--global-batch", "128"])
+    text = (project / "train.sh").read_text()
+    expected = "" if after is None else script.replace(after.replace("4", "8"), after).replace("steps 16", "steps 32")
+    assert (status, text) == ((2, script) if after is None else (0, expected))
+
+
+@each_case(
+    ("launch", "code"),
+    [
+        ("torchrun --nproc_per_node 8 --master_port --nnodes 1", "LCH013"),
+        ("deepspeed --num_gpus 4 --include localhost:0,1", "LCH005"),
+        ("accelerate launch --multi_gpu --num_processes 1", "LCH008"),
+        ("accelerate launch --config_file absent.yaml", "LCH002"),
+    ],
+)
+def test_what_the_launcher_refuses_does_not_hang_on_the_parser_of_the_program(project, capsys, launch, code):
+    (project / "train.sh").write_text(f"{launch} train.py --output_dir out --per_device_train_batch_size 4 --own 3\n")
+    [found] = report(capsys, "check", "train.sh")["diagnostics"]
+    assert (found["code"], found["severity"]) == (code, "error")
+
+
+@each_case("launch", ["torchrun --nproc_per_node 4 train.py", "NPROC_PER_NODE=4 swift sft", "NPROC_PER_NODE=4 llamafactory-cli train"])
+def test_more_processes_than_visible_devices(project, capsys, launch):
+    (project / "train.sh").write_text(f"export CUDA_VISIBLE_DEVICES=0,1\n{launch} --output_dir out --per_device_train_batch_size 4\n")
+    found = [each for each in report(capsys, "check", "train.sh")["diagnostics"] if each["code"] == "LCH006"]
+    assert [(each["line"], each["key"]) for each in found] == [(1, "CUDA_VISIBLE_DEVICES")]
+
+
 @each_case(
     ("before", "launch", "reason"),
     [
@@ -261,3 +306,54 @@ def test_a_field_that_the_program_interprets_itself_is_not_checked(project, caps
     (project / "train.py").write_text(OWN_CLASS)
     (project / "train.sh").write_text(f"{launch} --output_dir out --max_steps 9 --fsdp presets/two.json --label_names labels\n")
     assert report(capsys, "check", "train.sh")["diagnostics"] == []
+
+
+MEGATRON = """\
+torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --num-layers 24 --hidden-size 1024 --num-attention-heads 16 \\
+    --seq-length 2048 --micro-batch-size 4 --global-batch-size 128 --train-iters 1000 --lr-warmup-fraction .01 --lr 1e-4 --bf16
+"""
+
+
+def resolved(text, tmp_path, capsys):
+    (tmp_path / "launch.sh").write_text(text)
+    return report(capsys, "check", str(tmp_path / "launch.sh"))["runs"][0]["resolved"]
+
+
+def test_the_arguments_of_megatron_decide_the_batch(tmp_path, capsys):
+    found = resolved(MEGATRON, tmp_path, capsys)
+    batch = [found[name] for name in ("micro_batch", "accumulation", "data_parallel", "tensor_parallel", "global_batch")]
+    assert batch == [4, 8, 4, 2, 128]
+    assert (found["tokens_per_step"], found["total_steps"], found["warmup_steps"]) == (128 * 2048, 1000, 10)
+
+
+@each_case(
+    ("old", "new", "batch", "total", "warmup"),
+    [
+        ("--global-batch-size 128", "", 16, 1000, 10),  # one micro batch of every replica
+        ("--micro-batch-size 4", "--micro-batch-size $M", 128, 1000, 10),
+        ("--global-batch-size 128", "--global-batch-size 128 --rampup-batch-size 16 16 1000", None, 1000, 10),
+        ("--train-iters 1000", "--train-samples 1000", 128, None, None),
+        ("--lr-warmup-fraction .01", "--lr-decay-iters 500 --lr-warmup-fraction .01", 128, 1000, 5),
+        ("--lr-warmup-fraction .01", "--lr-warmup-iters 7", 128, 1000, 7),
+        ("--lr-warmup-fraction .01", "--lr-warmup-samples 7", 128, 1000, None),
+        ("--lr-warmup-fraction .01", "", 128, 1000, 0),
+    ],
+)
+def test_what_the_arguments_of_megatron_leave_open(tmp_path, capsys, old, new, batch, total, warmup):
+    found = resolved(MEGATRON.replace(old, new), tmp_path, capsys)
+    assert (found["global_batch"], found["total_steps"], found["warmup_steps"]) == (batch, total, warmup)
+
+
+def test_fix_edits_the_batch_of_megatron(tmp_path, capsys):
+    (tmp_path / "launch.sh").write_text(MEGATRON)
+    main(["fix", str(tmp_path / "launch.sh"), "--gpus", "8", "--global-batch", "256"])
+    assert (tmp_path / "launch.sh").read_text() == MEGATRON.replace("size 128", "size 256")
+
+
+def test_a_program_with_a_parser_of_its_own_does_not_have_the_defaults_of_the_trainer(tmp_path, capsys):
+    line = "torchrun --nproc_per_node 8 train.py --output_dir out --bf16 --seed 1 --weight_decay 0.1"
+    found = resolved(line, tmp_path, capsys)
+    assert (found["micro_batch"], found["global_batch"]) == (None, None)
+    found = resolved(f"{line} --num_train_epochs 3", tmp_path, capsys)
+    assert (found["data_parallel"], found["global_batch"]) == (8, None)
+    assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] == 32

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
-from cfglint.frameworks.setting import OVERRIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.schema import Schema
-    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
@@ -31,12 +31,6 @@ SAGEMAKER_KEYS = (
     *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
 )
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
-# Keys that were added in a release, or removed in one: accelerate 0.32.1 to 1.15.0, commands/config/config_args.py.
-HISTORY: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None]] = {
-    "fp8_config": ((0, 34), None),
-    "parallelism_config": ((1, 10), None),
-    "ipex_config": ((), (1, 13)),
-}
 PREFIXES = {"fsdp_config": "fsdp_"}  # which the launcher puts before a block's keys that lack it
 BACKENDS = (
     *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
@@ -55,6 +49,8 @@ DEEPSPEED_FILE_KEYS = (
     "mixed_precision",
 )
 UNSET_IS_ONE = (1, 11)  # a missing `num_processes` without several GPUs; 1.6.0 compares null with 1
+BLOCKS_COPIED = (1, 5)  # a block that is not a mapping is left out; 1.4.0 indexes these with each of their entries
+INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 ADDRESS_REQUIRED = (1, 8)  # the launcher asserts the address of the main process; 1.7.0 passes null on
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
@@ -99,7 +95,10 @@ def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="load",
-    bad=GPUS + "mixed_precison: bf16\n",
+    bad=(
+        GPUS + "mixed_precison: bf16\n",
+        Example(GPUS + "fp8_config: {}\n", facts={"target": {"accelerate": "0.32.1"}, "at": "/fp8_config"}),
+    ),
     good=GPUS + "mixed_precision: bf16\n",
     fixed=GPUS + "mixed_precision: bf16\n",
     example={"at": "/mixed_precison"},
@@ -123,11 +122,11 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
         setting = config.setting(key)
         found = schema().nearest((), key) if isinstance(key, str) else []
-        near = [each for each in found if len(each.path) == 1]
+        near = [each for each in found if len(each.path) == 1 and each.path[0] in known]
         block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
-        where = " (SageMaker config)" if not config.local else ""
+        where = " (SageMaker config)" if not config.local else other_releases(key)
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
         if block is not None:
             hint = f"; move it into `{block[0]}`"
@@ -138,6 +137,14 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
 
 
+def other_releases(key: object) -> str:
+    """Which releases have a key that the targeted one does not have."""
+    entry = schema().lookup((key,)) if isinstance(key, str) else None
+    if entry is None or not (entry.since or entry.removed):
+        return ""
+    return f" {entry.removed.removesuffix('.0')} and later" if entry.removed else f" before {str(entry.since).removesuffix('.0')}"
+
+
 _known: dict[Version, set[str]] = {}
 
 
@@ -146,20 +153,14 @@ def known_keys(config: AccelerateConfig) -> set[str]:
     if not config.local:
         return {*SAGEMAKER_KEYS, *OLD_SPELLINGS}
     if config.version not in _known:
-        known = set(schema().keys()) - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER) | {*OLD_SPELLINGS, *HISTORY}
-        _known[config.version] = {key for key in known if within(key, config)}
+        known = {*schema().keys_at(config.version), *OLD_SPELLINGS}
+        _known[config.version] = known - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER)
     return _known[config.version]
-
-
-def within(key: str, config: AccelerateConfig) -> bool:
-    """Whether the targeted release has a key that not all releases have."""
-    since, until = HISTORY.get(key, ((), None))
-    return config.version >= since and (until is None or config.version < until)
 
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
     """A warning where the release is not specified and another release has the key."""
-    return WARNING if key in HISTORY and "accelerate" not in config.facts.target and config.local else ERROR
+    return WARNING if other_releases(key) and "accelerate" not in config.facts.target and config.local else ERROR
 
 
 @rule(
@@ -588,6 +589,12 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         "distributed_type: 'NO'\nnum_processes: '2'\n",
         GPUS + "parallelism_config:\n  parallelism_config_cp_size: '2'\n",
         DEEPSPEED + "deepspeed_config: ds\n",
+        Example(
+            GPUS + "fsdp_config: full_shard\n",
+            exception="TypeError: string",
+            facts={"target": {"accelerate": "1.4.0"}, "at": "/fsdp_config"},
+        ),
+        Example(GPUS + "fsdp_config: 1\n", "/fsdp_config", exception="TypeError: 'int'", facts={"target": {"accelerate": "1.4.0"}}),
     ),
     good="distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\n",
     example={"at": "/num_machines"},
@@ -597,14 +604,15 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     """Unsupported value type.
 
     `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
-    compared with 1; `deepspeed_config` has to be a mapping.
+    compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
 
     Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`; `TypeError: unsupported operand
-    type(s) for //: 'str' and 'int'`; `AttributeError: 'str' object has no attribute 'keys'`.
+    type(s) for //: 'str' and 'int'`; `AttributeError: 'str' object has no attribute 'keys'`; `TypeError: string indices must
+    be integers`.
 
     Fix: write a number without quotes, or a mapping.
 
-    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393.
+    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
     """
     if not config.local or not config.values or config.distributed == "XLA":
         return
@@ -625,10 +633,29 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
         if not isinstance(size, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
             yield Finding(config.setting(*path), f"`{path[-1]}` is {described(size)}, not a number", exception=text)
-    block = config.get("deepspeed_config")
-    if config.uses_deepspeed and block is not None and not isinstance(block, dict):
-        text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
-        yield Finding(config.setting("deepspeed_config"), f"`deepspeed_config` is {spelled(block)}, not a mapping", exception=text)
+    yield from blocks_of_another_type(config)
+
+
+def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
+    """Blocks that are not mappings and that the launcher uses as mappings."""
+    for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else INDEXED_BLOCKS:
+        block = config.values.get(name)
+        if block is None or isinstance(block, dict):
+            continue
+        text = indexing_error(block) if config.version < BLOCKS_COPIED else None
+        if text is None and name == "deepspeed_config" and config.uses_deepspeed:
+            text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
+        if text is not None:
+            yield Finding(config.setting(name), f"`{name}` is {spelled(block)}, not a mapping", exception=text)
+
+
+def indexing_error(block: object) -> str | None:
+    """What Python raises where each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate 1.1.1)."""
+    if not isinstance(block, (str, list)):
+        return f"TypeError: '{type(block).__name__}' object is not iterable"
+    if not block:
+        return None
+    return "TypeError: string indices must be integers" if isinstance(block, str) else "TypeError: list indices must be integers or slices"
 
 
 def passed_over(config: AccelerateConfig, value: object) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

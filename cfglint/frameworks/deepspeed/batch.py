@@ -7,9 +7,9 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.frameworks.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

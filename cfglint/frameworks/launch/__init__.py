@@ -49,6 +49,12 @@ class Launch(Framework["LaunchConfig"]):
 
         return batch(config)
 
+    def numbers(self, config: LaunchConfig) -> dict[str, int | None]:
+        """The length that the arguments of Megatron-LM give."""
+        from cfglint.frameworks.launch import megatron
+
+        return megatron.numbers(config) if config.is_megatron else {}
+
     def account(self, config: LaunchConfig) -> Summary:
         """Launcher and processes."""
         from cfglint.frameworks.launch.config import account

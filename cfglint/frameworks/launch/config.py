@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, WRITTEN, Setting
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Batch, Config, Layout
-from cfglint.frameworks.launch import FRAMEWORK, KIND
-from cfglint.frameworks.setting import DERIVED, WRITTEN, Setting
+from cfglint.frameworks.launch import FRAMEWORK, KIND, megatron
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
@@ -37,6 +37,14 @@ class LaunchConfig(Config):
         if node is not None and node.raw.isdigit():
             self.values[command.size_key] = int(node.raw)
             self.batch_keys = {"gpus": command.size_key}
+        if self.is_megatron:
+            self.values.update({key: megatron.integer(self, key) for key in megatron.BATCH_KEYS.values() if key in command.words})
+            self.batch_keys = {**megatron.BATCH_KEYS, **self.batch_keys}
+
+    @property
+    def is_megatron(self) -> bool:
+        """Whether the arguments are Megatron-LM's own, so that they decide the batch."""
+        return megatron.takes(self.command)
 
 
 def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
@@ -93,6 +101,8 @@ def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
 
 def batch(config: LaunchConfig) -> Batch:
     """The processes of a launch whose program has a batch of its own, with the accumulation of its accelerator."""
+    if config.is_megatron:
+        return megatron.batch(config)
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
     ways = Setting(("data_parallel",), None, DERIVED, because="the program's own")
     return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, ways, nothing)
@@ -120,6 +130,8 @@ def account(config: LaunchConfig) -> Summary:
     summary.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
     if config.command.launch.get("called_from"):
         summary.derive(LAUNCH, "called from", "called_from", config.command.launch["called_from"], "")
-    if config.command.consumer in ("", KIND):
+    if config.is_megatron:
+        megatron.account(config, summary)
+    elif config.command.consumer in ("", KIND):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary

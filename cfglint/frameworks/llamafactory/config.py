@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.frameworks.huggingface.arguments import Arguments
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document
 
 DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts

@@ -11,8 +11,8 @@ from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.setting import Setting
 
 
 LONGEST = 10**18  # steps of a run

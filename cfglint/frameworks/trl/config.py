@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.trl import FRAMEWORK, KIND, NEWEST, OLDEST, PACKAGE
+from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import fields, meant, trainers_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.overrides import Override
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Path
 
 ENV = "env"  # taken out of the file and exported before anything else
 
@@ -98,6 +98,10 @@ class TrlConfig(TrainerConfig):
     def hands_on(self) -> bool:
         """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 reads no file."""
         return self.modern and self.command is not None
+
+    def opens(self, path: Path) -> bool:
+        """Whether a class of the script opens a named file; `accelerate_config` is the command's."""
+        return path != (LAUNCHER_FILE,) and super().opens(path)
 
     @property
     def modern(self) -> bool:

@@ -8,9 +8,11 @@ from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.base import CERTAIN, LaunchFacts
+from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source.parse import parse
 
+MULTI_GPU = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n"
 
 
@@ -160,10 +162,35 @@ def test_ulysses_divides_the_batch_and_multiplies_the_batches_of_a_rank(run):
 
 
 def test_an_unknown_key_that_a_release_had_is_a_warning_without_a_target(run):
-    text = "distributed_type: MULTI_GPU\nnum_processes: 8\nipex_config: {}\n"
+    text = MULTI_GPU + "ipex_config: {}\n"
     assert codes(run(text)) == []
     assert codes(run(text, facts=LaunchFacts(complete=True, target={"accelerate": "1.15.0"}))) == ["ACC002"]
     assert codes(run(text, facts=LaunchFacts(complete=True, target={"accelerate": "1.12.0"})), "warning") == []
+
+
+@each_case(
+    ("version", "block", "found"),
+    [
+        ("1.4.0", "deepspeed_config: foo", ["TypeError: string indices must be integers"]),
+        ("1.4.0", "fsdp_config: [a]", ["TypeError: list indices must be integers or slices"]),
+        ("1.4.0", "dynamo_config: true", ["TypeError: 'bool' object is not iterable"]),
+        ("1.4.0", "megatron_lm_config: []", []),
+        ("1.4.0", "fp8_config: foo", []),
+        ("1.5.0", "fsdp_config: foo", []),
+    ],
+)
+def test_blocks_that_are_not_mappings(version, block, found):
+    facts = LaunchFacts(complete=True, target={"accelerate": version})
+    run = CheckedRun([parse("launch.yaml", f"{MULTI_GPU}{block}\n", "yaml")], ["accelerate"], facts)
+    assert [each.exception for each in run.diagnostics if each.severity == "error"] == found
+
+
+def test_a_key_of_another_release_is_not_suggested_for_itself():
+    facts = LaunchFacts(complete=True, target={"accelerate": "0.32.1"})
+    run = CheckedRun([parse("launch.yaml", MULTI_GPU + "fp8_config: {}\n", "yaml")], ["accelerate"], facts)
+    assert [(each.message, each.fix) for each in run.diagnostics] == [
+        ("unknown key `fp8_config` is rejected by accelerate launch before 0.34", None)
+    ]
 
 
 def test_what_may_come_on_the_command_line_is_no_error_in_a_file_of_its_own(tmp_path):

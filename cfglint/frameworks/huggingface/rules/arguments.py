@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.setting import Setting
 
 OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.setting import Setting
 
 NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.setting import Setting
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(

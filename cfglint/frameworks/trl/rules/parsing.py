@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, of, shown
 
 TYPE_CHECKING = False
