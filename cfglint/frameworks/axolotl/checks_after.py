@@ -271,8 +271,8 @@ def context_parallel_deepspeed(model: Model) -> None:
             PARALLEL,
             ("context_parallel_size", "rl", "deepspeed"),
             "`context_parallel_size` above 1 under DeepSpeed does not support `rl`; use FSDP2",
-            f"rl: RLType.{model.rl.upper()} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer weights each Ulysses "
-            "rank's loss; use FSDP2.",
+            f"rl: RLType.{model.rl.upper()} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer "
+            "weights each Ulysses rank's loss; use FSDP2.",
         )
     given = model.context_parallel
     if given and (
