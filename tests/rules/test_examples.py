@@ -153,7 +153,7 @@ def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, check
     assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
 
 
-def test_what_explain_says_of_the_examples_is_as_recorded(root, checked, checked_good, updating):
+def test_each_good_example_and_bad_one_is_explained_as_recorded(root, checked, checked_good, updating):
     """Every line that `explain` can give for the examples, once: the kind, the label, where a value comes from, and the first value."""
     seen = {}
     for rule in sorted(RULES, key=lambda rule: rule.code):
