@@ -227,9 +227,9 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
         entry = table.lookup((*place.section, place.key))
         return values(entry, place, syntax, version) if entry is not None else []
     found: list[Suggestion] = []
-    for name in table.keys(place.section):
+    for name in table.keys_at(version, place.section):
         entry = table.lookup((*place.section, name))
-        if entry is None or not entry.known_to(version):
+        if entry is None:
             continue
         inserted = f'"{name}"' if syntax == "json" and not place.quoted else name
         found.append(Suggestion(name, inserted, place.word, facts(entry, version), entry.description, True))
