@@ -72,8 +72,8 @@ def run(arguments: Namespace) -> int:
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
-    told = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
-    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {told}; {hooked}")
+    note = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
+    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
     return 0
 
 

@@ -153,6 +153,6 @@ class LlamaFactoryConfig(TrainerConfig):
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets, where anything is trained."""
-        return super().others() if self.trains and not self.own_trainer else []
+        return super().nested_configs() if self.trains and not self.own_trainer else []
