@@ -22,7 +22,7 @@ LLAMAFACTORY = (
 
 
 def config_of(kind, text, target, trainer=None):
-    facts = LaunchFacts(gpus=8, num_examples=1000, declared=True, complete=True, target=target, trainer=trainer)
+    facts = LaunchFacts(gpus=8, num_examples=1000, kind_given=True, complete=True, target=target, trainer=trainer)
     return framework(kind).config([parse("train.yaml", text, "yaml")], [kind], facts)
 
 

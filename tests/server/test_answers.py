@@ -20,7 +20,7 @@ class Place:
         self.offset = text.index("|")
         self.text = text.replace("|", "")
         documents = [parse(path, content.replace("|", ""), "json" if path.endswith("json") else "yaml") for path, content in files.items()]
-        self.run = CheckedRun(documents, kinds, LaunchFacts(declared=True, **facts))
+        self.run = CheckedRun(documents, kinds, LaunchFacts(kind_given=True, **facts))
         self.document = next(document for document in documents if document.path == name)
         self.kind = kinds[list(files).index(name)]
 
