@@ -1,7 +1,7 @@
 """What each launcher makes of its line: processes = GPUs of a node x nodes, the files, what is not known and why, the findings.
 
-A case of `lines.txt` is the line, after `# N` with N GPUs in the machine, after `#SBATCH ...@` in a job with this header. `TAIL` is a program
-with arguments of the Trainer.
+A case of `lines.txt` is the line, after `# N` with N GPUs in the machine, after `#SBATCH ...@` in a job with this header. `TAIL` is a
+program with arguments of the Trainer.
 """
 
 from __future__ import annotations
