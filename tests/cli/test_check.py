@@ -528,14 +528,14 @@ class TestShortForms:
         assert check(".", "--gpus", "8", "--statistics")[1].split()[-1] == "./a.json:1"
 
     def test_the_table_gives_the_first_place_of_the_worst_severity(self, folder, check):
-        write(folder, a__yaml="output_dir: out\nlearning_rate: 2e-5\nmax_steps: 10\n")
+        write(folder, a__yaml="per_device_train_batch_size: 4\nlearning_rate: 2e-5\n")
         write(folder, b__yaml="output_dir: out\nlearning_rate: 1e-5\n", cfglint__toml='[kinds]\n"b.yaml" = "huggingface"\n')
         _, out, _ = check("--statistics", "--select", "TYP200")
         assert out.split() == ["2", "TYP200", "error", "string-for-number", "(2", "fixable)", "b.yaml:2"]
 
     @pytest.mark.parametrize(
         ("width", "place"),
-        [(100, "runs/of/a/long/experiment.json:1"), (80, "...of/a/long/experiment.json:1"), (65, "fixable)")],
+        [(100, "runs/of/a/long/experiment.json:1"), (80, ".../a/long/experiment.json:1"), (65, "fixable)")],
     )
     def test_the_place_in_the_table_fits_the_width(self, folder, check, monkeypatch, width, place):
         (folder / "runs/of/a/long").mkdir(parents=True)
@@ -544,7 +544,7 @@ class TestShortForms:
         assert check("--gpus", "8", "--statistics")[1].split()[-1] == place
 
     def test_the_summary_counts_fixes_that_change_the_run(self, folder, check):
-        write(folder, a__yaml="output_dir: out\nlearning_rate: 2e-5\nwarmpu_steps: 10\n")
+        write(folder, a__yaml="per_device_train_batch_size: 4\nlearning_rate: 2e-5\nwarmpu_steps: 10\n")
         assert "; 1 fixable with `cfglint fix`, 1 more with --unsafe-fixes" in check("a.yaml")[2]
         assert "; 1 fixable with `cfglint fix --unsafe-fixes`" in check("a.yaml", "--select", "KEY200")[2]
 
