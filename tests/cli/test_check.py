@@ -512,6 +512,9 @@ class TestTerminal:
         assert "\u202e" not in out
 
 
+RATE = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2e-5\n"  # a string, which TRL's parser casts
+
+
 class TestShortForms:
     def test_one_line_a_finding(self, folder, check):
         write(folder, ds_config__json=BAD)
@@ -528,10 +531,9 @@ class TestShortForms:
         assert check(".", "--gpus", "8", "--statistics")[1].split()[-1] == "./a.json:1"
 
     def test_the_table_gives_the_first_place_of_the_worst_severity(self, folder, check):
-        write(folder, a__yaml="per_device_train_batch_size: 4\nlearning_rate: 2e-5\n")
-        write(folder, b__yaml="output_dir: out\nlearning_rate: 1e-5\n", cfglint__toml='[kinds]\n"b.yaml" = "huggingface"\n')
+        write(folder, a__yaml=RATE, b__yaml=RATE, cfglint__toml='[kinds]\n"b.yaml" = "huggingface"\n')
         _, out, _ = check("--statistics", "--select", "TYP200")
-        assert out.split() == ["2", "TYP200", "error", "string-for-number", "(2", "fixable)", "b.yaml:2"]
+        assert out.split() == ["2", "TYP200", "error", "string-for-number", "(2", "fixable)", "b.yaml:3"]
 
     @pytest.mark.parametrize(
         ("width", "place"),
@@ -544,7 +546,7 @@ class TestShortForms:
         assert check("--gpus", "8", "--statistics")[1].split()[-1] == place
 
     def test_the_summary_counts_fixes_that_change_the_run(self, folder, check):
-        write(folder, a__yaml="per_device_train_batch_size: 4\nlearning_rate: 2e-5\nwarmpu_steps: 10\n")
+        write(folder, a__yaml=RATE + "warmpu_steps: 10\n")
         assert "; 1 fixable with `cfglint fix`, 1 more with --unsafe-fixes" in check("a.yaml")[2]
         assert "; 1 fixable with `cfglint fix --unsafe-fixes`" in check("a.yaml", "--select", "KEY200")[2]
 
