@@ -69,6 +69,7 @@ class LaunchFacts:
         "complete",
         "declared",
         "environment",
+        "examples_source",
         "folder",
         "from_gpus",
         "gpu_memory",
@@ -122,9 +123,11 @@ class LaunchFacts:
         program: ProgramFacts | None = None,
         arguments: str = "",
         command: Document | None = None,
+        examples_source: str = "--num-examples",
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
+        self.examples_source = examples_source
         self.target = target or {}
         self.complete = complete
         self.declared = declared
