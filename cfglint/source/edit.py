@@ -165,7 +165,10 @@ def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple
     else:
         from cfglint.source.python import edits as code
     pieces = [(document.text, 0)]
-    for each in reversed(code.edits_of(document, changes)):
+    made = code.edits_of(document, changes)
+    if any(later.start < edit.end for edit, later in zip(made, made[1:], strict=False)):
+        raise EditRefused("these changes overlap", made[0].start)
+    for each in reversed(made):
         splice(pieces, each)
     text = "".join(part for part, _ in pieces)
     if not proposed:
