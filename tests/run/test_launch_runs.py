@@ -47,7 +47,7 @@ def test_a_launch_is_a_run_with_its_files(project, capsys):
 
 
 def test_a_file_of_a_launch_is_not_checked_on_its_own(project, capsys):
-    assert [run["files"][0] for run in report(capsys, "check", ".")["runs"]] == ["./train.sh"]
+    assert [run["files"] for run in report(capsys, "check", ".")["runs"]] == [["./train.sh", "./ds.json"]]
 
 
 def test_a_finding_points_into_the_script(project, capsys):
