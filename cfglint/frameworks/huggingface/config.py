@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
@@ -20,6 +21,7 @@ class TrainerConfig(TrainerFiles):
 
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
+    seeded_at: Stage = "init"  # when the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 
     @property

@@ -394,5 +394,6 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
             raise
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
-                found[operation.field] = TypeFailure(operation.field, operation.fails_at, error)
+                fails_at = config.seeded_at if operation.act is seed else operation.fails_at
+                found[operation.field] = TypeFailure(operation.field, fails_at, error)
     return list(found.values())

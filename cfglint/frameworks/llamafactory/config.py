@@ -36,6 +36,7 @@ class LlamaFactoryConfig(TrainerConfig):
     framework = FRAMEWORK
     sole_consumer = True
     evaluation_assumed = "the evaluation set is what the file says"
+    seeded_at = "config"  # hparams/parser.py:529 (get_train_args)
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         target = {PACKAGE: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}

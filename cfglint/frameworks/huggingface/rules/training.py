@@ -259,7 +259,8 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["seed"]
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
-        yield Finding(of(config, "seed"), f"`seed` is {value}; it must be between 0 and {SEEDS - 1}", exception=text)
+        message = f"`seed` is {value}; it must be between 0 and {SEEDS - 1}"
+        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at)
 
 
 @rule(
