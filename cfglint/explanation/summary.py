@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.findings.diagnostic import Context
-from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.rules.engine import internal
 from cfglint.run.loaded import integer

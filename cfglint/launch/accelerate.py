@@ -137,7 +137,7 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
         named = line.options.given["config_file"]
         if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
-            line.problems.append(Problem("LCH008", "error", named.word, "--config_file", message, raised))
+            line.problems.append(Problem("LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True))
         return None
     return integer(given, None)
 

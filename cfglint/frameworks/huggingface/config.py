@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.frameworks.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TrainerConfig(TrainerFiles):
         key, node = self.documents[0].find((name,))
         return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""
         found: list[Config] = [self.launcher] if self.launcher is not None else []
         engine = self.deepspeed.engine() if self.deepspeed is not None else None

@@ -7,7 +7,7 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
-from cfglint.frameworks.setting import NoSuchField
+from cfglint.findings.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.frameworks.huggingface.arguments import Arguments
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document
 
 DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts
@@ -154,6 +154,6 @@ class LlamaFactoryConfig(TrainerConfig):
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets, where anything is trained."""
-        return super().others() if self.trains and not self.own_trainer else []
+        return super().nested_configs() if self.trains and not self.own_trainer else []

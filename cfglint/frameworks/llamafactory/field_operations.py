@@ -6,9 +6,9 @@ is that operation, and Python's own exception is the prediction. Line numbers ar
 
 from __future__ import annotations
 
+from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.field_operations import TypeFailure, makes_optimizer
 from cfglint.frameworks.llamafactory.arguments import comma_list
-from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.setting import Setting
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.trl.config import TrlConfig
 
 MICRO = "per_device_train_batch_size"
