@@ -33,6 +33,12 @@ class TrainerConfig(TrainerFiles):
                 self._deepspeed.run()
         return self._deepspeed
 
+    @property
+    def makes_optimizer(self) -> bool:
+        """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
+        launch = self.deepspeed
+        return launch is None or "optimizer" not in launch.written
+
     def _launch(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
         values = self.section("deepspeed")

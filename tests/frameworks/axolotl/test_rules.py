@@ -77,7 +77,7 @@ def test_the_file_need_not_be_a_mapping(axolotl, found):
 
 def test_a_file_for_a_fork_is_reported_once(axolotl, found):
     text = "base_model: m\ndatasets: [{path: d, type: alpaca}]\nlearning_rate: 0.1\nmy_a: 1\nmy_b: 2\nmicro_batch_sizes: 3\nmy_c: 4\n"
-    assert found(axolotl(text=text, complete=False, declared=False), "warning") == [("AXL005", "/my_a"), ("AXL005", "/micro_batch_sizes")]
+    assert found(axolotl(text=text, complete=False, kind_given=False), "warning") == [("AXL005", "/my_a"), ("AXL005", "/micro_batch_sizes")]
     assert len(found(axolotl(text=text), "warning")) == 4
 
 

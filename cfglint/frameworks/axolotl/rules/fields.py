@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
@@ -178,7 +178,7 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
     kinds=KINDS,
     bad=(
         BASE + "gradient_accumulation_step: 4\n",
-        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "declared": False}),
+        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),
     ),
     good=BASE + "gradient_accumulation_steps: 4\n",
     example={"kind": KIND, "at": "/gradient_accumulation_step"},
@@ -198,7 +198,7 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     """
     unknown = unknown_keys(config)
     unexplained = [setting for setting, help_text in unknown if help_text is None and len(setting.path) == 1]
-    if not (config.facts.declared or config.facts.complete) and len(unexplained) >= FORK_KEYS:
+    if not (config.facts.kind_given or config.facts.complete) and len(unexplained) >= FORK_KEYS:
         names = [f"`{setting.path[0]}`" for setting in unexplained]
         named = ", ".join(names[:FORK_KEYS]) + (", ..." if len(names) > FORK_KEYS else "")
         message = f"{len(names)} unknown keys are ignored by axolotl 0.21.0 ({named}): is the file written for a fork or another release?"
