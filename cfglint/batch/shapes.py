@@ -10,6 +10,7 @@ from cfglint.batch.memory.shape import of_config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from cfglint.batch.memory.shape import Shape
@@ -153,17 +154,64 @@ SAME = {
     "tinyllama-1.1b-chat-v1.0": "tinyllama-1.1b",
     "gpt2-small": "gpt2",
 }
+# Published models of other architectures, by the hidden size of their config.json (`d_model`, `n_embd` where it is called that).
+HIDDEN_SIZES: dict[int, str] = {
+    512: "t5-small flan-t5-small mt5-small whisper-base",
+    768: "bert-base-uncased bert-base-cased roberta-base deberta-v3-base t5-base flan-t5-base mt5-base whisper-small opt-125m gpt-neo-125m",
+    896: "qwen2-0.5b llava-onevision-qwen2-0.5b-ov llava-onevision-qwen2-0.5b-si",
+    1024: "bert-large-uncased roberta-large deberta-v3-large t5-large flan-t5-large mt5-large whisper-medium opt-350m bloom-560m"
+    " qwen1.5-0.5b",
+    1280: "whisper-large whisper-large-v2 whisper-large-v3",
+    1536: "qwen2-1.5b qwen2-vl-2b bloom-1b1 deepseek-r1-distill-qwen-1.5b",
+    2048: "opt-1.3b bloom-1b7 gpt-neo-1.3b qwen-1_8b qwen1.5-1.8b qwen2.5-vl-3b internlm2-1_8b flan-t5-xl mt5-xl deepseek-moe-16b"
+    " deepseek-v2-lite deepseek-coder-v2-lite qwen3-30b-a3b",
+    2304: "minicpm-2b-sft-bf16 minicpm-v-2",
+    2560: "opt-2.7b bloom-3b gpt-neo-2.7b qwen1.5-4b",
+    3072: "starcoder2-3b",
+    3584: "qwen2-7b qwen2-vl-7b qwen2.5-vl-7b minicpm-v-2_6 minicpm-o-2_6 deepseek-r1-distill-qwen-7b"
+    " llava-onevision-qwen2-7b-ov llava-onevision-qwen2-7b-si",
+    4096: "llama-7b vicuna-7b-v1.1 vicuna-7b-v1.3 alpaca-7b chatglm-6b chatglm2-6b chatglm3-6b glm-4-9b qwen-7b qwen1.5-7b baichuan-7b"
+    " baichuan2-7b internlm-7b internlm2-7b internlm2_5-7b deepseek-llm-7b opt-6.7b bloom-7b1 gpt-j-6b starcoderbase-7b openchat_3.5"
+    " solar-10.7b-v1.0 minicpm-llama3-v-2_5 llava-v1.5-7b llava-v1.6-vicuna-7b llava-v1.6-mistral-7b t5-v1_1-xxl flan-t5-xxl mt5-xxl",
+    4544: "falcon-7b",
+    4608: "starcoder2-7b",
+    5120: "llama-13b vicuna-13b-v1.1 vicuna-13b-v1.3 baichuan-13b baichuan2-13b qwen-14b qwen1.5-14b qwen1.5-32b qwq-32b qwen2.5-vl-32b"
+    " opt-13b internlm-20b llava-v1.5-13b llava-v1.6-vicuna-13b deepseek-v2",
+    6144: "starcoder starcoderbase starcoder2-15b internlm2-20b internlm2_5-20b",
+    6656: "llama-30b llama-33b vicuna-33b-v1.3",
+    7168: "opt-30b deepseek-v3 deepseek-r1",
+    8192: "llama-65b falcon-40b qwen-72b qwen1.5-72b qwen2-72b qwen2-vl-72b qwen2.5-vl-72b deepseek-llm-67b"
+    " llava-onevision-qwen2-72b-ov llava-onevision-qwen2-72b-si",
+    9216: "opt-66b",
+    14336: "bloom bloomz",
+}
 VARIANTS = ("-hf", "-instruct", "-base", "-chat", "-it", "-python", "-deduped", "-2407", "-2501", "-v0.1", "-v0.2", "-v0.3")
+ENDINGS = (*VARIANTS, "-sft", "-int4", "-awq", "-1m", "-32k", "-16k", "-si")
 
 
 def known_name(text: str) -> str | None:
     """The name in the table of a model as people write it: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another model."""
+    for name in spellings(text, VARIANTS):
+        if SAME.get(name, name) in MODELS:
+            return SAME.get(name, name)
+    return None
+
+
+def hidden_size_of(text: str) -> int | None:
+    """The hidden size of a published model as people write it; None for another model."""
+    name = known_name(text)
+    if name is not None:
+        return MODELS[name][1]
+    sizes = {each: size for size, names in HIDDEN_SIZES.items() for each in names.split()}
+    return next((sizes[name] for name in spellings(text, ENDINGS) if name in sizes), None)
+
+
+def spellings(text: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """The name of a checkpoint without its organisation, then also without each of its endings."""
     name = text.rstrip("/").rpartition("/")[2].lower().removeprefix("meta-")
     while True:
-        found = SAME.get(name, name)
-        if found in MODELS:
-            return found
-        ending = next((each for each in VARIANTS if name.endswith(each)), None)
+        yield name
+        ending = next((each for each in endings if name.endswith(each)), None)
         if ending is None:
-            return None
+            return
         name = name.removesuffix(ending)

@@ -18,7 +18,7 @@ from cfglint.cli.options import (
     not_done,
     positive,
     selection_of,
-    silence,
+    suppress,
     tell_unknown,
 )
 from cfglint.cli.output import check_outputs, rows, write
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
             return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, stats)
-        silence(found, selection)
+        suppress(found, selection)
         if accepted:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:

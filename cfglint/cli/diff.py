@@ -15,7 +15,7 @@ from cfglint.cli.options import (
     left_out,
     load_configuration,
     selection_of,
-    silence,
+    suppress,
     tell_unknown,
 )
 from cfglint.cli.output import check_outputs, write
@@ -65,7 +65,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
     """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
     for sides in ([each.before for each in comparisons], [each.after for each in comparisons]):
-        silence([side for side in sides if side is not None], selection)
+        suppress([side for side in sides if side is not None], selection)
     for each in comparisons:
         each.add_notes()
     written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width))

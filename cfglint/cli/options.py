@@ -250,7 +250,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         target={**project.target, **given},
         target_from={package: project.path for package in project.target if package not in given},
         complete=complete,
-        declared=bool(arguments.kind),
+        kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
         overrides=spelt_right(overrides(arguments.set, arguments.args)),
@@ -275,7 +275,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     given = targets(arguments)
     facts.target = {**project.target, **run.target, **given}
     facts.target_from.update({package: f"the declared run in {project.path}" for package in run.target if package not in given})
-    facts.declared = bool(arguments.kind or run.kind)
+    facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer
     try:
@@ -284,7 +284,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
         raise UsageError(f"{project.path}, the run of {run.files[0]}: {error}") from error
     facts.overrides = (*own, *facts.overrides)
     facts.arguments = arguments.args or run.arguments or ""
-    facts.promises = run.promises
+    facts.expected_numbers = run.expected_numbers
     facts.model = facts.model or model_of(run.model)
     facts.gpu_memory = getattr(arguments, "gpu_memory", None) or run.gpu_memory or project.gpu_memory
     return facts
@@ -409,12 +409,12 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     return [name if path == "-" else path for path in arguments.paths], {name: data}
 
 
-def silence(outcomes: list[Outcome], selection: Selection) -> None:
-    """Mark what comments, flags and the configuration silence."""
+def suppress(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark what comments, flags and the configuration suppress."""
     if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
-        from cfglint.project.suppression import settle
+        from cfglint.project.suppression import merge_unused
 
-        settle(outcomes)
+        merge_unused(outcomes)
     for outcome in outcomes:
         selection.apply(outcome)
 

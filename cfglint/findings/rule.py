@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
-    from cfglint.frameworks.setting import Setting
 
     Check = Callable[..., Iterable["Finding"]]
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
         num_examples: int
         target: dict[str, str]
         complete: bool
-        declared: bool
+        kind_given: bool
         strict_keys: bool
         trainer: str
         model: str
         gpu_memory: float
-        promises: dict[str, int]
+        expected_numbers: dict[str, int]
         policies: dict[str, Any]
 
 
@@ -52,9 +52,13 @@ class Finding:
     `related` are the other settings that take part, `note` a consequence that is not an exception, `help` the remedy.
     `exception`, `fails_at` and `severity` default to the rule's own. `consumer_only`: only the parser of the declared
     kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
+    `of_launcher`: the launcher of a run fails on it, whoever parses the arguments of the program.
     """
 
-    __slots__ = ("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "on_key", "related", "setting", "severity")
+    __slots__ = (
+        *("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "of_launcher", "on_key", "related", "setting"),
+        "severity",
+    )
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class Finding:
         on_key: bool = False,
         note: str | None = None,
         help: str | None = None,  # noqa: A002
+        of_launcher: bool = False,
     ) -> None:
         self.setting = setting
         self.message = message
@@ -82,6 +87,7 @@ class Finding:
         self.on_key = on_key
         self.note = note
         self.help = help
+        self.of_launcher = of_launcher
 
 
 class Example:

@@ -58,8 +58,15 @@ def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[
     if named is not None:
         line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
         file = values_of(named.value) if named.value is not None else None
-        if file is None:
-            line.unsure("gpus_per_node", named.reasons or ("the accelerate config file is not in the project",))
+    resolve_with(line, machine, named, file)
+
+
+def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: dict[Any, Any] | None) -> None:
+    """What the flags of a line come to with the values of a named file, None where these are not known."""
+    assert line.options is not None
+    options = line.options
+    if named is not None and file is None:
+        line.unsure("gpus_per_node", named.reasons or ("the accelerate config file is not in the project",))
     type_of = launch_type(line, file)
     if named is not None and file is None and not type_of:
         processes, machines = options.text("num_processes"), options.text("num_machines")
@@ -130,7 +137,7 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
         named = line.options.given["config_file"]
         if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
-            line.problems.append(Problem("LCH008", "error", named.word, "--config_file", message, raised))
+            line.problems.append(Problem("LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True))
         return None
     return integer(given, None)
 

@@ -36,6 +36,7 @@ WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no numb
     "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
     " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
 )
+SIZE_VARIABLE = "NPROC_PER_NODE"  # of swift and LLaMA-Factory
 SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
 
 
@@ -52,13 +53,17 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
-    """The option that gives the processes of the one node of a launch, where it is written as a number."""
-    if line.options is None or line.nodes != 1:
+    """The option or variable that gives the processes of the one node of a launch, where it is written as a number."""
+    if line.nodes != 1:
         return
     for name in ("nproc_per_node", "num_gpus", "num_processes"):
-        option = line.options.given.get(name)
+        option = line.options.given.get(name) if line.options is not None else None
         if option is not None and option.value is not None and option.value.string.isdigit():
             document.add_size(name, option.word, option.value)
+            return
+    given = line.call.environment.get(SIZE_VARIABLE) if line.inner == "torchrun" else None
+    if given is not None and given.string.isdigit() and int(given.string) == line.gpus_per_node:
+        document.add_size(SIZE_VARIABLE, given, given)
 
 
 def flag(argument: Argument) -> str:

@@ -40,7 +40,7 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
         option = options.given["num_gpus" if wanted[0] is not None else "num_nodes"]
         message = f"`--{option.name}` cannot be combined with `--include` or `--exclude`"
         raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
-        line.problems.append(Problem("LCH005", "error", option.word, f"--{option.name}", message, raised))
+        line.problems.append(Problem("LCH005", "error", option.word, f"--{option.name}", message, raised, of_launcher=True))
     if filtered is not None:
         resources(line, machine, hosts, filtered, "include" in options)
     elif hosts is not None:

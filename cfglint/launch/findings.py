@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
+from cfglint.launch.options import Options
 from cfglint.launch.torchrun import COUNTED
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import names
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.launch.slurm import Header
     from cfglint.source.shell.interpreter import Call
 
+OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 OWN = {
     "deepspeed": names("num_gpus num_nodes include exclude hostfile master_port"),
     "torchrun": names("nproc_per_node nnodes node_rank rdzv_backend rdzv_endpoint"),
@@ -25,7 +27,7 @@ OWN = {
     "accelerate": names("num_processes num_machines config_file multi_gpu use_deepspeed mixed_precision"),
 }
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
-REQUIRED = ("launcher:config_file", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
+REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
 
 def lost_arguments(line: LaunchLine) -> None:
@@ -59,16 +61,14 @@ def visible_devices(line: LaunchLine) -> None:
     if value is None or not value.value or value.place is None:
         return
     count = len([each for each in value.value.split(",") if each.strip().isdigit()])
-    options = line.options
-    if options is None:
-        return
+    options = line.options or Options()
     chosen = any(name in options for name in ("num_gpus", "include", "exclude", "hostfile"))
     if line.launcher == "deepspeed" and not chosen and options.value("num_nodes") == "1":
         raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
         message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
-        line.problems.append(Problem("LCH005", "error", options.given["num_nodes"].word, "--num_nodes", message, raised))
-    own = line.launcher in ("torchrun", "torch.distributed.run", "torch.distributed.launch") and "nproc_per_node" in options
-    if own and count and line.gpus_per_node is not None and line.gpus_per_node > count:
+        line.problems.append(Problem("LCH005", "error", options.given["num_nodes"].word, "--num_nodes", message, raised, of_launcher=True))
+    own = line.launcher in OF_TORCH and "nproc_per_node" in options
+    if (own or line.inner == "torchrun") and count and line.gpus_per_node is not None and line.gpus_per_node > count:
         message = f"{line.gpus_per_node} processes start on {count} visible GPUs: `{VISIBLE}={value.value}`"
         line.problems.append(Problem("LCH006", "warning", value, VISIBLE, message))
 
@@ -90,7 +90,7 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
         option = line.options.missing
         raised = f"error: argument --{option.name}: expected one argument"
         message = f"`--{option.name}` has no value: the next word is an option"
-        line.problems.append(Problem("LCH013", "error", option.word, f"--{option.name}", message, raised))
+        line.problems.append(Problem("LCH013", "error", option.word, f"--{option.name}", message, raised, of_launcher=True))
     for argument in arguments:
         if trainer and argument.name in NEEDS_VALUE and not argument.texts:
             raised = f"error: argument --{argument.name}: expected one argument"
@@ -106,22 +106,22 @@ def unusable_counts(line: LaunchLine) -> None:
     for name, refusal in refused.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
-        if option is None or text is None or is_placeholder(text) or text.isupper():
+        if option is None or text is None or option.in_file or is_placeholder(text) or text.isupper():
             continue
         raised = refusal(name, text)
         if raised:
-            message = f"`--{name} {text}` is refused by {line.launcher}: a whole number above 0 is needed"
-            line.problems.append(Problem("LCH018", "error", option.value or option.word, f"--{name}", message, raised))
+            message = f"`--{name} {text}` is refused by {line.launcher}: it must be an integer above 0"
+            line.problems.append(Problem("LCH018", "error", option.value or option.word, f"--{name}", message, raised, of_launcher=True))
 
 
-def not_whole(name: str, text: str) -> str:
+def not_an_integer(name: str, text: str) -> str:
     """What argparse says to a value that `int` does not take; empty for one that it takes."""
-    return "" if whole(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
+    return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
 
 
 def not_processes(name: str, text: str) -> str:
     """What torchrun says to `--nproc_per_node`; a number below 1 stops the agent."""
-    number = whole(text)
+    number = integer(text)
     if number is None:
         return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
     return "AssertionError" if number < 1 else ""
@@ -130,7 +130,7 @@ def not_processes(name: str, text: str) -> str:
 def not_nodes(name: str, text: str) -> str:
     """What torchrun says to `--nnodes`, a number or a range."""
     low, _, high = text.partition(":")
-    least, most = whole(low), whole(high or low)
+    least, most = integer(low), integer(high or low)
     if least is None or most is None:
         wrong = low if least is None else high
         return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
@@ -139,7 +139,7 @@ def not_nodes(name: str, text: str) -> str:
     return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
 
 
-def whole(text: str) -> int | None:
+def integer(text: str) -> int | None:
     """The number that `int` makes of a string; None where it raises."""
     try:
         return int(text)
@@ -148,12 +148,14 @@ def whole(text: str) -> int | None:
 
 
 OF_TORCHRUN = {"nproc_per_node": not_processes, "nnodes": not_nodes}
+OF_ACCELERATE = {"num_processes": not_an_integer, "num_machines": not_an_integer}
 REFUSED = {
     "torchrun": OF_TORCHRUN,
     "torch.distributed.launch": OF_TORCHRUN,
     "torch.distributed.run": OF_TORCHRUN,
-    "deepspeed": {"num_gpus": not_whole, "num_nodes": not_whole},
-    "accelerate": {"num_processes": not_whole, "num_machines": not_whole},
+    "deepspeed": {"num_gpus": not_an_integer, "num_nodes": not_an_integer},
+    "accelerate": OF_ACCELERATE,
+    "trl": OF_ACCELERATE,
 }
 
 
@@ -178,16 +180,17 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
             if line.program_path is not None:
                 line.problems.append(Problem("LCH011", "warning", file.word, "--hostfile", message))
             continue
-        if file.role not in REQUIRED or not file.known or line.program_path is None:
+        if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
             continue
         if file.role == "--deepspeed" and not name.endswith(".json"):
             continue
         if mentioned(name, line, calls, written):
             continue
-        key = file.role.removeprefix("launcher:") if file.role.startswith("launcher:") else file.role
+        is_launchers = file.role == "launcher:config_file"
+        key = file.role.removeprefix("launcher:")
         key = key if key.startswith("--") else f"--{key}"
         message = f"`{name}` does not exist (looked for from {folder_name(line)})"
-        line.problems.append(Problem("LCH002", "error" if firm else "warning", file.word, key, message))
+        line.problems.append(Problem("LCH002", "error" if firm else "warning", file.word, key, message, of_launcher=is_launchers))
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:
@@ -212,11 +215,13 @@ def several_machines(line: LaunchLine) -> None:
     if line.launcher != "accelerate" or options is None or "config_file" in options:
         return
     total = options.value("num_processes") or ""
-    count = whole(total)
+    count = integer(total)
     if "multi_gpu" in options and count is not None and count < 2:
         raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
         message = f"`--multi_gpu` needs at least 2 processes, `--num_processes` is {total}"
-        line.problems.append(Problem("LCH008", "error", options.given["num_processes"].word, "--num_processes", message, raised))
+        line.problems.append(
+            Problem("LCH008", "error", options.given["num_processes"].word, "--num_processes", message, raised, of_launcher=True)
+        )
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:

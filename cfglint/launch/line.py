@@ -31,11 +31,25 @@ class NamedFile:
 
 
 class Problem:
-    """What is wrong with a launch line itself: a code of the rules of this kind, and the words to point at."""
+    """What is wrong with a launch line itself: a code of the rules of this kind, and the words to point at.
 
-    __slots__ = ("code", "exception", "key", "message", "remedy", "severity", "word")
+    `of_launcher`: the launcher refuses it before the program gets its arguments.
+    """
 
-    def __init__(self, code: str, severity: Severity, word: Text, key: str, message: str, exception: str = "", remedy: str = "") -> None:
+    __slots__ = ("code", "exception", "key", "message", "of_launcher", "remedy", "severity", "word")
+
+    def __init__(
+        self,
+        code: str,
+        severity: Severity,
+        word: Text,
+        key: str,
+        message: str,
+        exception: str = "",
+        *,
+        remedy: str = "",
+        of_launcher: bool = False,
+    ) -> None:
         self.code = code
         self.severity = severity
         self.word = word
@@ -43,6 +57,7 @@ class Problem:
         self.message = message
         self.exception = exception
         self.remedy = remedy
+        self.of_launcher = of_launcher
 
 
 class LaunchLine:

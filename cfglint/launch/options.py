@@ -10,14 +10,18 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """An option on a line: the word that names it, and its value; None for a flag."""
+    """An option on a line: the word that names it, and its value; None for a flag.
 
-    __slots__ = ("name", "value", "word")
+    `in_file`: a file that the word names gives it.
+    """
 
-    def __init__(self, name: str, word: Text, value: Text | None) -> None:
+    __slots__ = ("in_file", "name", "value", "word")
+
+    def __init__(self, name: str, word: Text, value: Text | None, in_file: bool = False) -> None:
         self.name = name
         self.word = word
         self.value = value
+        self.in_file = in_file
 
 
 class Options:

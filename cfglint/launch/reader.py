@@ -186,7 +186,7 @@ class Reader:
         best = folders[scores.index(max(scores))]
         if not first.consulted:
             for call in first.calls:
-                settle(call, best)
+                set_start_folder(call, best)
         return runs[best], max(scores) > 0
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
@@ -392,7 +392,7 @@ def like(script: str, path: str) -> str:
     return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
 
 
-def settle(call: Call, folder: str) -> None:
+def set_start_folder(call: Call, folder: str) -> None:
     """Put the folder from which the script starts in the place of the one that was not settled."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.frameworks.trl.launcher_options import PACKAGED, PACKAGED_PROCESSES
 from cfglint.launch import accelerate, torchrun
 from cfglint.launch.line import MACHINE, NamedFile
 from cfglint.launch.machine import Machine, number, visible
-from cfglint.launch.options import Options, after_mark, is_option
+from cfglint.launch.options import Option, Options, after_mark, is_option
 from cfglint.source.shell.text import Text, literal
 
 TYPE_CHECKING = False
@@ -90,6 +91,37 @@ def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callab
         return False
     line.module = True
     line.program = literal(f"trl {words[0].value}")
+    line.options, line.arguments = trl_options(words)
+    for option, word in pairwise(words):
+        if option.value == "--config":
+            line.files.append(NamedFile(word, "--config", "trl"))
+            handed_on(line.options, word, values_of(word.value) if word.value is not None else None)
+    start(line, machine, values_of)
+    return True
+
+
+def start(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
+    """The launch that accelerate's options of a `trl` line come to; `accelerate_config` is a path or a name of TRL's."""
+    assert line.options is not None
+    given = line.options.given
+    named = given.pop("accelerate_config", None)
+    if named is None or named.value is None:
+        accelerate.resolve(line, machine, values_of)
+        return
+    name = named.value.value
+    given["config_file"] = named
+    if name in PACKAGED:
+        line.inner = name
+        accelerate.resolve_with(line, machine, named.value, {"distributed_type": PACKAGED[name], "num_processes": PACKAGED_PROCESSES})
+    elif named.in_file:  # the run takes the file in with the one that names it
+        accelerate.resolve_with(line, machine, named.value, values_of(name) if name is not None else None)
+    else:
+        accelerate.resolve(line, machine, values_of)
+        line.files[-1].role = "launcher:accelerate_config"
+
+
+def trl_options(words: list[Text]) -> tuple[Options, list[Text]]:
+    """(accelerate's options, what is left for the script) of the words behind `trl`."""
     options = Options()
     arguments: list[Text] = []
     index = 1
@@ -99,45 +131,28 @@ def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callab
         index += 1
         if not is_option(word) or name not in LAUNCH_NAMES:
             arguments.append(word)
-            continue
-        from cfglint.launch.options import Option
-
-        if name in accelerate.FLAGS:
+        elif name in accelerate.FLAGS:
             options.given[name] = Option(name, word, None)
         elif "=" in word.string:
             options.given[name] = Option(name, word, after_mark(word))
         elif index < len(words):
             options.given[name] = Option(name, word, words[index])
             index += 1
-    line.options = options
-    line.arguments = arguments
-    line.files.extend(NamedFile(word, "--config", "trl") for option, word in pairwise(words) if option.value == "--config")
-    if "accelerate_config" in options.given:
-        option = options.given.pop("accelerate_config")
-        packaged = (option.value.value or "") if option.value is not None else ""
-        if packaged.endswith((".yaml", ".yml")):
-            options.given["config_file"] = option
-        elif packaged in PACKAGED:
-            line.inner = packaged
-            line.values = {"distributed_type": PACKAGED[packaged]}
-            fixed = {"single_gpu": 1, "multi_gpu": 8}.get(packaged, 8)
-            total = number(options.text("num_processes"), fixed, machine, line, "gpus_per_node")
-            accelerate.several(line, total, 1)
-            return True
-    accelerate.resolve(line, machine, values_of)
-    return True
+    return options, arguments
+
+
+def handed_on(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
+    """Add accelerate's options that the config file gives, where the line does not; one without a value stops the launch."""
+    for key, value in (values or {}).items():
+        name = key.replace("-", "_") if isinstance(key, str) else ""
+        if name in LAUNCH_NAMES and name not in accelerate.FLAGS and name not in options.given:
+            options.given[name] = Option(name, word, literal(str(value)), in_file=True)
 
 
 LAUNCH_NAMES = frozenset(
     (*accelerate.TYPES, "num_processes", "num_machines", "config_file", "machine_rank", "main_process_port", "main_process_ip", "gpu_ids",
      "mixed_precision", "accelerate_config", "deepspeed_config_file", "zero_stage", "num_cpu_threads_per_process", "cpu"),
 )  # fmt: skip
-PACKAGED = {
-    "single_gpu": "NO",
-    "multi_gpu": "MULTI_GPU",
-    **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
-    **dict.fromkeys(("zero1", "zero2", "zero3", "deepspeed_zero1", "deepspeed_zero2", "deepspeed_zero3"), "DEEPSPEED"),
-}
 
 
 def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:

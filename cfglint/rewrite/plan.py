@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Solution
     from cfglint.findings.entries import PlanEntry, PlanTable
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))

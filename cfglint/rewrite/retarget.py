@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch import equation, solver
-from cfglint.frameworks.setting import OVERRIDE, Setting
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -65,8 +65,8 @@ class MissingFactError(CfglintError):
 
     def text(self, argument: str) -> str:
         """The problem with its remedies, each argument written in a form such as `--{}`."""
-        ways = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
-        return f"{self.problem}: pass {' or '.join(ways)}" if ways else self.problem
+        options = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
+        return f"{self.problem}: pass {' or '.join(options)}" if options else self.problem
 
     @property
     def for_command_line(self) -> str:
@@ -198,10 +198,10 @@ def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:
-    """The global batch to keep where no target is given: the promised one, what the files already reach, else the current one."""
-    promised = run.facts.promises.get("global_batch")
-    if promised:
-        return promised
+    """The global batch to keep where no target is given: the expected one, what the files already reach, else the current one."""
+    expected = run.facts.expected_numbers.get("global_batch")
+    if expected:
+        return expected
     if implied_gpus(after) == gpus and after.problem is None:  # as after an earlier fix
         return integer(after.global_batch.value)
     return integer(before.global_batch.value) if before.problem is None else None
@@ -209,7 +209,7 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
 
 def recorded(run: CheckedRun, gpus: int) -> bool:
     """Whether a second fix for these GPUs finds nothing to do: the files hold the total batch, the GPU count, or a promise is made."""
-    if run.facts.promises.get("global_batch") or gpus == current_gpus(run, run.facts):
+    if run.facts.expected_numbers.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
     batch = run.batch
     return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
@@ -383,8 +383,9 @@ def nodes_of(found: Retarget) -> str:
 
     command = found.run.documents[0]
     line = command.launch_line if isinstance(command, CommandDocument) else None
-    nodes = line.nodes if line is not None else None
-    return f"; this launch starts {line.processes} processes on {nodes} nodes" if nodes is not None and nodes > 1 else ""
+    if line is None or line.nodes is None or line.nodes < 2:
+        return ""
+    return f"; this launch starts {line.processes} processes on {line.nodes} nodes"
 
 
 def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
@@ -399,8 +400,13 @@ def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
     after = CheckedRun(found.run.documents, found.run.kinds, facts)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:
-        ways = integer(config.batch.data_parallel.value) or 1
-        values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways, "gpus": found.gpus}
+        data_parallel = integer(config.batch.data_parallel.value) or 1
+        values = {
+            "micro_batch": micro,
+            "accumulation": accumulation,
+            "global_batch": micro * accumulation * data_parallel,
+            "gpus": found.gpus,
+        }
         for role, key in config.batch_keys.items():
             setting = config.setting(*key.split("."))
             place = (setting.document or config.documents[0]).path, setting.path

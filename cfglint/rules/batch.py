@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.setting import AUTO
+from cfglint.findings.setting import AUTO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import BatchReason, Kind
     from cfglint.frameworks.base import Batch, Config
-    from cfglint.frameworks.setting import Setting
 
 DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"

@@ -34,7 +34,7 @@ PROGRAM = ".py"
 WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
 FEW = 20  # where so many files are named at most
 MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
-OPENED = (("accelerator_config",), ("fsdp_config",))  # keys whose string is opened as a file, whatever its ending
+OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its ending
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
@@ -652,8 +652,8 @@ class Discovery:
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
         facts = self.facts
-        if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
-            facts = facts.replace(declared=True)
+        if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
+            facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):
             return facts
         from cfglint.project.pinned_versions import Repositories

@@ -170,7 +170,7 @@ class LaunchReader:
         choose_consumer(command, kinds)
         if built is not None and built.kind == "deepspeed":
             command.consumer, command.is_main, command.guessed = "deepspeed", False, False
-        if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
+        if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             command.guessed = False
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
             built = None
@@ -221,11 +221,11 @@ class LaunchReader:
 
     def built_in(self, path: str) -> list[BuiltArguments]:
         """The arguments that a program builds in code, each for a run of its own; the launch is not known. Raises FileProblem."""
-        from cfglint.launch.programs.finding import at
+        from cfglint.launch.programs.finding import program_at
         from cfglint.run.program_runs import built_arguments
 
         self.source.read(path)
-        found = at(path, self.project(path))
+        found = program_at(path, self.project(path))
         program = read_found(found, {})
         if program is None:
             return []
@@ -301,7 +301,7 @@ class LaunchReader:
             program=command.program if built is None else built.program,
             strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
             complete=(trainer and not command.guessed) or self.facts.complete,
-            declared=self.facts.declared
+            kind_given=self.facts.kind_given
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser
             or has_own_files(line),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.batch.shapes import MODELS, SAME, config_of, known_name, shape_of
+from cfglint.batch.shapes import ENDINGS, HIDDEN_SIZES, MODELS, SAME, config_of, hidden_size_of, known_name, shape_of, spellings
 
 PUBLISHED = {
     "llama-2-7b": 6_738_415_616,
@@ -114,3 +114,25 @@ def test_a_row_is_a_config_that_reads_back_as_the_same_shape() -> None:
     config = config_of("gemma-2-2b")
     assert (config["head_dim"], config["num_key_value_heads"]) == (256, 4)
     assert shape_of("gemma-2-2b").query_width == 8 * 256
+
+
+@each_case(
+    ("written", "size"),
+    [
+        ("meta-llama/Llama-2-13b-chat-hf", 5120),
+        ("openbmb/MiniCPM-o-2_6", 3584),
+        ("models/chatglm3-6b-base/", 4096),
+        ("lmms-lab/llava-onevision-qwen2-72b-ov-si", 8192),
+        ("bigscience/bloom", 14336),
+        ("someone/llama-finetuned", None),
+    ],
+)
+def test_the_hidden_size_of_a_checkpoint(written: str, size: int | None) -> None:
+    assert hidden_size_of(written) == size
+
+
+def test_a_hidden_size_is_written_once() -> None:
+    names = [name for line in HIDDEN_SIZES.values() for name in line.split()]
+    assert len(names) == len(set(names))
+    assert not [name for name in names if known_name(name)]
+    assert not [name for name in names for shorter in list(spellings(name, ENDINGS))[1:] if shorter in names]

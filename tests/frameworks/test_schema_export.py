@@ -88,6 +88,8 @@ def test_a_good_example_is_valid(kind, file):
         ("accelerate", "distributed_type: NO"),
         ("accelerate", "distributed_type: 'NO'"),
         ("accelerate", "num_processes: auto"),
+        ("accelerate", "ipex_config: {ipex: true}"),
+        ("deepspeed", "optimizer: {type: Adam, params: {lr: 0.1, max_grad_norm: 1.0}}"),
         ("huggingface", "tf32: 1"),
         ("huggingface", "gradient_checkpointing: 1"),
         ("huggingface", "gradient_checkpointing: 'true'"),
@@ -109,6 +111,7 @@ def test_what_the_framework_takes_is_valid(kind, text):
         ("huggingface", "gradient_checkpointing: sometimes"),
         ("axolotl", "gradient_accumulation_steps: eight"),
         ("deepspeed", "zero_optimization: {stages: 3}"),
+        ("deepspeed", "zero_optimization: {mics_shard_size: 4}"),
         ("neox", "num_layers: twelve"),
     ],
 )

@@ -107,6 +107,51 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
+SWIFT = "swift sft --model org/model --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
+FACTORY = SWIFT.replace("swift sft --model", "llamafactory-cli train --do_train --dataset d --output_dir o --model_name_or_path")
+
+
+@each_case(
+    ("script", "after"),
+    [
+        (f"NPROC_PER_NODE=8 {SWIFT}", "NPROC_PER_NODE=4"),
+        (f'export NPROC_PER_NODE="8"\n{SWIFT}', 'NPROC_PER_NODE="4"'),
+        (f"N=8\nNPROC_PER_NODE=$N {SWIFT}", "N=4\n"),
+        (f"FORCE_TORCHRUN=1 NPROC_PER_NODE=8 {FACTORY}", "NPROC_PER_NODE=4"),
+        (f"NPROC_PER_NODE=${{N:-8}} NNODES=2 {SWIFT}", None),
+        (f"export NPROC_PER_NODE=8\n{SWIFT}{SWIFT.replace('sft', 'pt')}", None),
+    ],
+)
+def test_fix_edits_the_variable_that_gives_the_processes(project, capsys, script, after):
+    (project / "train.sh").write_text(script)
+    status = main(["fix", "train.sh", "--gpus", "4", "--global-batch", "128"])
+    text = (project / "train.sh").read_text()
+    expected = "" if after is None else script.replace(after.replace("4", "8"), after).replace("steps 16", "steps 32")
+    assert (status, text) == ((2, script) if after is None else (0, expected))
+
+
+@each_case(
+    ("launch", "code"),
+    [
+        ("torchrun --nproc_per_node 8 --master_port --nnodes 1", "LCH013"),
+        ("deepspeed --num_gpus 4 --include localhost:0,1", "LCH005"),
+        ("accelerate launch --multi_gpu --num_processes 1", "LCH008"),
+        ("accelerate launch --config_file absent.yaml", "LCH002"),
+    ],
+)
+def test_what_the_launcher_refuses_does_not_hang_on_the_parser_of_the_program(project, capsys, launch, code):
+    (project / "train.sh").write_text(f"{launch} train.py --output_dir out --per_device_train_batch_size 4 --own 3\n")
+    [found] = report(capsys, "check", "train.sh")["diagnostics"]
+    assert (found["code"], found["severity"]) == (code, "error")
+
+
+@each_case("launch", ["torchrun --nproc_per_node 4 train.py", "NPROC_PER_NODE=4 swift sft", "NPROC_PER_NODE=4 llamafactory-cli train"])
+def test_more_processes_than_visible_devices(project, capsys, launch):
+    (project / "train.sh").write_text(f"export CUDA_VISIBLE_DEVICES=0,1\n{launch} --output_dir out --per_device_train_batch_size 4\n")
+    found = [each for each in report(capsys, "check", "train.sh")["diagnostics"] if each["code"] == "LCH006"]
+    assert [(each["line"], each["key"]) for each in found] == [(1, "CUDA_VISIBLE_DEVICES")]
+
+
 @each_case(
     ("before", "launch", "reason"),
     [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
 from cfglint.frameworks.huggingface.summary import filled
-from cfglint.frameworks.setting import Setting
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False

@@ -6,18 +6,18 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
+from cfglint.findings.setting import NoSuchField
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import pydantic
 from cfglint.frameworks.pydantic import Refused
-from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Version
-    from cfglint.frameworks.setting import Setting
 
 UNKNOWN = "unknown"
 EARLY = "early"  # known to a later release only

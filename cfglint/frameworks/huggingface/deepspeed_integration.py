@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 
-from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
 FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
+MODEL_KEYS = ("model_name_or_path", "model_name", "base_model", "model")  # under which programs take their checkpoint
 
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
@@ -108,10 +109,32 @@ class HfDeepSpeedConfig:
         self._at = ""
 
     @property
+    def known_hidden_size(self) -> int | None:
+        """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published one."""
+        from cfglint.frameworks.memory import model_of
+
+        model = model_of(self.trainer)
+        if model is not None:
+            return model.shape.hidden
+        from cfglint.batch.shapes import hidden_size_of
+
+        names = (self.trainer.values.get(key) for key in MODEL_KEYS)
+        named = next((name for name in names if isinstance(name, str)), "")
+        return hidden_size_of(named)
+
+    @property
     def hidden_size(self) -> int:
-        """The model's hidden size, where a model is named."""
-        model = self.trainer.facts.model
-        return HIDDEN_SIZE if model is None else model.shape.hidden
+        """The model's hidden size, assumed where it is not known."""
+        return self.known_hidden_size or HIDDEN_SIZE
+
+    def needs_hidden_size(self) -> bool:
+        """Whether a size is left to be computed from the model."""
+        return any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES)
+
+    def assumed_sizes(self) -> set[str]:
+        """The keys whose value follows from a hidden size that the run does not tell."""
+        filled = {path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE}
+        return filled if filled and self.known_hidden_size is None else set()
 
     @property
     def tensor_parallel(self) -> int:
@@ -338,7 +361,11 @@ class HfDeepSpeedConfig:
 
     def _finalize(self) -> None:
         """What needs the model's size and the length of the run: `trainer_config_finalize`."""
-        size = self.hidden_size
+        if self.needs_hidden_size():
+            self._size_buckets(self.hidden_size)
+        self._schedule()
+
+    def _size_buckets(self, size: int) -> None:
         bucket: int | float = 0.9 * size * size
         if self.trainer.version >= WHOLE_BUCKETS:
             bucket = int(bucket)
@@ -346,7 +373,6 @@ class HfDeepSpeedConfig:
         if self.values["zero_optimization"].get("stage", -1) == 3:
             self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, FROM_HIDDEN_SIZE)
             self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * size, FROM_HIDDEN_SIZE)
-        self._schedule()
 
     def _schedule(self) -> None:
         run = self.trainer.numbers()
@@ -364,9 +390,9 @@ class HfDeepSpeedConfig:
 
     def _prepare(self) -> None:
         """Preparing the model: what is still `"auto"` has no one left to fill it."""
-        size = self.hidden_size
         known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
-        if any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES):
+        if self.needs_hidden_size():
+            size = self.hidden_size
             known["zero_optimization.stage3_prefetch_bucket_size"] = int(0.9 * size * size)
             known["zero_optimization.stage3_param_persistence_threshold"] = 10 * size
             known["zero_optimization.reduce_bucket_size"] = size * size
@@ -398,7 +424,7 @@ class HfDeepSpeedConfig:
             world_size=self.trainer.world_size,
             mismatched_keys={each.path for each in self.mismatches},
             filled=self._written_fills(),
-            assumed={path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE and self.trainer.facts.model is None},
+            assumed=self.assumed_sizes(),
         )
 
     def _written_fills(self) -> dict[str, Setting]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
+from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
-from cfglint.frameworks.setting import AUTO, Setting
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
@@ -216,7 +216,5 @@ def assumed(config: TrainerConfig, summary: Summary) -> None:
     else:
         summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by a launcher")
     summary.assumed.append(f"8xH100 nodes (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
-    if config.facts.model is None and any(
-        "hidden size" in fill.because for fill in (config.deepspeed.filled.values() if config.deepspeed else ())
-    ):
+    if config.deepspeed is not None and config.deepspeed.assumed_sizes():
         summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Path
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
@@ -78,7 +78,7 @@ class TrainerFiles(Config):
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The file's values, overridden by the launch line's; `${...}` is resolved where the file may have an interpolating parser."""
         values = self.launched_with(values)
-        if "${" in self.documents[0].text and not self.facts.declared:
+        if "${" in self.documents[0].text and not self.facts.kind_given:
             from cfglint.frameworks.overrides import interpolated, refers
 
             values = interpolated(values) if refers(values) else values
@@ -214,13 +214,15 @@ def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
 def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
-    A DeepSpeed file that the trainer's does not name is taken as given on the launch line.
+    A DeepSpeed file that the trainer's does not name is taken as given on the launch line. The launcher's file is not among them.
     """
     from os.path import basename
 
     files: dict[str, Document] = {}
     names = {str(path[0]): name for path, name, _ in framework.references(documents[0])}
     for document, kind in zip(documents[1:], kinds[1:], strict=False):
+        if kind == "accelerate":
+            continue
         named = [key for key, name in names.items() if basename(name) == basename(document.path)]
         if not named and kind == "deepspeed":
             named = ["deepspeed"]

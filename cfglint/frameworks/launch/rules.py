@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.program import HF_PARSERS
-from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.source.document import SCALAR, Node
 
 TYPE_CHECKING = False
@@ -38,6 +38,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             severity=problem.severity,
             exception=problem.exception or None,
             help=problem.remedy or None,
+            of_launcher=problem.of_launcher,
         )
 
 

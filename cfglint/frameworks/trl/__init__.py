@@ -124,6 +124,7 @@ OTHERS = frozenset(
         "with_tracking",
     )
 )
+LAUNCHER_FILE = "accelerate_config"  # for `accelerate launch`, which the command `trl` starts
 ENOUGH = 3  # shared names that tell a file apart
 
 
@@ -209,9 +210,9 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.huggingface import names_file
 
         found = TRAINER.references(document)
-        _, node = document.find(("accelerate_config",))
+        _, node = document.find((LAUNCHER_FILE,))
         if node is not None and names_file(node.resolved()):
-            found.append((("accelerate_config",), node.resolved().raw, "accelerate"))
+            found.append(((LAUNCHER_FILE,), node.resolved().raw, "accelerate"))
         return found
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:

@@ -113,11 +113,15 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
     evaluation = evaluation_group(config)
     size, steps_ = (count(args[GENERATION]), count(args[GENERATION_STEPS])) if config.modern else (None, None)
 
-    def accepts(micro: int, accumulation: int, processes: int) -> bool:
+    def fits(micro: int, accumulation: int, processes: int) -> bool:
         one = micro * processes
         made = size if size is not None else one * (steps_ or accumulation)
-        fits = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
-        return fits and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
+        whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
+        return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
+
+    def accepts(micro: int, accumulation: int, processes: int) -> bool:
+        alone = not config.hands_on or fits(micro, accumulation, 1)  # the command builds the arguments in its own process, too
+        return alone and fits(micro, accumulation, processes)
 
     return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.trl import FRAMEWORK, KIND, NEWEST, OLDEST, PACKAGE
+from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
-from cfglint.frameworks.trl.fields import fields, meant, trainers_of
+from cfglint.frameworks.trl.fields import fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 from cfglint.source.shell.command import CommandDocument
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.overrides import Override
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Path
 
 ENV = "env"  # taken out of the file and exported before anything else
 
@@ -51,7 +51,7 @@ class TrlConfig(TrainerConfig):
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
-        self.trainers = (named,) if named is not None else meant(names, self.modelled)
+        self.trainers = (named,) if named is not None else likely_trainers(names, self.modelled)
         table = fields(self.modelled, self.trainers, self.version)
         if self.facts.program is not None:
             table = table.of_program(self.facts.program, self.modelled)
@@ -98,6 +98,10 @@ class TrlConfig(TrainerConfig):
     def hands_on(self) -> bool:
         """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 reads no file."""
         return self.modern and self.command is not None
+
+    def opens(self, path: Path) -> bool:
+        """Whether a class of the script opens a named file; `accelerate_config` is the command's."""
+        return path != (LAUNCHER_FILE,) and super().opens(path)
 
     @property
     def modern(self) -> bool:

@@ -1,14 +1,14 @@
 """What `trl sft` and its like hand on to `accelerate launch`: every key of the file that none of the script's classes has.
 
 Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
-commands/launch.py, whose parser takes no abbreviations.
+commands/launch.py, whose parser takes no abbreviations; the files in trl/accelerate_configs.
 """
 
 from __future__ import annotations
 
+from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.source.shell.tables import names
 
-OWN = "accelerate_config"  # of `trl` itself: a file, or the name of one in its package
 FLAGS = names(  # options without a value
     "cpu debug downcast_bf16 dynamo_use_dynamic dynamo_use_fullgraph dynamo_use_regional_compilation enable_cpu_affinity "
     "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "
@@ -40,16 +40,59 @@ VALUES = names(  # options with one
     "parallelism_config_sp_seq_length_is_variable parallelism_config_sp_size parallelism_config_tp_size rdzv_backend "
     "rdzv_conf role tee vm zero3_init_flag zero3_save_16bit_model zero_stage"
 )
+INTEGERS = names(
+    "fp8_amax_history_len fp8_interval fp8_margin fsdp_min_num_params machine_rank main_process_port max_restarts "
+    "megatron_lm_context_parallel_size megatron_lm_decoder_last_pipeline_num_layers megatron_lm_expert_model_parallel_size "
+    "megatron_lm_expert_tensor_parallel_size megatron_lm_num_micro_batches megatron_lm_pp_degree megatron_lm_recompute_num_layers "
+    "megatron_lm_tp_degree num_cpu_threads_per_process num_machines num_processes parallelism_config_cp_size "
+    "parallelism_config_dp_replicate_size parallelism_config_dp_shard_size parallelism_config_sp_size parallelism_config_tp_size zero_stage"
+)
+NUMBERS = names("gradient_clipping megatron_lm_attention_dropout megatron_lm_gradient_clipping megatron_lm_hidden_dropout monitor_interval")
+CHOICES = {"mixed_precision": ("no", "fp16", "bf16", "fp8"), "fsdp_version": ("1", "2")}
 # Options of these families come and go with the releases of accelerate.
 FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_lm_", "mpirun_", "parallelism_config_", "tpu_")
+# `accelerate_config` takes these names, without the ending, beside paths: distributed type by name. All of them say 8 processes.
+PACKAGED = {
+    "single_gpu": "NO",
+    "multi_gpu": "MULTI_GPU",
+    **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
+    **dict.fromkeys(("zero1", "zero2", "zero3"), "DEEPSPEED"),
+}
+PACKAGED_PROCESSES = 8
 
 
 def is_option(key: str) -> bool:
     """Whether accelerate, in some release, may have an option of this name; dashes are underscores."""
     name = key.replace("-", "_")
-    return name == OWN or name in FLAGS or name in VALUES or name.startswith(FAMILIES)
+    return name == LAUNCHER_FILE or name in FLAGS or name in VALUES or name.startswith(FAMILIES)
 
 
 def is_flag(key: str) -> bool:
     """Whether an option has no value, so that the one in the file is taken for the name of the script."""
     return key.replace("-", "_") in FLAGS
+
+
+def refused(key: str, text: str) -> str:
+    """What argparse says to the string of an option; empty where it takes it."""
+    name = key.replace("-", "_")
+    kind = "int" if name in INTEGERS else "float" if name in NUMBERS else ""
+    if kind and not converts(text, kind):
+        return f"argument {spellings(name)}: invalid {kind} value: {text!r}"
+    if name in CHOICES and text not in CHOICES[name]:
+        return f"argument {spellings(name)}: invalid choice: {text!r} (choose from {', '.join(CHOICES[name])})"
+    return ""
+
+
+def converts(text: str, kind: str) -> bool:
+    """Whether Python makes a number of a string."""
+    try:
+        (int if kind == "int" else float)(text)
+    except ValueError:
+        return False
+    return True
+
+
+def spellings(name: str) -> str:
+    """An option as argparse names it in its messages."""
+    dashed = name.replace("_", "-")
+    return f"--{name}" + (f"/--{dashed}" if dashed != name else "")

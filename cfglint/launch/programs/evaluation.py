@@ -49,7 +49,7 @@ def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
     if isinstance(node, ast.Name):
         return named(node, scope, program)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        own = of_class(node, scope, program)
+        own = of_object(node, scope, program) if node.value.id == "self" else of_class(node, scope, program)
         return of_arguments(node, scope, program) if own is None else own
     if isinstance(node, ast.BinOp):
         return calculated(node, scope, program)
@@ -85,6 +85,29 @@ def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evalua
     if value is None or any(isinstance(line, FUNCTIONS) for line in body) or is_set(node.attr, program.scopes):
         return unclear
     return at_literal(value, found.module, unclear)
+
+
+def of_object(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of `self.name`: a literal that one assignment of the program gives it, in a method or in the body of the class."""
+    own = scope.module.parent(scope.node)
+    lines = own.body if isinstance(own, ast.ClassDef) else []
+    given = [value for line in lines if node.attr in target_names_of(line) and (value := getattr(line, "value", None)) is not None]
+    for each in program.scopes:
+        given.extend(
+            value_behind(target, each)
+            for target in each.nodes
+            if isinstance(target, ast.Attribute) and target.attr == node.attr and isinstance(target.ctx, ast.Store)
+        )
+    unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
+    here = set(ast.walk(own)) if own is not None else set()
+    return at_literal(given[0], scope.module, unclear) if len(given) == 1 and given[0] in here else unclear
+
+
+def value_behind(target: ast.Attribute, scope: Scope) -> ast.expr:
+    """What an assignment gives an attribute whatever happens; the attribute itself where that is not clear."""
+    line = scope.module.parent(target)
+    value = line.value if isinstance(line, (ast.Assign, ast.AnnAssign)) else None
+    return target if value is None or scope.is_conditional(target) else value
 
 
 def class_of(node: ast.expr, scope: Scope) -> Definition | None:

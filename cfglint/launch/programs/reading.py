@@ -10,11 +10,12 @@ from cfglint.launch.programs.constructors import accelerators, constructors, eng
 from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
+from cfglint.launch.programs.methods import with_methods
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +28,16 @@ if TYPE_CHECKING:
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
     """What is known of a program; None where it cannot be read. `folders` is the search path of its imports."""
     modules = Modules(folders, read)
-    main = modules.at(path, package)
+    main = modules.module_of(path, package)
     scopes = reachable(modules, main) if main is not None and main.tree.body else None
     if not scopes:
         return None
+    made = constructions(scopes)
+    if not any(each.kind in HF_PARSERS for each in made) and not constructors(scopes, made):
+        scopes = with_methods(modules, scopes) or scopes
+        made = constructions(scopes)
     built, replaced = trainers(scopes)
     facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "", own_trainer=replaced or not built)
-    made = constructions(scopes)
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)

@@ -71,7 +71,7 @@ class CommandDocument(Document):
         self.again: Callable[[str], CommandDocument] | None = None  # reads this launch in another text of the script
         self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch when the machine offers so many
         self.siblings: list[Call] = []  # the other launches of the script
-        self.size_key = ""  # the launcher's option that gives the processes of a node
+        self.size_key = ""  # the launcher's option or variable that gives the processes of a node
         self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
         self.launch_line: Any = None
         self.program: Any = None  # what is known of the program that gets the arguments
@@ -118,7 +118,7 @@ class CommandDocument(Document):
                 table[name] = table.pop(key)
 
     def add_size(self, key: str, word: Text, value: Text) -> None:
-        """Add the launcher's option that gives the processes of a node; it is not an argument of the program."""
+        """Add the launcher's option, or its variable, that gives the processes of a node; it is not an argument of the program."""
         start, end = self.within(word.place)
         inside = value.place is not None and value.place[0] == self.path
         value_start, value_end = self.within(value.place if inside else None, (start, end))

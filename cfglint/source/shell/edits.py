@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import Node
     from cfglint.source.shell.command import CommandDocument
+    from cfglint.source.shell.interpreter import Call
 
 PLAIN = "_./:=,+-@%^"
 
@@ -40,7 +41,7 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
     """Another value for an option that has one as a literal."""
     written = document.text[node.start : node.end]
     if not document.edges.get(name) or written != node.raw:
-        raise EditRefused(f"the value of `--{name}` is computed by the script and not edited", node.start)
+        raise EditRefused(f"the value of `{name if name.isupper() else f'--{name}'}` is computed by the script and not edited", node.start)
     quote = document.text[node.start - 1 : node.start]
     return Edit(node.start, node.end, text if quote in ("'", '"') and quote not in text else shell_word(text))
 
@@ -123,6 +124,12 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
     if after.words != expected or size_of(after) != size_after(document, changes):
         raise EditRefused("the edit would change something else of this launch too", document.extent[0])
     for before, now in zip(document.siblings, after.siblings, strict=True):
-        if [word.string for word in before.words] != [word.string for word in now.words]:
+        if own_values(before, document.size_key) != own_values(now, document.size_key):
             raise EditRefused(f"the edit would change the launch of line {before.line} too", document.extent[0])
     return after
+
+
+def own_values(call: Call, variable: str) -> list[str]:
+    """The words of a command and the exported variable that it gets."""
+    exported = call.environment.get(variable)
+    return [*(word.string for word in call.words), exported.string if exported is not None else ""]

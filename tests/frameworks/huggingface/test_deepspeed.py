@@ -115,6 +115,21 @@ def test_a_size_that_is_filled_with_a_fraction_says_so_and_what_it_assumes(pair)
 
 
 @each_case(
+    ("name", "verdict"),
+    [
+        ("deepseek-ai/deepseek-coder-6.7b-instruct", "reject"),  # 4096, which is not a multiple of 10
+        ("lmsys/vicuna-13b-v1.5", "accept"),  # 5120
+        ("/data/models/chatglm-6b", "reject"),
+        ("somebody/a-model", "accept"),  # not known
+    ],
+)
+def test_a_published_model_tells_its_hidden_size(pair, name, verdict):
+    stage3 = {"stage": 3, "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto"}
+    run = pair(f"model_name_or_path: {name}\n", version="4.42.4", zero_optimization=stage3)
+    assert run.verdict == verdict
+
+
+@each_case(
     ("lines", "half", "verdict"),
     [
         ("bf16: true\n", {"bf16": {"enabled": "auto"}}, "accept"),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 
 IMPORTS = "from transformers import Trainer, TrainingArguments\nfrom trl import SFTConfig, SFTTrainer\n"
@@ -196,3 +197,44 @@ def test_fix_edits_the_keyword(fixed, before, after, options):
 def test_the_accelerator_of_a_program_gives_its_accumulation(check, arguments, steps):
     found = check(f"from accelerate import Accelerator\naccelerator = Accelerator({arguments})")
     assert (found["runs"][0]["resolved"]["accumulation"], found["diagnostics"]) == (steps, [])
+
+
+RUNNER = """
+class Base:
+    def build(self):
+        return TrainingArguments('base', per_device_train_batch_size=1)
+
+class Runner(Base):
+    rows = 2
+
+    def __init__(self, config):
+        self.steps = 4
+        self.config = config
+        {0}
+
+    def build(self):
+        {1}
+
+    def unused(self):
+        return TrainingArguments('unused', per_device_train_batch_size=64)
+
+args = {2}
+"""
+KEYWORDS = "TrainingArguments('out', per_device_train_batch_size=self.rows, gradient_accumulation_steps=self.steps)"
+
+
+@each_case(
+    ("code", "batches"),
+    [
+        (RUNNER.format(f"self.args = {KEYWORDS}", "pass", "Runner({}).args"), [32]),
+        (RUNNER.format("pass", f"return {KEYWORDS}", "Runner({}).build()"), [32]),
+        (RUNNER.format("pass", f"def inner():\n            return {KEYWORDS}\n        return inner()", "Runner({}).build()"), [32]),
+        (RUNNER.format("pass", f"super().build(); return {KEYWORDS}", "Runner({}).build()"), [32, 4]),
+        (RUNNER.format("if config: self.steps = 8", f"return {KEYWORDS}", "Runner({}).build()"), [None]),
+        (RUNNER.format("pass", "return self.made()", "Runner({}).build()"), []),
+        (RUNNER.format("pass", f"return {KEYWORDS}", "Runner"), []),
+    ],
+)
+def test_arguments_that_a_class_builds(check, code, batches):
+    runs = check(code)["runs"]
+    assert [run["resolved"]["global_batch"] for run in runs if len(run["files"]) > 1] == batches

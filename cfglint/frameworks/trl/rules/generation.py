@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.setting import Setting
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.trl.config import TrlConfig
 
 MICRO = "per_device_train_batch_size"
 EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
+LINE = "trl grpo --config train.yaml\n"
 ONE_MICRO_BATCH = parse_version("0.15.0")  # generates for one micro batch, until
 GENERATION_OF_STEPS = parse_version("0.17.0")  # one generation feeds a whole accumulation
 
@@ -277,6 +278,59 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
     """The factor of the evaluation batch to change: the processes, where the file sets them and they divide the group worse."""
     written = config.values.get("num_processes") == world
     return config.setting("num_processes") if written and gcd(world, per_prompt) < gcd(size, per_prompt) else of(config, EVALUATION_MICRO)
+
+
+@rule(
+    "TRL047",
+    "incomplete-groups-in-command",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=(
+        {"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 1\nnum_generations: 8\n"},
+        Example(
+            {
+                "run.sh": LINE,
+                "train.yaml": HEAD + "num_processes: 8\nnum_generations: 8\nper_device_eval_batch_size: 4\neval_strategy: steps\n",
+            },
+            "/per_device_eval_batch_size",
+        ),
+    ),
+    good={"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 8\nnum_generations: 8\n"},
+    example={"kind": "launch", "named": 1, "at": "/num_generations"},
+)
+def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
+    """The command `trl grpo` checks the batch of a single process before it starts the others.
+
+    It parses the file itself, to tell the keys of accelerate from those of the script, and so builds the trainer's arguments
+    in its own process, where the number of processes is 1. The groups of `num_generations` completions must be whole there, too.
+
+    Run-time error: `ValueError: generation_batch_size (1) must be divisible by num_generations (8).`, `ValueError: The global
+    eval batch size (4 * 1) must be divisible by the number of generations used for evaluation (8).`
+
+    Fix: a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
+    `accelerate launch` of the script `trl/scripts/grpo.py`, which has no such check.
+
+    Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py.
+    """
+    if not config.hands_on or not ready(config) or sizes_conflict(config):
+        return
+    made, world = generation(config), config.world_size
+    micro, per_prompt = number(config.batch.micro_batch.value), made.per_prompt
+    why = "which `trl` checks for one process before it starts the others"
+    if config.arguments[GENERATION] is None and micro and made.steps and per_prompt:
+        one = micro * made.steps
+        if one % per_prompt and (not world or (one * world) % per_prompt == 0):
+            message = f"micro batch {micro} x {made.steps} = {one} is not a multiple of `{GENERATIONS}` ({per_prompt}), {why}"
+            yield Finding(
+                of(config, GENERATIONS), message, exception=exception(config, one, per_prompt), related=(config.batch.micro_batch,)
+            )
+            return
+    found = evaluation_group(config)
+    if found is not None and found[0] % found[1] and (not world or (found[0] * world) % found[1] == 0):
+        text = f"ValueError: The global eval batch size ({found[0]} * 1) must be divisible by the number of generations used for "
+        message = f"an evaluation batch of {found[0]} is not a multiple of the {found[1]} generations of a prompt, {why}"
+        yield Finding(of(config, EVALUATION_MICRO), message, exception=f"{text}evaluation ({found[1]}).")
 
 
 @rule(

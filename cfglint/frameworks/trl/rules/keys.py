@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.findings.wording import listed
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
-from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
-from cfglint.frameworks.trl.launcher_options import is_flag, is_option
+from cfglint.frameworks.trl.launcher_options import PACKAGED, is_flag, is_option, refused
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS
+from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +79,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
-        if not isinstance(key, str) or key in known or gone(key, config) or config.is_argument(key):
+        if not isinstance(key, str) or key in known or is_removed(key, config) or config.is_argument(key):
             continue
         if config.hands_on and is_option(key):
             continue
@@ -102,7 +105,7 @@ def refuses(config: TrlConfig) -> bool:
 def refusal(key: str, value: Any, config: TrlConfig) -> str:
     """The exception for one unknown key of a file, or argument of a line."""
     if config.hands_on:
-        return f"SystemExit: 2 (accelerate launch: error: unrecognized arguments: --{key})"
+        return f"SystemExit: 2 (Accelerate launch command: error: unrecognized arguments: --{key})"
     document = config.setting(key).document
     if document is not None and document.syntax in ("shell", "python"):
         from cfglint.frameworks.huggingface.rules.keys import not_used
@@ -111,7 +114,7 @@ def refusal(key: str, value: Any, config: TrlConfig) -> str:
     return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. Please remove them, add them to the dataclass"
 
 
-def gone(key: str, config: TrlConfig) -> bool:
+def is_removed(key: str, config: TrlConfig) -> bool:
     """Whether older releases of TRL or transformers had a field of this name, which this release does not have at all."""
     if has(key, config.modelled):
         return False
@@ -170,20 +173,20 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
-        if not isinstance(key, str) or key in known or not gone(key, config) or config.is_argument(key):
+        if not isinstance(key, str) or key in known or not is_removed(key, config) or config.is_argument(key):
             continue
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
         owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "from TRL"
-        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + lost(key, value, config)
+        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + effect_of_removal(key, value, config)
         if refuses(config):
             yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True)
         else:
             yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True)
 
 
-def lost(key: str, value: Any, config: TrlConfig) -> str:
+def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
     """What the run does in place of a removed key, where that is easily overlooked."""
     args = config.arguments
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
@@ -278,3 +281,71 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
             message = f"`{key}` has no value in `accelerate launch`, which takes {value} for the script to start"
             exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
             yield Finding(config.setting(key), message, exception=exception, on_key=True)
+
+
+@rule(
+    "TRL014",
+    "refused-launcher-option",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: auto\n"},
+    good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
+    example={"kind": "launch", "named": 1, "at": "/num_processes"},
+)
+def refused_option(config: TrlConfig) -> Iterator[Finding]:
+    """A key that TRL's command hands on to `accelerate launch` has a value that its option does not take.
+
+    The value is handed on as Python prints it: `no` without quotes is `False`, `null` is `None`.
+
+    Run-time error: `Accelerate launch command: error: argument --num_processes/--num-processes: invalid int value: 'auto'`, exit
+    status 2.
+
+    Fix: a value of the option's type, or one of its choices; `num_processes` is a number of GPUs.
+
+    Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
+    """
+    for key, value in config.values.items() if config.hands_on else ():
+        setting = config.setting(key) if isinstance(key, str) else None
+        if setting is None or key in config.arguments.fields.types or not setting.written or isinstance(value, Unknown):
+            continue
+        raised = refused(key, str(value))
+        if raised:
+            message = f"`{key}` is {setting.spelled}, which `accelerate launch` does not accept"
+            yield Finding(setting, message, exception=f"SystemExit: 2 (Accelerate launch command: error: {raised})")
+
+
+@rule(
+    "TRL015",
+    "unknown-accelerate-config",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero4\n"},
+    good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero3\n"},
+    example={"kind": "launch", "named": 1, "at": "/accelerate_config"},
+)
+def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
+    """`accelerate_config` is neither a file nor one of the accelerate configs in the package of TRL.
+
+    The command `trl sft --config FILE` takes it out of the file and looks it up before it starts `accelerate launch`. Other
+    programs have no use for the key; without the command this is a warning.
+
+    Run-time error: `ValueError: Accelerate config zero4 is neither a file nor a valid config in the `trl` package. Please
+    provide a valid config name or a path to a config file.`
+
+    Fix: the path of an accelerate config, or one of fsdp1, fsdp2, multi_gpu, single_gpu, zero1, zero2, zero3.
+
+    Source: trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument).
+    """
+    value = config.values.get(LAUNCHER_FILE, "")
+    missing = [name for path, name in config.documents[0].missing if path == (LAUNCHER_FILE,) and name not in PACKAGED]
+    if not isinstance(value, (str, Unknown)):
+        missing = [str(value)]
+    if not missing or (config.facts.complete and not config.hands_on):
+        return
+    setting, command = config.setting(LAUNCHER_FILE), config.command
+    text = f"ValueError: Accelerate config {missing[0]} is neither a file nor a valid config in the `trl` package"
+    message = f"`{LAUNCHER_FILE}` is {setting.spelled}, which is neither a file nor a config of TRL's package"
+    severity = ERROR if command is not None and command.launch_line.folder is not None else WARNING
+    yield Finding(setting, message, exception=text, severity=severity, help=f"use a path, or {listed(PACKAGED)}")

@@ -1,0 +1,73 @@
+"""The methods that a program may run: those of the project's classes of which it makes objects."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.launch.programs.classes import linearized
+from cfglint.launch.programs.modules import Definition
+from cfglint.launch.programs.scopes import FUNCTIONS, MOST_SCOPES, Scope, code_of, named_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.launch.programs.modules import Modules
+
+UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that is made
+
+
+def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
+    """Some scopes with the methods that they lead to; None where there are too many to tell.
+
+    A method counts where its class is called somewhere and its name is read as an attribute of whatever.
+    """
+    found = list(scopes)
+    seen = {scope.node for scope in scopes}
+    count = -1
+    while count != len(found):
+        count = len(found)
+        names = {node.attr for scope in found for node in scope.nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+        for each in [*methods(found, names), *functions(found)]:
+            if each.node not in seen:
+                seen.add(each.node)
+                found.append(Scope(modules, each.module, each.node))
+        if len(found) > MOST_SCOPES or modules.is_full:
+            return None
+    return found
+
+
+def functions(scopes: list[Scope]) -> Iterator[Definition]:
+    """The functions and module levels that some scopes name."""
+    for scope in scopes:
+        for definition in named_in(scope):
+            node = code_of(definition)
+            if node is not None:
+                yield Definition(definition.module, node)
+
+
+def methods(scopes: list[Scope], names: set[str]) -> Iterator[Definition]:
+    """The methods of the classes that some scopes call, of the given names."""
+    for scope in scopes:
+        for call in scope.calls():
+            made = scope.resolve(call.func)
+            if isinstance(made, Definition) and isinstance(made.node, ast.ClassDef):
+                yield from methods_of(made, scope, names)
+
+
+def methods_of(made: Definition, scope: Scope, names: set[str]) -> Iterator[Definition]:
+    """The methods of a class and of those that it derives from, without those that another one overrides."""
+    overridden: set[str] = set()
+    for each in reversed(linearized(scope.modules, made)):
+        if not isinstance(each, Definition) or not isinstance(each.node, ast.ClassDef):
+            continue
+        own = [line for line in each.node.body if isinstance(line, FUNCTIONS) and line.name not in overridden]
+        for method in own:
+            if method.name in names or method.name in UNASKED:
+                yield Definition(each.module, method)
+        overridden.update(method.name for method in own if not calls_super(method))
+
+
+def calls_super(method: ast.AST) -> bool:
+    """Whether a method runs the one that it overrides."""
+    return any(isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(method))
