@@ -156,7 +156,9 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
         fix = None
         if "deepspeed_extra_args" not in config.values:
             fix = insert(config, ("deepspeed_extra_args",), {"gradient_clipping": 1.0}, title, safe=False)
-        message = "`gradient_clipping` 1.0 has no effect: GPT-NeoX does not pass its default to DeepSpeed, which then does not clip"
+        message = (
+            "`gradient_clipping` 1.0 does not clip: it is GPT-NeoX's default, which is not passed to DeepSpeed, whose own default is 0"
+        )
         yield Finding(setting, message, fix=fix)
 
 

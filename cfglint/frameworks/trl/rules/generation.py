@@ -6,6 +6,7 @@ from math import gcd
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import counted
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, Generation, count, evaluation_group, generating, generation, number
@@ -70,7 +71,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config, made)
     yield Finding(
         of(config, blamed),
-        f"a generation batch has {made.size} completions ({terms}), which is not a multiple of `{GENERATIONS}` ({made.per_prompt})",
+        f"a generation batch has {counted(made.size, 'completion')} ({terms}), not a multiple of `{GENERATIONS}` ({made.per_prompt})",
         related=[of(config, name) for name in basis if name != blamed],
         exception=exception(config, made.size, made.per_prompt),
         fails_at="config" if config.modern else "init",
@@ -266,7 +267,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     others = [each for each in (of(config, EVALUATION_MICRO), of(config, key)) if each.path != setting.path]
     yield Finding(
         setting,
-        f"an evaluation batch is {size} x {world} GPUs = {size * world} completions, which is not a multiple of `{key}` ({per_prompt})",
+        f"an evaluation batch is {size} x {world} GPUs = {counted(size * world, 'completion')}, not a multiple of `{key}` ({per_prompt})",
         related=others,
         exception=text,
         fails_at="config" if config.modern else "init",
