@@ -310,7 +310,9 @@ def _explained(found: Retarget) -> list[str]:
     solution = found.solution
     wanted = solution.problem.global_batch
     if solution.chosen is None:
-        lines = [f"a global batch of {wanted} cannot be reached on {found.gpus} GPUs: {reason}\n" for reason in solution.reasons[:1]]
+        lines = [
+            f"a global batch of {wanted} cannot be reached on {counted(found.gpus, 'GPU')}: {reason}\n" for reason in solution.reasons[:1]
+        ]
         offers = [str(each.global_batch) for each in (solution.below, solution.above) if each]
         if offers:
             lines.append(f"  nearest that can: {' and '.join(offers)}\n")

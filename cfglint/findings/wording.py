@@ -38,7 +38,7 @@ def described(value: Any) -> str:
     return ("the string " if isinstance(value, str) else "") + spelled(value)
 
 
-def counted(number: float, noun: str) -> str:
+def counted(number: object, noun: str) -> str:
     """`1 completion`, `2 completions`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
