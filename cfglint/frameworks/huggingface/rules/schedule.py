@@ -221,7 +221,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    when: Stage = "first-step" if config.version >= FLOATS_TAKEN else "init"
+    late = config.version >= FLOATS_TAKEN and not config.framework.base  # recorded so for the Trainer alone: the model is wrapped before
+    when: Stage = "first-step" if late else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
