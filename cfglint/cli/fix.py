@@ -105,9 +105,18 @@ def run(arguments: Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(_as_json(works))
     else:
+        _name_skipped_once(works)
         sys.stdout.write("".join(_as_text(work, arguments) for work in works))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
+
+
+def _name_skipped_once(works: list[Work]) -> None:
+    """Leave out what was not fixed in a file and has been said of another run that holds it."""
+    named: set[tuple[str, str, str]] = set()
+    for work in works:
+        work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
+        named.update((each.code, each.file, each.reason) for each in work.skipped)
 
 
 def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
@@ -152,8 +161,11 @@ def _needed(found: Retarget) -> str:
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
     numbers = " x ".join(str(need.value) for need in found.needs)
+    who = f"filled by the trainer: set {keys}"
+    if found.run.configs[0].kind == "accelerate" and found.run.kinds[0] == "launch":
+        who = "the program's own: set micro batch x accumulation"
     return (
-        f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+        f"the batch sizes are {who} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel)"
     )
 

@@ -243,11 +243,13 @@ def launch_line(line: str) -> list[Override]:
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts that the flags and the project's configuration give for undeclared runs."""
     gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    given = targets(arguments)
     return LaunchFacts(
         gpus=gpus,
         gpus_source=gpus_source,
         num_examples=arguments.num_examples,
-        target={**project.target, **targets(arguments)},
+        target={**project.target, **given},
+        target_from={package: project.path for package in project.target if package not in given},
         complete=complete,
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
@@ -269,8 +271,11 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts = facts_of(arguments, project, complete=True)
     if not arguments.gpus and run.gpus is not None:
         facts.gpus, facts.gpus_source = run.gpus, f"the declared run in {project.path}"
-    facts.num_examples = arguments.num_examples or run.num_examples
-    facts.target = {**project.target, **run.target, **targets(arguments)}
+    if arguments.num_examples is None and run.num_examples is not None:
+        facts.num_examples, facts.examples_source = run.num_examples, f"the declared run in {project.path}"
+    given = targets(arguments)
+    facts.target = {**project.target, **run.target, **given}
+    facts.target_from.update({package: f"the declared run in {project.path}" for package in run.target if package not in given})
     facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer
@@ -364,18 +369,31 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
     if not arguments.paths and not arguments.args:
         raise UsageError("PATH is missing: name the files of one run, or give --args")
-    facts = facts_of(arguments, project, complete)
+    declared = run_of(arguments, project)
+    facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
     for name, value in (known or {}).items():
         if getattr(facts, name) is None:
             setattr(facts, name, value)
             facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
+            facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     for path in paths:
         name = line_of(path)[0]
         if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
+    if declared is not None:
+        return Discovery(facts, declared.kind).one(declared.files)
     return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
+
+
+def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
+    """The only declared run that lists all of the paths; None where flags or standard input say what the files are."""
+    if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
+        return None
+    wanted = set(map(os.path.realpath, arguments.paths))
+    holding = [each for each in project.runs if wanted <= set(map(os.path.realpath, each.files))]
+    return holding[0] if len(holding) == 1 else None
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
