@@ -29,12 +29,12 @@ if TYPE_CHECKING:
         num_examples: int
         target: dict[str, str]
         complete: bool
-        declared: bool
+        kind_given: bool
         strict_keys: bool
         trainer: str
         model: str
         gpu_memory: float
-        promises: dict[str, int]
+        expected_numbers: dict[str, int]
         policies: dict[str, Any]
 
 

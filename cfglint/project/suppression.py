@@ -111,7 +111,7 @@ def below(document: Document, line: int, alone: set[int]) -> int:
     return line
 
 
-def settle(outcomes: list[Outcome]) -> None:
+def merge_unused(outcomes: list[Outcome]) -> None:
     """An ignore that another run of the same file needs is not unused, and one that none needs is reported once."""
     runs_of: dict[str, int] = {}
     unused_in: dict[tuple[str, int], int] = {}
@@ -122,14 +122,14 @@ def settle(outcomes: list[Outcome]) -> None:
             if each.code == UNUSED_IGNORE:
                 where = (each.place.file, each.place.start)
                 unused_in[where] = unused_in.get(where, 0) + 1
-    said: set[tuple[str, int]] = set()
+    reported: set[tuple[str, int]] = set()
     for outcome in outcomes:
         kept: list[Diagnostic] = []
         for each in outcome.diagnostics:
             where = (each.place.file, each.place.start)
             if each.code == UNUSED_IGNORE:
-                if unused_in[where] < runs_of[each.place.file] or where in said:
+                if unused_in[where] < runs_of[each.place.file] or where in reported:
                     continue
-                said.add(where)
+                reported.add(where)
             kept.append(each)
         outcome.diagnostics = kept

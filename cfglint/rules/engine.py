@@ -100,7 +100,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and config.is_partial and rule.when_partial == WARN:
         severity = WARNING
-    if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
+    if severity == ERROR and finding.consumer_only and not (config.facts.kind_given or config.sole_consumer):
         severity = WARNING
     if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
@@ -128,7 +128,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         place_of(setting, config, finding.on_key),
         clipped(setting.pointer),
         clipped(finding.message),
-        config.moment(finding.fails_at or rule.fails_at) if fails else None,
+        config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
         tuple((place_of(each, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         finding.fix,
@@ -172,7 +172,7 @@ def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
     """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
     if setting is finding.setting or not isinstance(setting.value, str):
         return False
-    return not (config.facts.declared or config.sole_consumer)
+    return not (config.facts.kind_given or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.rules.engine import Run
 
-PROMISE_BROKEN = "RUN100"
-HOUSE_RULE = "HSE001"
+UNEXPECTED_NUMBER = "RUN100"
+POLICY_VIOLATION = "HSE001"
 
 NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}
 MISSING_FACTS = "declare what the number depends on, such as `gpus` or `num-examples`"
@@ -33,7 +33,7 @@ def project_rules() -> list[Rule]:
 
 def inspect_run(run: Run) -> list[Diagnostic]:
     """The expected numbers that a run does not have, and the policy schemas that it violates."""
-    chosen = [each for each in project_rules() if each.code in (HOUSE_RULE, PROMISE_BROKEN)]
+    chosen = [each for each in project_rules() if each.code in (POLICY_VIOLATION, UNEXPECTED_NUMBER)]
     return apply(chosen, run, run.configs[0]) if run.configs else []
 
 
@@ -43,7 +43,7 @@ def inspect_comments(run: Run) -> list[Diagnostic]:
 
 
 @rule(
-    HOUSE_RULE,
+    POLICY_VIOLATION,
     "policy-violation",
     WARNING,
     old_names=("house-rule",),
@@ -79,7 +79,7 @@ def policy_violation(run: Run) -> Iterator[Finding]:
 
 
 @rule(
-    PROMISE_BROKEN,
+    UNEXPECTED_NUMBER,
     "unexpected-number",
     WARNING,
     old_names=("promise-broken", "unexpected-global-batch"),
@@ -89,7 +89,7 @@ def policy_violation(run: Run) -> Iterator[Finding]:
         Example('{"train_micro_batch_size_per_gpu": 4}\n', facts={"gpus": None}),
     ),
     good='{"train_batch_size": 256}\n',
-    example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "promises": {"global_batch": 256}},
+    example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "expected_numbers": {"global_batch": 256}},
 )
 def unexpected_number(run: Run) -> Iterator[Finding]:
     """The run resolves to a different number than its declaration expects.
@@ -107,15 +107,15 @@ def unexpected_number(run: Run) -> Iterator[Finding]:
 
     Source: the `[[run]]` table of the configuration.
     """
-    resolved = run.resolved if run.facts.promises else {}
+    resolved = run.resolved if run.facts.expected_numbers else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
-    for name, promised in run.facts.promises.items():
+    for name, expected in run.facts.expected_numbers.items():
         actual, title = resolved.get(name), NAMES[name]
         if actual is None and not broken:
-            text = f"{title} is unknown, expected {promised}"
+            text = f"{title} is unknown, expected {expected}"
             yield Finding(_deciding(run.configs[0], name), text, severity=INFO, help=MISSING_FACTS)
-        elif actual is not None and actual != promised:
-            yield Finding(_deciding(run.configs[0], name), f"{title} is {actual}{_equation(run, name)}, expected {promised}")
+        elif actual is not None and actual != expected:
+            yield Finding(_deciding(run.configs[0], name), f"{title} is {actual}{_equation(run, name)}, expected {expected}")
 
 
 def _deciding(config: Config, name: str) -> Setting:

@@ -42,7 +42,7 @@ class CheckedRun(LoadedRun):
     def _of_the_project(self) -> list[Diagnostic]:
         """What the project itself adds to the rules of the frameworks."""
         added: list[Diagnostic] = []
-        if self.facts.promises or self.facts.policies:
+        if self.facts.expected_numbers or self.facts.policies:
             from cfglint.rules.project import inspect_run
 
             added = inspect_run(self)

@@ -62,7 +62,7 @@ class LoadedRun:
                 self.other_end = type(self)(documents, kinds, facts.replace(tables=releases[0]))
             asked = self.facts if releases is None else self.facts.replace(tables=releases[1])
             config = consumer.config(self.documents, self.kinds, asked)
-            self.configs = [config, *config.others()]
+            self.configs = [config, *config.nested_configs()]
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 

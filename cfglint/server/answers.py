@@ -219,7 +219,7 @@ def facts(entry: Property, version: tuple[int, ...]) -> str:
 
 def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offset: int) -> list[Suggestion]:
     """The keys of the section at the cursor, or the values of the key before it, as the release of the run has them."""
-    table, place = schema_of(kind) if kind else None, cursor.at(text, offset, syntax)
+    table, place = schema_of(kind) if kind else None, cursor.cursor_at(text, offset, syntax)
     if table is None or place is None:
         return []
     version = version_of(kind, run)

@@ -76,7 +76,7 @@ class AxolotlConfig(TrainerConfig):
         """The values that axolotl goes on with."""
         return self.validation.model
 
-    def moment(self, fails_at: Stage | None) -> Stage | None:
+    def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
         model = self.model
         late = model is not None and self.parsed and any(getattr(model, key) for key in LATE)

@@ -84,7 +84,7 @@ class DeepSpeedSections(Config):
         document = self.documents[0]
         reading = (self.framework.loader(document, self.facts) if document.syntax == "python" else HJSON).read(document)
         problems = reading.problems
-        if not self.facts.declared and (problems or document.relaxations):
+        if not self.facts.kind_given and (problems or document.relaxations):
             strict = STRICT_JSON.read(document)
             if problems and not strict.problems:
                 reading = strict

@@ -78,7 +78,7 @@ class TrainerFiles(Config):
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The file's values, overridden by the launch line's; `${...}` is resolved where the file may have an interpolating parser."""
         values = self.launched_with(values)
-        if "${" in self.documents[0].text and not self.facts.declared:
+        if "${" in self.documents[0].text and not self.facts.kind_given:
             from cfglint.frameworks.overrides import interpolated, refers
 
             values = interpolated(values) if refers(values) else values

@@ -104,8 +104,8 @@ def batch(config: LaunchConfig) -> Batch:
     if config.is_megatron:
         return megatron.batch(config)
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
-    ways = Setting(("data_parallel",), None, DERIVED, because="the program's own")
-    return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, ways, nothing)
+    data_parallel = Setting(("data_parallel",), None, DERIVED, because="the program's own")
+    return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, data_parallel, nothing)
 
 
 def accumulation(config: LaunchConfig) -> Setting | None:
