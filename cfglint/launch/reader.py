@@ -99,8 +99,7 @@ class Follower(Interpreter):
         real = self.project.real(located)
         if real is None:
             return located
-        path = os.path.relpath(real) if os.path.isabs(real) else real
-        return f"./{path}" if self.script.path.startswith("./") and not path.startswith((".", "/")) else path
+        return like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
@@ -343,7 +342,8 @@ class Reader:
         if written is None:
             line.unsure("files", file.word.reasons)
             return
-        file.path = self.path_of(written, line.folder)
+        found = self.path_of(written, line.folder)
+        file.path = like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
@@ -385,6 +385,11 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
+
+
+def like(script: str, path: str) -> str:
+    """The path of a file that a script names, with the `./` that the script's own begins with."""
+    return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
 
 
 def set_start_folder(call: Call, folder: str) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
@@ -20,6 +21,7 @@ class TrainerConfig(TrainerFiles):
 
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
+    seeded_at: Stage = "init"  # when the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 
     @property
@@ -30,6 +32,12 @@ class TrainerConfig(TrainerFiles):
             if self._deepspeed is not None:
                 self._deepspeed.run()
         return self._deepspeed
+
+    @property
+    def makes_optimizer(self) -> bool:
+        """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
+        launch = self.deepspeed
+        return launch is None or "optimizer" not in launch.written
 
     def _launch(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
