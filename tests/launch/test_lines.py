@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cases import each_case
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
+from examples import recorded
 
 FILES = {
     "train.py": "",
@@ -25,7 +25,8 @@ FILES = {
     "c.yaml": "num_processes: 6\nmodel_name_or_path: m\n",
 }
 TAIL = "train.py --output_dir o --per_device_train_batch_size 4"
-CASES = [text.split("\n  ") for text in (Path(__file__).parent / "lines.txt").read_text(encoding="utf-8").strip().split("\n\n")]
+FILE = Path(__file__).parent / "lines.txt"
+CASES = [text.partition("\n")[0] for text in FILE.read_text(encoding="utf-8").strip().split("\n\n")]
 
 
 def launches(text):
@@ -51,8 +52,10 @@ def described(line):
         yield f"{problem.code} {problem.message}"
 
 
-@each_case("case", CASES, ids=lambda case: case[0])
-def test_lines(case):
-    text, *expected = case
-    found = [part for line in launches(text) for part in described(line)]
-    assert (found or ["no launch"]) == expected
+def test_lines(updating):
+    """`CFGLINT_UPDATE=1` rewrites what comes of them."""
+    lines = []
+    for case in CASES:
+        found = [part for line in launches(case) for part in described(line)]
+        lines += [case, *(f"  {part}" for part in found or ["no launch"]), ""]
+    assert lines[:-1] == recorded(FILE, lines[:-1], updating)
