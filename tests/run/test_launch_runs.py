@@ -107,6 +107,12 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
+def test_an_ellipsis_stands_for_more_arguments(project, capsys):
+    (project / "README.md").write_text("```bash\nswift sft --model a --deepspeed zero2 --max_steps 10 \\\n    ...\n```\n")
+    [run] = report(capsys, "check", "README.md")["runs"]
+    assert (run["launch"]["arguments"]["max_steps"], run["launch"]["arguments"]["deepspeed"]) == (10, "zero2")
+
+
 SWIFT = "swift sft --model org/model --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
 FACTORY = SWIFT.replace("swift sft --model", "llamafactory-cli train --do_train --dataset d --output_dir o --model_name_or_path")
 

@@ -795,16 +795,37 @@ class Interpreter:
         """Run a builtin or function, or note a command."""
         name = words[0].value
         if name in self.state.functions and name is not None:
-            return self.function(name, words[1:])
+            return self.within(environment, lambda: self.function(name, words[1:]))
         builtin = BUILTINS.get(name or "")
         if builtin is not None:
-            return builtin(self, words[1:])
-        if name in ("eval", "exec"):
-            return self.evaluated(words[1:], node) if name == "eval" else self.start_exec(words[1:], environment, node)
+            return self.within(environment, lambda: builtin(self, words[1:]))
+        if name == "eval":
+            return self.within(environment, lambda: self.evaluated(words[1:], node))
+        if name == "exec":
+            return self.start_exec(words[1:], environment, node)
         self.note(words, environment, node)
         if self._captured is not None:
             self._captured.append(filters.output(words, self._stdin, self.state.folder))
         return None
+
+    def within(self, environment: dict[str, Text], action: Callable[[], bool | None]) -> bool | None:
+        """Do something with exported variables that hold for it alone: `BATCH=4 launch`, where `launch` is a function."""
+        if not environment:
+            return action()
+        before = {name: self.state.variables.get(name) for name in environment}
+        added = set(environment) - self.state.exported
+        for name, value in environment.items():
+            self.state.assign(name, value)
+        self.state.exported |= added
+        try:
+            return action()
+        finally:
+            self.state.exported -= added
+            for name, earlier in before.items():
+                if earlier is None:
+                    self.state.variables.pop(name, None)
+                else:
+                    self.state.variables[name] = earlier
 
     def start_exec(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """`exec command`; without a command it only redirects."""
@@ -1003,23 +1024,39 @@ class Interpreter:
         return True
 
     def read_input(self, words: list[Text]) -> bool | None:
-        """`read`, `mapfile`: what is read is not known, but for a here-string."""
+        """`read`: what is read is not known, but for a here-string or a here-document."""
         text = self._stdin
         names = [word.value for word in words if word.value and is_name(word.value)]
-        lists = any(word.value in ("-ra", "-a", "-ar") for word in words)
-        if text is not None and text.known and names:
-            separators = " \t\n"
-            fields = split(text, separators)[0]
-            if lists:
-                self.state.assign(names[-1], list(fields))
-            else:
-                for index, name in enumerate(names):
-                    rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
-                    self.state.assign(name, joined(rest))
+        given = [word.string for word in words if word.string.startswith("-")]
+        if text is None or not text.known or not names:
+            return self.read_something(names)
+        separators = self.state.separators
+        line = text if any("d" in option for option in given) else split_lines(text)[0]
+        fields = split(line, separators + "\n" if separators else "")[0]
+        if any("a" in option for option in given):
+            self.state.assign(names[-1], list(fields))
             return True
+        for index, name in enumerate(names):
+            rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
+            self.state.assign(name, joined(rest, separators[:1]))
+        return True
+
+    def read_something(self, names: list[str]) -> bool | None:
+        """Input that is not known."""
         for name in names:
             self.state.assign(name, unknown("read from input"))
         return None
+
+    def read_lines(self, words: list[Text]) -> bool | None:
+        """`mapfile`, `readarray`: the lines of a here-string or a here-document."""
+        names = [word.value for word in words if word.value and is_name(word.value)]
+        text = self._stdin
+        strips = any(word.value == "-t" for word in words)
+        if text is None or not text.known or not strips or not names or len(words) > 2:
+            return self.read_something(names)
+        body = text[: len(text) - 1] if text.string.endswith("\n") else text
+        self.state.assign(names[-1], split_lines(body))
+        return True
 
     def parse_options(self, words: list[Text]) -> bool | None:
         """`getopts`: a plain call has no options."""
@@ -1071,6 +1108,16 @@ def open_quote(root: Any, text: str) -> int | None:
     if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
         return None
     return text.rfind("\n", 0, last.start_byte + at) + 1
+
+
+def split_lines(text: Text) -> list[Text]:
+    """The lines of a known string, the empty ones included."""
+    found: list[Text] = []
+    start = 0
+    for line in text.string.split("\n"):
+        found.append(text[start : start + len(line)])
+        start += len(line) + 1
+    return found
 
 
 def inside(path: str) -> str:
@@ -1148,8 +1195,8 @@ BUILTINS: dict[str, Callable[[Interpreter, list[Text]], bool | None]] = {
     "shift": Interpreter.shift,
     "set": Interpreter.options,
     "read": Interpreter.read_input,
-    "mapfile": Interpreter.read_input,
-    "readarray": Interpreter.read_input,
+    "mapfile": Interpreter.read_lines,
+    "readarray": Interpreter.read_lines,
     "getopts": Interpreter.parse_options,
     "echo": Interpreter.echo,
     "printf": Interpreter.formatted,
