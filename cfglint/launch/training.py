@@ -1,4 +1,4 @@
-"""Whether a line trains, by the name of its program and its arguments."""
+"""Whether a line trains, by the name of its program, its arguments, or what the program calls."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from cfglint.source.shell.tables import listed, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cfglint.launch.line import LaunchLine
 
 TRAINS = listed(
@@ -23,11 +25,14 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
+BACKWARD = ".backward("  # what a training loop of the program's own calls
+ENGINE = "deepspeed.initialize("
+TRAINER_CALL = "trainer.train("
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
-def trains(line: LaunchLine, names: set[str]) -> bool:
-    """Whether it is a training; `names` are the names of the program's options."""
+def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
+    """Whether it is a training; `names` are the names of the program's options, `read` gives the text of the program."""
     program = line.program.string.lower() if line.program is not None else ""
     name = program.rpartition("/")[2] if not line.module else program
     if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
@@ -40,9 +45,19 @@ def trains(line: LaunchLine, names: set[str]) -> bool:
         return given > 1
     if named or given > 1:
         return True
-    if line.launcher in LAUNCHERS:
-        return bool(given or any(not file.role.startswith("launcher:") for file in line.files)) or "deepspeed" in names
-    return False
+    files = any(not file.role.startswith("launcher:") for file in line.files)
+    if line.launcher in LAUNCHERS and (given or files or "deepspeed" in names):
+        return True
+    return program_trains(line, read)
+
+
+def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
+    """Whether the program lies in the project and calls what trains."""
+    path = line.program_path
+    text = read(path) if path is not None and path.endswith(".py") else None
+    if text is None:
+        return False
+    return TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text))
 
 
 def marked(name: str, marks: tuple[str, ...]) -> bool:
