@@ -41,6 +41,8 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     other, named = marked(name, OTHERS), marked(name, TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
+    if line.launcher == "deepy.py":
+        return not other or named
     if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
         return given > 1
     if named or given > 1:

@@ -205,6 +205,39 @@ def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys)
     ]
 
 
+def test_runs_says_what_a_gpu_processes_where_their_number_is_not_known(project, capsys):
+    (project / "train.sh").write_text(SCRIPT.replace("torchrun --nproc_per_node 4", "deepspeed"))
+    main(["runs", "train.sh"])
+    out = capsys.readouterr().out
+    assert "GPUs          those of the machine (pass --gpus N)" in out
+    assert "per GPU       8 samples x 2 accumulation steps" in out
+    assert "unknown" not in out
+
+
+@each_case(
+    ("name", "text", "said"),
+    [
+        (
+            "ds.json",
+            AUTO,
+            ["ds.json  (DeepSpeed config)", "GPUs          unknown (pass --gpus N)", "the program that loads this file sets it"],
+        ),
+        ("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 2\n", ["acc.yaml  (accelerate config)", "GPUs          2"]),
+        (
+            "run.sh",
+            "accelerate launch --num_processes 2 train.py --lr 1\n",
+            ["GPUs          2", "no batch size on the line or in its files"],
+        ),
+    ],
+)
+def test_runs_names_the_kind_of_a_file_and_who_sets_its_batch(project, capsys, name, text, said):
+    (project / name).write_text(text)
+    main(["runs", name])
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
+    assert [each for each in said if not any(each in line for line in lines)] == []
+    assert len(lines) == (3 if name != "acc.yaml" else 2)
+
+
 def test_runs_lists_and_declares(project, capsys):
     assert main(["runs", "."]) == 0
     assert "global batch  64" in capsys.readouterr().out
