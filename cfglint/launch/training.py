@@ -19,6 +19,7 @@ OTHERS = listed(
     "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
     "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
 )
+PREPARES = names("data dataset datasets eval evaluation")  # packages whose modules do not train
 ARGUMENTS = names(
     "per_device_train_batch_size gradient_accumulation_steps learning_rate lr num_train_epochs max_steps "
     "deepspeed_config train_batch_size micro_batch_size global_batch_size train_iters warmup_ratio warmup_steps "
@@ -36,6 +37,8 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     program = line.program.string.lower() if line.program is not None else ""
     name = program.rpartition("/")[2] if not line.module else program
     if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+        name = name.rpartition(".")[2]
+    elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
     other, named = marked(name, OTHERS), marked(name, TRAINS)

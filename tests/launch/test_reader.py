@@ -205,6 +205,11 @@ def test_deepy_also_starts_what_does_not_train(program, expected):
     assert len(lines(f"python deepy.py {program} -d configs a b\n", {"configs/a.yml": ""})) == expected
 
 
+def test_a_module_of_a_data_package_is_no_training():
+    assert not lines("python -m scripts.data.sft.metamath --out x\n")
+    assert len(lines("python -m scripts.sft.main --out x\n")) == 1
+
+
 def test_a_module_that_samples_is_no_training():
     assert lines("python -m train.sample model --num_epochs 1") == []
     assert len(lines("python -m train.sft --output_dir o --per_device_train_batch_size 4")) == 1

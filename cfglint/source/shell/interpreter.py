@@ -746,10 +746,12 @@ class Interpreter:
             return True
         spans: list[tuple[int, int]] = []
         environment: dict[str, Text] = {}
-        before = self._stdin
+        before, begins = self._stdin, self.begins(node)
         for child in (*node.children, *(extra or ())):
             kind = child.type
-            if kind == "variable_assignment" and not spans:
+            if kind == "variable_assignment" and child.start_byte < begins:
+                self.assign(child)
+            elif kind == "variable_assignment" and not spans:
                 self.prefix(child, environment)
             elif kind in OF_COMMAND:
                 spans.append((child.start_byte, child.end_byte))
@@ -770,6 +772,17 @@ class Interpreter:
         finally:
             self._stdin, self._placeholder = before, False
 
+    def begins(self, node: Any) -> int:
+        """Where a command begins. Several assignments on the line before are not its own, though the grammar takes them for it."""
+        last = None
+        for child in node.children:
+            if child.type == "variable_assignment":
+                last = child
+            elif child.type != "comment":
+                between = "" if last is None else self.script.text[last.end_byte : child.start_byte].replace("\\\n", "")
+                return child.start_byte if "\n" in between else node.start_byte
+        return node.start_byte
+
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
         """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""
         text = self.script.text
@@ -787,9 +800,13 @@ class Interpreter:
         return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
     def prefix(self, node: Any, environment: dict[str, Text]) -> None:
-        """An assignment in front of a command, which holds for that command alone."""
+        """An assignment in front of a command, which holds for that command, and for the assignments behind it."""
         start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
-        environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
+
+        def expand() -> None:
+            environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
+
+        self.within(dict(environment), expand)
 
     def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """Run a builtin or function, or note a command."""
@@ -833,7 +850,7 @@ class Interpreter:
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
-        start, end = node.start_byte, node.end_byte
+        start, end = self.begins(node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
         line = self.script.line(self.second_word(node)) if self._runner is None else self._runner.line(place)
@@ -847,12 +864,12 @@ class Interpreter:
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 
-    @staticmethod
-    def second_word(node: Any) -> int:
+    def second_word(self, node: Any) -> int:
         """Where the second word of a command begins: bash counts a command for the line of that one (LINENO)."""
-        named = [child for child in node.children if child.is_named and child.type != "comment"]
+        start = self.begins(node)
+        named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]
         plain = len(named) < 2 or named[0].type == "variable_assignment"
-        return int(node.start_byte if plain else named[1].start_byte)
+        return int(start if plain else named[1].start_byte)
 
     def continues(self, offset: int) -> bool:
         """Whether a command at an offset is what was meant to belong to the one noted last."""

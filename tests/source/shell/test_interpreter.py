@@ -45,6 +45,9 @@ def commands(text, files=None):
         ("declare -A M=([a]=1 [b]=2)\nrun ${M[b]}", ["run 2"]),
         ("cat <<EOF > f\nrun inside\nEOF\nrun after", ["cat", "run after"]),
         ("read a b <<< 'x y'\nrun $b $a", ["run y x"]),
+        ("A=1 \\\nB=$A\nrun $A $B", ["run 1 1"]),
+        ("A=1 B=2 # both\nrun $A", ["run 1"]),
+        ("A=0\nf() { run $B; }\nA=1 B=$A f", ["run 1"]),
         ('IFS=, read -ra S <<< 1,,2\nrun ${#S[@]} "${S[@]}"', ["run 3 1  2"]),
         ("IFS=: read a b c <<< 'x:y z:w:v'\nrun \"$a|$b|$c\"", ["run x|y z|w:v"]),
         ("L=1,2\nold=$IFS\nIFS=,\nrun $L\nIFS=$old\nrun $L", ["run 1 2", "run 1,2"]),
@@ -59,6 +62,13 @@ def commands(text, files=None):
 )
 def test_words_are_what_bash_makes_of_them(text, expected):
     assert commands(text) == expected
+
+
+def test_assignments_of_the_line_before_are_not_exported():
+    [call] = follow("A=1 \\\nB=$A\nrun \\\n  --x 1\n").calls
+    assert (call.environment, call.line) == ({}, 4)
+    [call] = follow("A=1 \\\nB=2 run --x 1\n").calls
+    assert (sorted(call.environment), call.line) == (["A", "B"], 1)
 
 
 def test_a_word_knows_where_it_is_written():
