@@ -11,19 +11,19 @@ from cfglint.cli.options import (
     add_run_options,
     add_skip_option,
     baseline_of,
-    count,
     first_few,
     left_out,
     load_configuration,
     not_done,
     positive,
     selection_of,
-    silence,
+    suppress,
     tell_unknown,
 )
 from cfglint.cli.output import check_outputs, rows, write
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import SEVERITIES
+from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
             return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, stats)
-        silence(found, selection)
+        suppress(found, selection)
         if accepted:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
@@ -129,7 +129,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
             raise UsageError(f"baseline {error}") from error
     gone = accepted.apply(outcomes)
     if gone:
-        text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
+        text = f"{counted(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
         warn(text)
 
 
@@ -147,8 +147,8 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
                 fixable += each.fix is not None and each.fix.safe
     if not stats.checked and not stats.unrecognized_named:
         return "; ".join(["no training configs found", *left_out(stats)])
-    parts = [f"{count(stats.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
-    found = [count(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
+    parts = [f"{counted(stats.checked, 'file')} in {counted(len(outcomes), 'run')} checked"]
+    found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
         parts.append(", ".join(found) or "no findings")
     if fixable:

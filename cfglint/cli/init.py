@@ -6,8 +6,9 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, load_configuration, silence, working_directory
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, suppress, working_directory
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.wording import counted
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import REPOSITORY, home
@@ -66,14 +67,14 @@ def run(arguments: Namespace) -> int:
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
         found = outcomes(arguments, project, stats)
-        silence(found, Selection(project, None, None, None))
+        suppress(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
         writing.put(SETTINGS, settings(arguments.gpus, bool(accepted)).encode())
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
-    told = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
-    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {told}; {hooked}")
+    note = f"{BASELINE} accepts {counted(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
+    warn(f"{counted(stats.checked, 'file')} in {counted(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
     return 0
 
 

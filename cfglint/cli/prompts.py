@@ -205,16 +205,16 @@ def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answ
     asked: Answers = {"global_batch": max(1, wanted // facts["gpus"]) * facts["gpus"], "max_micro_batch": MICRO_BATCH}
     while True:
         asked["global_batch"] = dialogue.number("Global batch", "--global-batch", asked["global_batch"])
-        shown(dialogue, kind, framework, {**facts, **asked})
+        show_plan(dialogue, kind, framework, {**facts, **asked})
         most = dialogue.number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
         again = most != asked["max_micro_batch"]
         asked["max_micro_batch"] = most
-        works = shown(dialogue, kind, framework, {**facts, **asked}, printed=not again)
+        works = show_plan(dialogue, kind, framework, {**facts, **asked}, printed=not again)
         if works and dialogue.choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
-def shown(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
+def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
     """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
     works = True
     try:
@@ -233,7 +233,7 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery, FileSource
 
-    facts = LaunchFacts(gpus, num_examples, complete=True, declared=True)
+    facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}
     run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]

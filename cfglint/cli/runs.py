@@ -6,8 +6,9 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration
+from cfglint.cli.options import UsageError, add_run_options, left_out, load_configuration
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.launch.line import MACHINE
 from cfglint.run.discovery import ScanStats, UnknownKindError
@@ -54,7 +55,7 @@ def run(arguments: Namespace) -> int:
     else:
         sys.stdout.write("".join(map(described, found)))
     launches = sum(each.launch is not None for each in found)
-    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
+    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
     warn("; ".join(parts))
     return 2 if stats.unreadable else 0
 

@@ -99,8 +99,7 @@ class Follower(Interpreter):
         real = self.project.real(located)
         if real is None:
             return located
-        path = os.path.relpath(real) if os.path.isabs(real) else real
-        return f"./{path}" if self.script.path.startswith("./") and not path.startswith((".", "/")) else path
+        return like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
@@ -187,7 +186,7 @@ class Reader:
         best = folders[scores.index(max(scores))]
         if not first.consulted:
             for call in first.calls:
-                settle(call, best)
+                set_start_folder(call, best)
         return runs[best], max(scores) > 0
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
@@ -343,7 +342,8 @@ class Reader:
         if written is None:
             line.unsure("files", file.word.reasons)
             return
-        file.path = self.path_of(written, line.folder)
+        found = self.path_of(written, line.folder)
+        file.path = like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
@@ -387,7 +387,12 @@ MODULES = {
 }
 
 
-def settle(call: Call, folder: str) -> None:
+def like(script: str, path: str) -> str:
+    """The path of a file that a script names, with the `./` that the script's own begins with."""
+    return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
+
+
+def set_start_folder(call: Call, folder: str) -> None:
     """Put the folder from which the script starts in the place of the one that was not settled."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])

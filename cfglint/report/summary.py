@@ -8,8 +8,8 @@ import textwrap
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.explanation.summary import origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks import framework
-from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks.summary import FILLED, GROUPS
 from cfglint.report.escapes import shown, unobeyed
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.explanation.log_analysis import Explanation
     from cfglint.explanation.summary import RunSummary
-    from cfglint.frameworks.setting import Setting
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
 

@@ -652,8 +652,8 @@ class Discovery:
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
         facts = self.facts
-        if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
-            facts = facts.replace(declared=True)
+        if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
+            facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):
             return facts
         from cfglint.project.pinned_versions import Repositories

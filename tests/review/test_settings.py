@@ -42,7 +42,7 @@ def test_reformatting_is_no_change(compare, after):
 )
 def test_reformatting_of_json_is_no_change(compare, after):
     before = '{"train_batch_size": 64, "zero_optimization": {"stage": 2}}'
-    assert compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed", declared=True).empty
+    assert compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed", kind_given=True).empty
 
 
 def test_what_is_no_number_is_itself(compare):

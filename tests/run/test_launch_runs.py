@@ -47,7 +47,7 @@ def test_a_launch_is_a_run_with_its_files(project, capsys):
 
 
 def test_a_file_of_a_launch_is_not_checked_on_its_own(project, capsys):
-    assert [run["files"][0] for run in report(capsys, "check", ".")["runs"]] == ["./train.sh"]
+    assert [run["files"] for run in report(capsys, "check", ".")["runs"]] == [["./train.sh", "./ds.json"]]
 
 
 def test_a_finding_points_into_the_script(project, capsys):
@@ -396,3 +396,31 @@ def test_a_program_with_a_parser_of_its_own_does_not_have_the_defaults_of_the_tr
     found = resolved(f"{line} --num_train_epochs 3", tmp_path, capsys)
     assert (found["data_parallel"], found["global_batch"]) == (8, None)
     assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] == 32
+
+
+BLOCK = "distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  gradient_accumulation_steps: 1\n  zero_stage: 2\n"
+OWN_PROGRAM = "accelerate launch --config_file acc.yaml --num_processes 8 tune.py --bsz 4\n"
+OWN_TRAINER = OWN_PROGRAM.replace("--bsz 4", ACCELERATE)
+
+
+@pytest.mark.parametrize("script", [OWN_PROGRAM, OWN_TRAINER])
+def test_fix_edits_the_processes_of_the_launcher_once(tmp_path, capsys, monkeypatch, script):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acc.yaml").write_text(BLOCK)
+    (tmp_path / "run.sh").write_text(script)
+    main(["fix", "run.sh", "--gpus", "16", "--global-batch", "256"])
+    first = (tmp_path / "run.sh").read_text(), (tmp_path / "acc.yaml").read_text()
+    assert first[0].startswith(script.replace("--num_processes 8", "--num_processes 16").rstrip())
+    assert first[1] == BLOCK.replace("steps: 1", "steps: 4")
+    main(["fix", "run.sh", "--gpus", "16", "--global-batch", "256"])
+    assert ((tmp_path / "run.sh").read_text(), (tmp_path / "acc.yaml").read_text()) == first
+
+
+def test_a_launch_on_several_nodes_that_cannot_be_edited_is_said_to_be_one(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acc.yaml").write_text(BLOCK)
+    text = "N=4\n" + OWN_PROGRAM.replace("--num_processes 8", "--num_processes $((N*8)) --num_machines $N")
+    (tmp_path / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "256"]) == 2
+    assert "this launch starts 32 processes on 4 nodes" in capsys.readouterr().err
+    assert (tmp_path / "run.sh").read_text() == text

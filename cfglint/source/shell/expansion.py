@@ -345,8 +345,8 @@ class Expander:
         elements = value if isinstance(value, list) else [value]
         try:
             index = self.number(start, end)
-        except Unknowable as wrong:
-            return unknown(*wrong.reasons)
+        except Unknowable as error:
+            return unknown(*error.reasons)
         except NotArithmetic:
             return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
         return elements[index] if -len(elements) <= index < len(elements) else None
@@ -444,8 +444,8 @@ class Expander:
         """What `$((...))` comes to."""
         try:
             return literal(str(self.number(start, end)))
-        except Unknowable as wrong:
-            return unknown(*wrong.reasons)
+        except Unknowable as error:
+            return unknown(*error.reasons)
         except (NotArithmetic, RecursionError):
             return unknown(f"$(({self.script.text[start:end].strip()}))")
 

@@ -103,8 +103,8 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
     try:
         return str(evaluate(" ".join(arguments), refuse))
-    except NotArithmetic as wrong:
-        raise NotKnown from wrong
+    except NotArithmetic as error:
+        raise NotKnown from error
 
 
 def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:

@@ -111,3 +111,16 @@ def test_an_integer_beyond_the_limit_is_unknown():
     assert isinstance(converted("9" * 501, "int", True), Unknown)
     with pytest.raises(ValueError, match=r"^9"):
         converted("9" * 501 + "x", "int", True)
+
+
+def test_explain_leaves_open_what_the_two_releases_disagree_on(trl):
+    from cfglint.explanation.summary import RunSummary
+
+    def lines(release):
+        run = trl("output_dir: out\nper_device_train_batch_size: 4\n", release=release)
+        return {item.label: item.setting.value for item in RunSummary(run).items}
+
+    assert (lines("0.17.0")["precision"], lines("1.16.0")["precision"]) == ("fp32", "bf16")
+    between = lines("0.25.0")
+    assert (between["precision"], between["gradient checkpointing"]) == (None, None)
+    assert (between["learning rate"], between["micro batch"]) == (2e-5, 4)
