@@ -780,8 +780,8 @@ class Interpreter:
                 last = child
             elif child.type != "comment":
                 between = "" if last is None else self.script.text[last.end_byte : child.start_byte].replace("\\\n", "")
-                return child.start_byte if "\n" in between else node.start_byte
-        return node.start_byte
+                return int(child.start_byte if "\n" in between else node.start_byte)
+        return int(node.start_byte)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
         """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""

@@ -146,8 +146,8 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
     if text.known and not any(map(text.string.__contains__, separators)):
         return [text] if text.parts else [], False, False
     if text.known and separators.strip():
-        fields = delimited(text, separators)
-        return fields, not fields[0].parts, text.string[-1] in separators
+        cut = delimited(text, separators)
+        return cut, not cut[0].parts, text.string[-1] in separators
     fields: list[list[Part]] = [[]]
     characters = "".join("?" if part.text is None else part.text for part in text.parts)
     for part in text.parts:
