@@ -12,7 +12,7 @@ from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, Discovery, FileSource, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -399,7 +399,7 @@ def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
     if "-" not in arguments.paths:
-        return arguments.paths or [BY_HAND if arguments.args else "."], {}
+        return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
