@@ -10,7 +10,6 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
-    count,
     left_out,
     load_configuration,
     not_done,
@@ -19,6 +18,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import in_build_log
+from cfglint.findings.wording import counted
 from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
@@ -45,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
     add_skip_option(parser)
     add_code_options(parser)
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
@@ -105,9 +105,18 @@ def run(arguments: Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(_as_json(works))
     else:
+        _name_skipped_once(works)
         sys.stdout.write("".join(_as_text(work, arguments) for work in works))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
+
+
+def _name_skipped_once(works: list[Work]) -> None:
+    """Leave out what was not fixed in a file and has been said of another run that holds it."""
+    named: set[tuple[str, str, str]] = set()
+    for work in works:
+        work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
+        named.update((each.code, each.file, each.reason) for each in work.skipped)
 
 
 def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
@@ -152,8 +161,11 @@ def _needed(found: Retarget) -> str:
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
     numbers = " x ".join(str(need.value) for need in found.needs)
+    who = f"filled by the trainer: set {keys}"
+    if found.run.configs[0].kind == "accelerate" and found.run.kinds[0] == "launch":
+        who = "the program's own: set micro batch x accumulation"
     return (
-        f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+        f"the batch sizes are {who} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel)"
     )
 
@@ -310,7 +322,9 @@ def _explained(found: Retarget) -> list[str]:
     solution = found.solution
     wanted = solution.problem.global_batch
     if solution.chosen is None:
-        lines = [f"a global batch of {wanted} cannot be reached on {found.gpus} GPUs: {reason}\n" for reason in solution.reasons[:1]]
+        lines = [
+            f"a global batch of {wanted} cannot be reached on {counted(found.gpus, 'GPU')}: {reason}\n" for reason in solution.reasons[:1]
+        ]
         offers = [str(each.global_batch) for each in (solution.below, solution.above) if each]
         if offers:
             lines.append(f"  nearest that can: {' and '.join(offers)}\n")
@@ -340,8 +354,8 @@ def _explained(found: Retarget) -> list[str]:
 def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
-    checked = count(len(works), "run")
-    first = f"{count(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
+    checked = counted(len(works), "run")
+    first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
     if any(work.problem for work in works):
-        first = f"{count(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
+        first = f"{counted(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
     return "; ".join([first, *left_out(stats)])

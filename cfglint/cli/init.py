@@ -6,8 +6,9 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, load_configuration, suppress, working_directory
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, suppress, working_directory
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.wording import counted
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import REPOSITORY, home
@@ -72,8 +73,8 @@ def run(arguments: Namespace) -> int:
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
-    note = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
-    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
+    note = f"{BASELINE} accepts {counted(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
+    warn(f"{counted(stats.checked, 'file')} in {counted(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
     return 0
 
 

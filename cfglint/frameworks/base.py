@@ -79,6 +79,7 @@ class LaunchFacts:
         "command",
         "complete",
         "environment",
+        "examples_source",
         "expected_numbers",
         "folder",
         "from_gpus",
@@ -133,9 +134,11 @@ class LaunchFacts:
         program: ProgramFacts | None = None,
         arguments: str = "",
         command: Document | None = None,
+        examples_source: str = "--num-examples",
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
+        self.examples_source = examples_source
         self.target = target or {}
         self.complete = complete
         self.kind_given = kind_given

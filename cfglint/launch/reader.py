@@ -99,8 +99,7 @@ class Follower(Interpreter):
         real = self.project.real(located)
         if real is None:
             return located
-        path = os.path.relpath(real) if os.path.isabs(real) else real
-        return f"./{path}" if self.script.path.startswith("./") and not path.startswith((".", "/")) else path
+        return like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
@@ -228,13 +227,13 @@ class Reader:
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
         self.name_files(line, arguments, before)
-        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
-        if not always_trains and not trains(line, {each.name for each in arguments}):
+        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
+        if line.program is not None and not line.module and line.program.value:
+            line.program_path = self.path_of(line.program.value, line.folder)
+        if not always_trains and not trains(line, {each.name for each in arguments}, self.project.read):
             return None
         for file in line.files:
             self.locate(file, line, known)
-        if line.program is not None and not line.module and line.program.value:
-            line.program_path = self.path_of(line.program.value, line.folder)
         findings.lost_arguments(line)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
@@ -343,7 +342,8 @@ class Reader:
         if written is None:
             line.unsure("files", file.word.reasons)
             return
-        file.path = self.path_of(written, line.folder)
+        found = self.path_of(written, line.folder)
+        file.path = like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
@@ -385,6 +385,11 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
+
+
+def like(script: str, path: str) -> str:
+    """The path of a file that a script names, with the `./` that the script's own begins with."""
+    return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
 
 
 def set_start_folder(call: Call, folder: str) -> None:

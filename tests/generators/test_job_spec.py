@@ -141,6 +141,7 @@ def made(kind, **facts):
     return [(file.text, file.reasons) for file in found.files], found.notes
 
 
+@pytest.mark.slow
 @each_case("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
 @each_case("name", CHANGES)
 @each_case("kind", [*kinds(), RUN])

@@ -39,12 +39,13 @@ def setting_of(config: NeoXConfig, name: str) -> Setting:
 
 def length(config: NeoXConfig, summary: Summary) -> None:
     """From samples or iterations to steps."""
+    samples = config.facts.num_examples, config.facts.examples_source
     total = steps.total_steps(config)
     if config.argument("train_iters") is not None:
         summary.add(LENGTH, "total steps", setting_of(config, "train_iters"))
     else:
         summary.add(LENGTH, "epochs", setting_of(config, "train_epochs"))
-        summary.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+        summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
         summary.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, rounded down", needs=needs(config))
     if config.facts.num_examples is not None:
         epoch(config, summary, config.facts.num_examples)
@@ -123,7 +124,20 @@ def rate(config: NeoXConfig, summary: Summary) -> None:
         summary.add(RATE, label, config.setting(*path, value=value))
     summary.add(RATE, "schedule", setting_of(config, "lr_decay_style"))
     summary.add(RATE, "lowest rate", setting_of(config, "min_lr"))
-    summary.add(RATE, "gradient clipping", setting_of(config, "gradient_clipping"))
+    clipping(config, summary)
+
+
+def clipping(config: NeoXConfig, summary: Summary) -> None:
+    """What the engine clips at: GPT-NeoX does not pass its own default on, and its DeepSpeed's default is 0 (arguments.py:720-727)."""
+    written = setting_of(config, "gradient_clipping")
+    if "gradient_clipping" in config.derived.extra:
+        summary.add(RATE, "gradient clipping", config.setting("deepspeed_extra_args", "gradient_clipping"))
+    elif number(written.value) and written.value == 1:
+        where = f"{written.place}: " if written.written else "the default "
+        because = f"{where}1.0 is not passed to DeepSpeed, which then does not clip"
+        summary.derive(RATE, "gradient clipping", "gradient_clipping", 0.0, because)
+    else:
+        summary.add(RATE, "gradient clipping", written)
 
 
 def precision(config: NeoXConfig, summary: Summary) -> None:
