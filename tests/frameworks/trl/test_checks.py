@@ -24,6 +24,18 @@ def test_only_the_first_reason_is_given(trl, codes):
     assert codes(trl(HEAD + "num_generations: 8\ngeneration_batch_size: 12\n", "grpo", 8)) == ["TRL031"]
 
 
+def test_a_list_is_no_number_of_generations(trl, codes):
+    [found] = trl(HEAD + "num_generations: []\n", "grpo").diagnostics
+    assert (found.code, found.exception) == ("TYP200", "TypeError: unsupported operand type(s) for %: 'int' and 'list'")
+
+
+def test_a_program_of_its_own_may_turn_vllm_on(trl, codes):
+    text = HEAD + "num_generations: 8\nvllm_mode: colocate\n"
+    own = "my_task: a\nmy_data: b\nmy_project: c\n"
+    assert codes(trl(text, "grpo", complete=False)) == codes(trl(text + own, "grpo")) == ["TRL070"]
+    assert codes(trl(text + own, "grpo", complete=False)) == []
+
+
 def test_evaluation_needs_whole_groups_too(trl, codes):
     text = HEAD + "num_generations: 8\nper_device_eval_batch_size: 4\n"
     assert codes(trl(text, "grpo")) == []
