@@ -21,7 +21,7 @@ def anchor(code: str) -> str:
 
 
 def home() -> tuple[str, str]:
-    """(repository, revision) of an installation from a repository, as `pip install git+https://...` makes it (PEP 610); empty for others."""
+    """(repository, revision) of an installation with `pip install git+https://...`, as PEP 610 records it; empty for others."""
     import json
 
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
