@@ -100,7 +100,8 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
 
 def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
     """The files of the paths, without those that were named by another one; see `outcomes`."""
-    discovery, paths = discovery_of(arguments, project, ScanStats())
+    walked = PartialOutcomes()  # of the walk itself: folders that cannot be read
+    discovery, paths = discovery_of(arguments, project, walked.stats)
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
@@ -120,7 +121,7 @@ def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> lis
     declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
     parts = watched(work, numbered, arguments.jobs, "files checked")
     check_unclaimed(parts, discovery)
-    return [*parts, declared]
+    return [walked, *parts, declared]
 
 
 def of_runs_that_hold(
