@@ -10,7 +10,6 @@ from cfglint.cli.options import (
     add_finding_options,
     add_output_options,
     add_run_options,
-    count,
     facts_of,
     left_out,
     load_configuration,
@@ -20,6 +19,7 @@ from cfglint.cli.options import (
 )
 from cfglint.cli.output import check_outputs, write
 from cfglint.findings.diagnostic import INTERNAL
+from cfglint.findings.wording import counted
 from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
@@ -78,8 +78,8 @@ def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     """How many runs there were, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
-    found = [count(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
-    parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
+    found = [counted(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
+    parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
     return "; ".join([*parts, *left_out(stats)])
 
 

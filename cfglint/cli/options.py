@@ -7,11 +7,12 @@ import sys
 
 from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
+from cfglint.findings.wording import counted
 from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, Discovery, FileSource, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -400,7 +401,7 @@ def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
     if "-" not in arguments.paths:
-        return arguments.paths or [BY_HAND if arguments.args else "."], {}
+        return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
@@ -455,20 +456,20 @@ def left_out(stats: ScanStats) -> list[str]:
     """What was not looked at, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
-        parts.append(f"{count(number, name + ' file')} skipped (no checks for this kind)")
+        parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
     parts += stats.outside
     if stats.templates:
-        parts.append(f"{count(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
+        parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:
-        parts.append(f"{count(stats.unrecognized, 'file')} skipped (not a training config)")
+        parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
     if stats.unclear:
         parts.append(f"could not tell the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.unknown_kind:
-        runs = count(len(stats.unknown_kind), "run")
+        runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
     if stats.beyond_limits:
         parts.append(
-            f"{count(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
+            f"{counted(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
         )
     if stats.unreadable:
         missing = [path for path in stats.unreadable if is_missing(path)]
@@ -477,7 +478,7 @@ def left_out(stats: ScanStats) -> list[str]:
             parts.append(f"no such file or folder: {first_few(missing)}")
         if closed:
             thing = "folder" if all(map(os.path.isdir, closed)) else "file"
-            parts.append(f"{count(len(closed), thing)} could not be opened: {first_few(closed)}")
+            parts.append(f"{counted(len(closed), thing)} could not be opened: {first_few(closed)}")
     return parts
 
 
@@ -517,8 +518,3 @@ def first_few(names: Iterable[str]) -> str:
     """The first three of some names, and whether there are more."""
     listed = [*names]
     return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])
-
-
-def count(number: int, thing: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

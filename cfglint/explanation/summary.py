@@ -6,6 +6,7 @@ from math import prod
 
 from cfglint.findings.diagnostic import Context
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.rules.engine import internal
 from cfglint.run.loaded import integer
@@ -165,7 +166,7 @@ def division(batch: Batch) -> str:
         return batch.data_parallel.because
     if not sizes:
         return "every GPU processes its own samples"
-    return " / ".join([f"{layout.gpus} GPUs", *(f"{label} {size}" for label, size in sizes)])
+    return " / ".join([f"{counted(layout.gpus, 'GPU')}", *(f"{label} {size}" for label, size in sizes)])
 
 
 def place_of(setting: Setting) -> tuple[str, int] | int:

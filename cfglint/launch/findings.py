@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.wording import counted
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.options import Options
@@ -37,9 +38,9 @@ def lost_arguments(line: LaunchLine) -> None:
     words, _ = line.call.lost[0]
     first = words[0].string.partition("=")[0]
     count = sum(word.string.startswith("--") for lost, _ in line.call.lost for word in lost)
-    more = f" and {count - 1} more" if count > 1 else ""
-    message = f"`{first}`{more} never {'reach' if more else 'reaches'} the program: the line continuation in front is broken"
-    helps = "end each line but the last with a backslash and nothing behind it, without comments in between"
+    more = f" and {counted(count - 1, 'more argument')}" if count > 1 else ""
+    message = f"`{first}`{more} {'are' if more else 'is'} not passed to the program: the line continuation before it is broken"
+    helps = "end each line but the last with a backslash and nothing after it, and put no comments in between"
     line.problems.append(Problem("LCH001", "warning", words[0], first, message, remedy=helps))
 
 

@@ -227,13 +227,13 @@ class Reader:
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
         self.name_files(line, arguments, before)
-        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
-        if not always_trains and not trains(line, {each.name for each in arguments}):
+        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
+        if line.program is not None and not line.module and line.program.value:
+            line.program_path = self.path_of(line.program.value, line.folder)
+        if not always_trains and not trains(line, {each.name for each in arguments}, self.project.read):
             return None
         for file in line.files:
             self.locate(file, line, known)
-        if line.program is not None and not line.module and line.program.value:
-            line.program_path = self.path_of(line.program.value, line.folder)
         findings.lost_arguments(line)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.findings.setting import AUTO
+from cfglint.findings.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
         yield Finding(
             config.setting("global_num_gpus"),
             f"the file sets `global_num_gpus` {imposed}, but {config.facts.gpus_source} is {offered}",
-            note=f"GPT-NeoX computes the batch for {imposed} GPUs",
+            note=f"GPT-NeoX computes the batch for {counted(imposed, 'GPU')}",
         )
 
 

@@ -107,6 +107,12 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert "line 7" in capsys.readouterr().err
 
 
+def test_an_ellipsis_stands_for_more_arguments(project, capsys):
+    (project / "README.md").write_text("```bash\nswift sft --model a --deepspeed zero2 --max_steps 10 \\\n    ...\n```\n")
+    [run] = report(capsys, "check", "README.md")["runs"]
+    assert (run["launch"]["arguments"]["max_steps"], run["launch"]["arguments"]["deepspeed"]) == (10, "zero2")
+
+
 SWIFT = "swift sft --model org/model --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
 FACTORY = SWIFT.replace("swift sft --model", "llamafactory-cli train --do_train --dataset d --output_dir o --model_name_or_path")
 
@@ -197,6 +203,39 @@ def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys)
         "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
         "unknown       --save: to be filled in",
     ]
+
+
+def test_runs_says_what_a_gpu_processes_where_their_number_is_not_known(project, capsys):
+    (project / "train.sh").write_text(SCRIPT.replace("torchrun --nproc_per_node 4", "deepspeed"))
+    main(["runs", "train.sh"])
+    out = capsys.readouterr().out
+    assert "GPUs          those of the machine (pass --gpus N)" in out
+    assert "per GPU       8 samples x 2 accumulation steps" in out
+    assert "unknown" not in out
+
+
+@each_case(
+    ("name", "text", "said"),
+    [
+        (
+            "ds.json",
+            AUTO,
+            ["ds.json  (DeepSpeed config)", "GPUs          unknown (pass --gpus N)", "the program that loads this file sets it"],
+        ),
+        ("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 2\n", ["acc.yaml  (accelerate config)", "GPUs          2"]),
+        (
+            "run.sh",
+            "accelerate launch --num_processes 2 train.py --lr 1\n",
+            ["GPUs          2", "no batch size on the line or in its files"],
+        ),
+    ],
+)
+def test_runs_names_the_kind_of_a_file_and_who_sets_its_batch(project, capsys, name, text, said):
+    (project / name).write_text(text)
+    main(["runs", name])
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
+    assert [each for each in said if not any(each in line for line in lines)] == []
+    assert len(lines) == (3 if name != "acc.yaml" else 2)
 
 
 def test_runs_lists_and_declares(project, capsys):

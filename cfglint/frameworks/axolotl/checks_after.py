@@ -293,7 +293,10 @@ def falcon(model: Model) -> None:
     """:1960."""
     if model.base_model and "falcon" in model.base_model.lower() and model.fsdp_config:
         raise Refusal(
-            MODEL_TYPE, ("fsdp_config", "base_model"), "FSDP does not support falcon models", "FSDP is not supported for falcon models"
+            MODEL_TYPE,
+            ("fsdp_config", "base_model"),
+            "`fsdp_config` is incompatible with falcon models",
+            "FSDP is not supported for falcon models",
         )
 
 

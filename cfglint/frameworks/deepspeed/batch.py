@@ -335,7 +335,8 @@ def explain(triple: Triple, divisor: Any) -> str:
         factors = f"micro batch {micro} x accumulation {steps} x data parallel {plain_number(divisor)}"
         return f"`{TRAIN}` is {total}, but {factors} = {plain_number(product(product(values[MICRO], values[ACCUMULATION]), divisor))}"
     written = ((MICRO, f"micro batch {micro}"), (ACCUMULATION, f"accumulation {steps}"))
-    factors = " x ".join([part for key, part in written if key not in triple.derived] + [f"data parallel {plain_number(divisor)}"])
+    known = [part for key, part in written if key not in triple.derived]
+    factors = " x ".join([*known, f"data parallel {plain_number(divisor)}"]) if known else f"the data-parallel size {plain_number(divisor)}"
     return f"`{TRAIN}` is {total}, not a multiple of {factors}"
 
 

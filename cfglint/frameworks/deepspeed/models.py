@@ -7,7 +7,7 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import required, spelled
 from cfglint.frameworks import pydantic
 from cfglint.frameworks.pydantic import Refused
 
@@ -78,11 +78,11 @@ def fault_text(setting: Setting, section: str, message: str) -> str:
         shown = f"{shown}, filled with {spelled(setting.value)}"
     if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
         expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
-        return f"{name} is {shown}; it must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
+        return f"{name} is {shown}; it must be {required(expected)}".replace("'", '"')
     if not isinstance(setting.value, dict):
-        for start, required in EXPECTED_EARLIER.items():
+        for start, needed in EXPECTED_EARLIER.items():
             if message.startswith(start):
-                return f"{name} is {shown}; it must be {required}{message.removeprefix(start)}".replace("'", '"')
+                return f"{name} is {shown}; it must be {needed}{message.removeprefix(start)}".replace("'", '"')
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
     return f"{name}: {text[:1].lower()}{text[1:]}"
 

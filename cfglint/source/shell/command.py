@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # in names of options
 
 
+ELLIPSES = ("...", "…")
+
+
 def is_placeholder(text: str) -> bool:
     """Whether a value is to be filled in: `{batch size}`, `<N>`, `...`; inline JSON and lists are none."""
-    if text in ("...", "…") or (text.startswith("<") and text != "<?>"):
+    if text in ELLIPSES or (text.startswith("<") and text != "<?>"):
         return True
     return text.startswith("{") and text[1:2].isalpha()
 
@@ -93,6 +96,8 @@ class CommandDocument(Document):
         root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, raw)))
         self.edges[key] = inside
         self.flags[key] = flag
+        if len(texts) > 1 and texts[-1].string in ELLIPSES:  # stands for more arguments
+            texts = texts[:-1]
         known = all(text.known for text in texts)
         if any(is_placeholder(text.string) for text in texts) and not takes_text(key):
             texts, known = [unknown("a placeholder")], False

@@ -73,12 +73,13 @@ class Expander:
         if PLAIN(word):
             return [self.script.literal(start, end)] if word else []
         if "{" not in word or ("," not in word and ".." not in word):
-            return assembled(self.pieces(start, end))
+            return assembled(self.pieces(start, end), self.state.separators)
         from cfglint.source.shell.braces import expanded
 
         found: list[Text] = []
         for segments in expanded(self.script.text, start, end):
-            found.extend(assembled([piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]))
+            pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
+            found.extend(assembled(pieces, self.state.separators))
         return found[:MOST_FIELDS]
 
     def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
@@ -182,7 +183,7 @@ class Expander:
             return [Piece(fields=[])] if self.assume() else [Piece(unknown(f"{POSITIONAL}: {name}"), not quoted)]
         if quoted and separate:
             return [Piece(fields=list(values))]
-        return [Piece(joined(values), not quoted)]
+        return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
     def assume(self) -> bool:
         """Whether a value that only the caller could give counts as absent."""
@@ -468,7 +469,7 @@ class Expander:
         return output[0:stripped] if output.value is not None else output
 
 
-def assembled(pieces: list[Piece]) -> list[Text]:
+def assembled(pieces: list[Piece], separators: str) -> list[Text]:
     """The words that pieces come to, next to one another."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
@@ -478,7 +479,7 @@ def assembled(pieces: list[Piece]) -> list[Text]:
         leads = trails = False
         fields = [piece.text] if piece.fields is None else piece.fields
         if piece.splits and piece.fields is None:
-            fields, leads, trails = split(piece.text)
+            fields, leads, trails = split(piece.text, separators)
         open_word = open_word and not leads
         for field in fields:
             if open_word:

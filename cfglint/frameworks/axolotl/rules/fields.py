@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.wording import required
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl._tables import FIELDS, MODELS, PLUGINS
 from cfglint.frameworks.axolotl.fields import MISSING
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.base import FORK_KEYS
+
+EXPECTED = "Input should be "  # how pydantic's messages about types and choices begin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,16 +98,25 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             continue
         setting = config.place(fault.path)
-        words = fault.message.removeprefix("Value error, ").removeprefix("Input ").replace("; Input should be", ", or")
-        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in words else None
+        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in fault.message else None
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"write `warmup_ratio: {setting.value}` for a fraction of the steps"
         yield Finding(
             setting,
-            f"`{setting.name}` {words[0].lower()}{words[1:]}",
+            f"`{setting.name}` {fault_text(setting, fault.message)}",
             exception=f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}",
             help=help_text,
         )
+
+
+def fault_text(setting: Setting, message: str) -> str:
+    """What is wrong with a value and what its field requires, from pydantic's message; several types are joined by `or`."""
+    if not message.startswith(EXPECTED):
+        words = message.removeprefix("Value error, ").removeprefix("Input ")
+        return f"{words[0].lower()}{words[1:]}"
+    alternatives = [each.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0] for each in message.split("; ")]
+    actual = "a mapping" if isinstance(setting.value, dict) else "a list" if isinstance(setting.value, list) else setting.spelled
+    return f"is {actual}; it must be {required(' or '.join(dict.fromkeys(alternatives)))}".replace("'", '"')
 
 
 @rule(

@@ -508,7 +508,7 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
         for name in ("warmup_steps", "warmup_ratio"):
             if number(args[name]) and args[name] > 0:
                 related = (of(config, "lr_scheduler_type"),)
-                yield Finding(of(config, name), f"`{name}` is ignored, because schedule {kind} has no warm-up", related=related)
+                yield Finding(of(config, name), f"`{name}` is ignored: the schedule `{kind}` has no warm-up", related=related)
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
         related = (of(config, "lr_scheduler_type"),)
         yield Finding(of(config, "lr_scheduler_kwargs"), f"`lr_scheduler_kwargs` is ignored by schedule {kind}", related=related)

@@ -80,7 +80,9 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK:
         named = ", ".join(f"`{key}`" for key in foreign[:FORK])
         more = ", ..." if len(foreign) > FORK else ""
-        message = f"{len(foreign)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): is it written for a fork or another release?"
+        message = (
+            f"{len(foreign)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): the file may be written for a fork or another release"
+        )
         yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True)
         unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
