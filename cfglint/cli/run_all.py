@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from cfglint.cli.options import declared_run, discovery_of
+from cfglint.cli.options import UsageError, declared_run, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
@@ -46,6 +47,9 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
         parts = of_declared(arguments, project)
     elif arguments.run:
         discovery, paths = discovery_of(arguments, project, stats)
+        folder = next(filter(os.path.isdir, paths), None)
+        if folder is not None:
+            raise UsageError(f"{folder}: is a folder; --run takes the files of one run")
         return [outcome_of(discovery.one(paths), arguments)]
     else:
         parts = of_paths(arguments, project, holding)

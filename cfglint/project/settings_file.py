@@ -286,7 +286,7 @@ def refuse_foreign_runs(project: Configuration) -> None:
     root = root_of(project.path) if project.runs else ""
     for file in (file for run in project.runs for file in run.files):
         if not is_inside(file.rpartition(":")[0] if file.rpartition(":")[2].isdecimal() else file, root):
-            raise ConfigurationError(f"{project.path}: a run names `{file}`, which lies outside the project; name the file itself, or --config")
+            raise ConfigurationError(f"{project.path}: a run names `{file}`, which lies outside the project; pass --config to allow it")
 
 
 def configuration_of(content: bytes, path: str) -> Configuration:

@@ -123,6 +123,11 @@ class TestStatus:
         status, _, err = check(".")
         assert (status, "1 folder could not be opened: ./closed" in err) == (2, True)
 
+    def test_a_folder_is_not_a_run(self, folder, check):
+        write(folder, ds_config__json=GOOD)
+        status, _, err = check(".", "--run")
+        assert (status, "is a folder" in err) == (2, True)
+
     def test_link_loops_and_empty_folders(self, folder, check):
         (folder / "a.json").symlink_to("b.json")
         (folder / "b.json").symlink_to("a.json")
