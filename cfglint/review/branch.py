@@ -8,7 +8,7 @@ import stat
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_program, is_script
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -145,7 +145,7 @@ class Branch:
 
     def _there(self, names: list[str]) -> list[str]:
         """The files among these that the old side has."""
-        return [name for name in names if self.old.is_file(name)]
+        return [name for name in names if self.old.is_file(line_of(name)[0])]
 
     def _run_before(self, names: list[str], facts: LaunchFacts, kind: str | None = None) -> CheckedRun | None:
         """The run of files in their earlier state; None where they did not exist or their kind is unknown."""
