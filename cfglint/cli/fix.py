@@ -30,12 +30,16 @@ from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Collection
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.selection import Selection
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
+
+    Reason = tuple[str, str]  # a code, and why it was not fixed
 
 
 def add_arguments(parser: Parser) -> None:
@@ -57,6 +61,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 STANDARD_INPUT = "-"
+MOST_NAMED = 3  # files that are named one by one where the same is not fixed in them
 
 
 class Work:
@@ -106,7 +111,9 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(_as_json(works))
     else:
         _name_skipped_once(works)
-        sys.stdout.write("".join(_as_text(work, arguments) for work in works))
+        often = _not_fixed_often(works)
+        sys.stdout.write("".join(_as_text(work, arguments, often) for work in works))
+        (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
 
@@ -257,14 +264,29 @@ def _entry(work: Work) -> dict[str, Any]:
     return entry
 
 
-def _as_text(work: Work, arguments: Namespace) -> str:
-    """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
+def _not_fixed_often(works: list[Work]) -> Counter[Reason]:
+    """(code, reason) of what is not fixed in more files than are named, with the number of files."""
+    from collections import Counter
+
+    files = Counter((code, reason) for code, reason, _ in {(each.code, each.reason, each.file) for work in works for each in work.skipped})
+    return Counter({reason: number for reason, number in files.items() if number > MOST_NAMED})
+
+
+def _counted_lines(often: Counter[Reason]) -> list[str]:
+    """What is not fixed in many files."""
+    return [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
+
+
+def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = ()) -> str:
+    """What changed and what follows from it, without what is `often` not fixed; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
         warn(work.problem)
         if not work.changed and not work.skipped:
             return ""
     explained = "".join(_explained(work.retarget)) if work.retarget and not work.needs else ""
     for each in work.skipped:
+        if (each.code, each.reason) in often:
+            continue
         explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)

@@ -11,7 +11,7 @@ from cfglint.cli.run_all import outcomes
 from cfglint.findings.wording import counted
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
-from cfglint.report.links import REPOSITORY, home
+from cfglint.report.links import home
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
@@ -99,7 +99,7 @@ def write_hooks() -> str:
 def hooks() -> str:
     """The hooks from the repository that pip took this installation from; where it took it from none, those of the command itself."""
     repository, revision = home()
-    if repository == REPOSITORY:
+    if not repository:
         return INSTALLED + "".join(LOCAL.format(id=name, command=command, files=files) for name, command, files in EACH_HOOK)
     ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
     return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"

@@ -300,11 +300,10 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
     """How to get the schemas for editors, where they are not there yet; the files then name them in a first line."""
-    for file in made.files:
-        path = inside(folder, schema_name(file.kind))
-        if not file.is_json and not os.path.lexists(path):
-            line = schema_line(file.kind)
-            yield f"for completion in an editor: cfglint schema {file.kind} --draft 7 > {path}, and `# {line}` as the first line"
+    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
+        path = inside(folder, schema_name(kind))
+        if not os.path.lexists(path):
+            yield f"for completion in an editor: cfglint schema {kind} --draft 7 > {path}, and `# {schema_line(kind)}` as the first line"
 
 
 def as_json(value: Any) -> str:

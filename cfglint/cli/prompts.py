@@ -170,6 +170,9 @@ def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
 def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
     """What is trained and how fast; the rate in brackets is one that people train with."""
     found: Answers = {}
+    trainers = generator_of(kind, framework).trainers
+    if trainers:
+        found["trainer"] = dialogue.choice("TRL trainer", "--trainer", trainers, trainers[0])
     if "lora" in takes(kind, framework) and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
         found["lora"] = True
     offered = optimizers(kind, framework, bool(facts.get("offload")))
@@ -194,7 +197,8 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"
-    return generator_of(kind, framework).usual_rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
+    known = {name: facts.get(name) for name in ("optimizer", "lora", "trainer")}
+    return generator_of(kind, framework).usual_rate(JobSpec(**known))
 
 
 def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:

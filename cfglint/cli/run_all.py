@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from cfglint.cli.options import declared_run, discovery_of
+from cfglint.cli.options import UsageError, declared_runs, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
@@ -46,6 +47,9 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
         parts = of_declared(arguments, project)
     elif arguments.run:
         discovery, paths = discovery_of(arguments, project, stats)
+        folder = next(filter(os.path.isdir, paths), None)
+        if folder is not None:
+            raise UsageError(f"{folder}: is a folder; --run takes the files of one run")
         return [outcome_of(discovery.one(paths), arguments)]
     else:
         parts = of_paths(arguments, project, holding)
@@ -77,8 +81,7 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
     def work(block: list[tuple[int, DeclaredRun]]) -> PartialOutcomes:
         part = PartialOutcomes()
         for index, each in block:
-            found = declared_run(each, arguments, project, part.stats, folders)
-            if found is not None:
+            for found in declared_runs(each, arguments, project, part.stats, folders):
                 part.found.append((index, outcome_of(found, arguments)))
         return part
 
@@ -100,7 +103,8 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
 
 def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
     """The files of the paths, without those that were named by another one; see `outcomes`."""
-    discovery, paths = discovery_of(arguments, project, ScanStats())
+    walked = PartialOutcomes()  # of the walk itself: folders that cannot be read
+    discovery, paths = discovery_of(arguments, project, walked.stats)
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
@@ -120,7 +124,7 @@ def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> lis
     declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
     parts = watched(work, numbered, arguments.jobs, "files checked")
     check_unclaimed(parts, discovery)
-    return [*parts, declared]
+    return [walked, *parts, declared]
 
 
 def of_runs_that_hold(
@@ -135,11 +139,12 @@ def of_runs_that_hold(
     folders: Folders = {}
     for each in project.runs:
         stats = ScanStats()
-        found = declared_run(each, arguments, project, stats, folders)
-        files = {discovery.source.identity(document.path) for document in found.documents} if found is not None else set()
-        if found is not None and files & places.keys():
+        found = declared_runs(each, arguments, project, stats, folders)
+        files = {discovery.source.identity(document.path) for run in found for document in run.documents}
+        if files & places.keys():
             held |= files
-            part.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
+            position = min(places[path] for path in files & places.keys())
+            part.found += [(position, outcome_of(run, arguments)) for run in found]
             part.stats.add(stats)
     return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 

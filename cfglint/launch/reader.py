@@ -12,6 +12,7 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
+from cfglint.source import files
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
@@ -99,7 +100,7 @@ class Follower(Interpreter):
         real = self.project.real(located)
         if real is None:
             return located
-        return like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
+        return files.spelled_like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
@@ -169,7 +170,7 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
-                line.script_path = path
+                line.script_path, line.sourced = path, followed.sourced_files
                 findings.header_sizes(line, head)
                 firm = not path.lower().endswith(MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
@@ -343,7 +344,7 @@ class Reader:
             line.unsure("files", file.word.reasons)
             return
         found = self.path_of(written, line.folder)
-        file.path = like(line.path, found) if found is not None else None
+        file.path = files.spelled_like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
@@ -385,11 +386,6 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
-
-
-def like(script: str, path: str) -> str:
-    """The path of a file that a script names, with the `./` that the script's own begins with."""
-    return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
 
 
 def set_start_folder(call: Call, folder: str) -> None:

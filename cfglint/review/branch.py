@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 
+from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_program, is_script
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -50,6 +51,7 @@ class Branch:
         self._known = {*self._before, *self._after, *self._index, *repository.untracked()}
         self.old = Snapshot(repository, self._before, self._known)
         self.new = FileSource() if state == WORKING else Snapshot(repository, self._after, self._known)
+        self._contents = KnownContents(repository.top) if state == WORKING and repository.algorithm == "sha1" else None
         self.altered: set[str] = set()
         self.gone: set[str] = set()
         self.same: list[str] = []
@@ -82,6 +84,10 @@ class Branch:
         """The ids of the files in the working tree; line endings that git converts are not a change."""
         ids: dict[str, str] = {}
         for path in paths:
+            untouched = self._untouched(path)
+            if untouched is not None:
+                ids[path] = untouched
+                continue
             data = content(os.path.join(self.repository.top, path))
             if data is None:
                 if path in self._index and self._index[path].sparse:
@@ -93,6 +99,15 @@ class Branch:
                 unix = self.repository.id_of(data.replace(b"\r\n", b"\n"))
                 ids[path] = unix if unix == before.id else ids[path]
         return ids
+
+    def _untouched(self, path: str) -> str | None:
+        """The id of a file's content, if the index tells that nothing was written to the file since git read it."""
+        if self._contents is None:
+            return None
+        try:
+            return self._contents.id_of(path, os.lstat(os.path.join(self.repository.top, path)))
+        except OSError:
+            return None
 
     def old_name(self, name: str) -> str:
         """The old name of a file."""
@@ -131,7 +146,10 @@ class Branch:
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         """A declared run before and after."""
-        run = self._discovery(NEW, after, kind).one(names)
+        discovery = self._discovery(NEW, after, kind)
+        run = discovery.one(names)
+        if discovery.others_of_line:
+            raise LaunchChoiceError(names[0], run.documents[:1])
         return self._run_before([*map(self.old_name, names)], before, kind), run
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
@@ -145,7 +163,7 @@ class Branch:
 
     def _there(self, names: list[str]) -> list[str]:
         """The files among these that the old side has."""
-        return [name for name in names if self.old.is_file(name)]
+        return [name for name in names if self.old.is_file(line_of(name)[0])]
 
     def _run_before(self, names: list[str], facts: LaunchFacts, kind: str | None = None) -> CheckedRun | None:
         """The run of files in their earlier state; None where they did not exist or their kind is unknown."""
@@ -210,9 +228,9 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 
 def names_of(run: CheckedRun | None) -> set[str]:
-    """The files of a run as a branch names them, with the script whose launch it is."""
+    """The files of a run as a branch names them, with the script whose launch it is, and those that it sources."""
     if run is None:
         return set()
     line = getattr(run.documents[0], "launch_line", None)
-    scripts = [line.script_path] if line is not None else []
+    scripts = [line.script_path, *line.sourced] if line is not None else []
     return {os.path.relpath(path) for path in (*(document.path for document in run.documents), *scripts)}

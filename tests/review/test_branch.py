@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
 
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch
+from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.review.git import Repository
 from cfglint.run.discovery import ScanStats
 
@@ -55,6 +56,17 @@ def test_each_state_sees_what_it_should(started, touched):
     assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (1, 1, 1)
     started.write(a__yaml=TRAINER)
     assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (0, 1, 1)
+
+
+def test_only_files_that_were_written_to_are_read(started, touched, monkeypatch):
+    from cfglint.review import branch
+
+    os.utime(".git/index", (4_000_000_000, 4_000_000_000))  # later than all files
+    started.write(a__yaml=TRAINER.replace("4", "8"))
+    read = []
+    monkeypatch.setattr(branch, "content", lambda path: read.append(os.path.basename(path)) or content(path))
+    assert touched() == [(["a.yaml"], ["a.yaml"])]
+    assert read == ["a.yaml"]
 
 
 def test_the_staged_text_is_the_one_that_is_read(started):
@@ -237,11 +249,16 @@ PROGRAM = "from transformers import TrainingArguments\nargs = TrainingArguments(
 
 @pytest.mark.parametrize(
     ("changed", "paths"),
-    [({"train__py": PROGRAM.replace("4", "8")}, ["run.sh", "train.py"]), ({"all__sh": "bash inner.sh 2\n"}, ["inner.sh"])],
+    [
+        ({"train__py": PROGRAM.replace("4", "8")}, ["run.sh", "train.py"]),
+        ({"all__sh": "bash inner.sh 2\n"}, ["inner.sh"]),
+        ({"env__sh": "BATCH=2\n"}, ["sourcing.sh"]),
+    ],
 )
-def test_a_launch_is_touched_by_its_program_and_its_caller(checkout, touched, changed, paths):
+def test_a_launch_is_touched_by_its_program_its_caller_and_what_it_sources(checkout, touched, changed, paths):
     inner = "torchrun --nproc_per_node $1 x.py --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 4 --bf16 True\n"
     checkout.write(run__sh="torchrun train.py\n", train__py=PROGRAM, all__sh="bash inner.sh 1\n", inner__sh=inner)
+    checkout.write(env__sh="BATCH=4\n", sourcing__sh="source env.sh\n" + inner.replace("$1", "2").replace("size 4", "size $BATCH"))
     checkout.commit()
     checkout.git("checkout", "-q", "-b", "topic")
     checkout.write(**changed)

@@ -54,7 +54,7 @@ def test_releases_before_generations_of_several_steps_count_one_micro_batch(trl)
     assert trl(text, "grpo", release="0.17.0").verdict == "accept"
     (finding,) = [each for each in trl(text, "grpo", release="0.17.0", **asked).diagnostics if each.code == "TRL030"]
     assert (finding.severity, finding.key) == ("warning", "/num_generations")
-    assert "(micro batch 1 x 1 GPUs x 1 step)" in finding.message
+    assert "(micro batch 1 x 1 GPU x 1 step)" in finding.message
 
 
 def test_groups_are_blamed_on_what_the_file_says(trl):
