@@ -213,7 +213,7 @@ class Reader:
         runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
             return runs[folders[0]], True
-        looked_for = {run: looked_for_by(run.calls) for run in runs.values()}
+        looked_for = {run: looked_for_by(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
         best = folders[scores.index(max(scores))]
         for call in runs[best].calls:

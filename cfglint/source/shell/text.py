@@ -47,9 +47,14 @@ class Text:
 
     def __init__(self, parts: Iterable[Part] = ()) -> None:
         self.parts = parts = tuple(parts)
+        if len(parts) == 1:
+            self.value = text = parts[0].text
+            self.known = text is not None
+            self.string: str = UNKNOWN if text is None else text
+            return
         texts = [part.text for part in parts]
         self.known = None not in texts
-        self.string: str = "".join(texts) if self.known else "".join([UNKNOWN if text is None else text for text in texts])  # type: ignore[arg-type]
+        self.string = "".join(texts) if self.known else "".join([UNKNOWN if text is None else text for text in texts])  # type: ignore[arg-type]
         self.value = self.string if self.known else None
 
     @property
