@@ -266,6 +266,7 @@ class Reader:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
+        line.given = arguments
         self.name_files(line, arguments, before)
         always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
         if not always_trains and not trains(line, {each.name for each in arguments}):

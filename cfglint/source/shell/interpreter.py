@@ -40,6 +40,7 @@ WORDS = frozenset(
     )
 )  # fmt: skip
 OF_COMMAND = WORDS | {"command_name", "variable_assignment"}
+PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # whatever its words are
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
@@ -559,6 +560,9 @@ class Interpreter:
         text = script.text.strip()
         if text.startswith("<"):
             return self.contents(script.text[script.text.index("<") + 1 :].strip())
+        prints = PRINTS_UNKNOWN(text)
+        if prints is not None and prints[1] not in self.state.functions:
+            return filters.output([literal(prints[1])], None, None)
         before, conditional, calls = self._captured, self._conditional, len(self.calls)
         self._captured = []
         self._calls_deep += 1
