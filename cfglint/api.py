@@ -335,12 +335,12 @@ def check(
     Raises MissingFileError for a path that does not exist, UnknownKindError with `run` when no kind can be detected,
     ArgumentError for a value that makes no sense.
     """
-    from cfglint.project.suppression import settle
+    from cfglint.project.suppression import merge_unused
 
     facts = facts_from(kind, gpus, num_examples, target, overrides, strict_keys, run)
     runs = discovered(sources, facts, kind)
     outcomes = [explained(each) for each in runs]
-    settle(outcomes)
+    merge_unused(outcomes)
     checked = {document.path for each in runs for document in each.documents}
     return CheckResult(outcomes, [path for path in named(sources)[0] if path not in checked and not os.path.isdir(path)])
 
@@ -500,9 +500,11 @@ def facts_from(
         gpus=positive("gpus", gpus),
         gpus_source="gpus",
         num_examples=positive("num_examples", num_examples),
+        examples_source="num_examples",
         target=dict(target or {}),
+        target_from=dict.fromkeys(target or {}, "target"),
         complete=run,
-        declared=kind is not None,
+        kind_given=kind is not None,
         strict_keys=strict_keys,
         overrides=tuple(given),
         from_gpus=from_gpus,

@@ -39,12 +39,12 @@ def run_of(rule, texts, folder, changes=()):
         num_examples=example.get("num_examples"),
         target=example.get("target"),
         complete=example.get("complete", True),
-        declared=example.get("declared", True),
+        kind_given=example.get("kind_given", True),
         strict_keys=example.get("strict_keys", False),
         model=named_model(example["model"]) if "model" in example else None,
         gpu_memory=example.get("gpu_memory"),
         trainer=example.get("trainer"),
-        promises=example.get("promises"),
+        expected_numbers=example.get("expected_numbers"),
         policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
     )
     return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])

@@ -102,7 +102,7 @@ def _unexplained_defaults(before: dict[str, Raw], after: dict[str, Raw], version
 
 def _undated(before: dict[str, Raw], after: dict[str, Raw], version: str) -> list[str]:
     """Keys at the top level that the committed schema does not have, and of which the notes do not say since when."""
-    fresh = [key for key in after.keys() - before.keys() if "x-since" not in after[key]]
+    fresh = [key for key in after.keys() - before.keys() if not {"x-since", "x-removed"} & after[key].keys()]
     return [f"{key}: a new key: since {version}, or the new name of a removed one? Say x-since" for key in sorted(fresh)]
 
 

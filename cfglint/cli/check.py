@@ -11,19 +11,19 @@ from cfglint.cli.options import (
     add_run_options,
     add_skip_option,
     baseline_of,
-    count,
     first_few,
     left_out,
     load_configuration,
     not_done,
     positive,
     selection_of,
-    silence,
+    suppress,
     tell_unknown,
 )
 from cfglint.cli.output import check_outputs, rows, write
 from cfglint.cli.run_all import outcomes
-from cfglint.findings.diagnostic import SEVERITIES
+from cfglint.findings.diagnostic import rank
+from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
 from cfglint.run.discovery import ScanStats, UnknownKindError
@@ -32,9 +32,11 @@ from cfglint.source.files import FileProblem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.findings.diagnostic import Outcome
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.project.baseline import Baseline
     from cfglint.project.settings_file import Configuration
+
+SHORTEST_PLACE = 24  # columns for a path and its line; fewer would say nothing
 
 
 def add_arguments(parser: Parser) -> None:
@@ -67,7 +69,7 @@ def run(arguments: Namespace) -> int:
             return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, stats)
-        silence(found, selection)
+        suppress(found, selection)
         if accepted:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
@@ -96,27 +98,57 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
 def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
     """The findings in a format; in text, a table of their codes where that is asked for, or below more than a terminal shows at once."""
     if counted and form == "text":
-        return statistics(found)
+        return statistics(found, width)
     text = render(form, found, colour, width)
     is_long = form == "text" and width is not None and text.count("\n") > (rows() or len(text))
-    return f"{text}\n{statistics(found)}" if is_long else text
+    return f"{text}\n{statistics(found, width)}" if is_long else text
 
 
-def statistics(outcomes: list[Outcome]) -> str:
-    """How often each code was found, errors and the most frequent first, with the number of findings that `fix` repairs."""
-    table: dict[str, list[int]] = {}
-    names: dict[str, str] = {}
+class Count:
+    """How often a code was found, how many of these findings `fix` repairs, and the first of the worst severity."""
+
+    __slots__ = ("first", "fixable", "found")
+
+    def __init__(self, first: Diagnostic) -> None:
+        self.first = first
+        self.found = 0
+        self.fixable = 0
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """Errors first, then the most frequent."""
+        return -rank(self.first.severity), -self.found, self.first.code
+
+    @property
+    def line(self) -> str:
+        """The line of the table, without the place."""
+        fixable = f" ({self.fixable} fixable)" if self.fixable else ""
+        return f"{self.found:>6}  {self.first.code}  {self.first.severity:<7} {self.first.name}{fixable}"
+
+
+def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
+    """How often each code was found and the first place; errors and the most frequent first."""
+    table: dict[str, Count] = {}
     for outcome in outcomes:
         for each in outcome.diagnostics:
             if not each.suppressed:
-                row = table.setdefault(each.code, [0, 0])
-                row[0] += 1
-                row[1] += each.fix is not None and each.fix.safe
-                names[each.code] = f"{each.severity:<7} {each.name}"
-    lines = sorted(table, key=lambda code: (-SEVERITIES.index(names[code].partition(" ")[0]), -table[code][0], code))
-    return "".join(
-        f"{table[code][0]:>6}  {code}  {names[code]}{f' ({table[code][1]} fixable)' if table[code][1] else ''}\n" for code in lines
-    )
+                row = table.setdefault(each.code, Count(each))
+                if rank(each.severity) > rank(row.first.severity):
+                    row.first = each
+                row.found += 1
+                row.fixable += each.fix is not None and each.fix.safe
+    rows = sorted(table.values(), key=lambda row: row.rank)
+    start = max((len(row.line) for row in rows), default=0) + 2
+    return "".join(f"{with_place(row, start, width)}\n" for row in rows)
+
+
+def with_place(row: Count, start: int, width: int | None) -> str:
+    """The line of a code with its first place in a column of its own: the end of the path where the width is too small."""
+    place = shown(f"{row.first.place.file}:{row.first.place.line}")
+    room = len(place) if width is None else width - start
+    if len(place) > room:
+        place = f"...{place[3 - room :]}" if room >= SHORTEST_PLACE else ""
+    return f"{row.line:<{start}}{place}".rstrip()
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
@@ -129,7 +161,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
             raise UsageError(f"baseline {error}") from error
     gone = accepted.apply(outcomes)
     if gone:
-        text = f"{count(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
+        text = f"{counted(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
         warn(text)
 
 
@@ -137,25 +169,33 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     """What was checked, what was found, and what was left alone."""
     counts = {"error": 0, "warning": 0, "info": 0}
     silenced = 0
-    fixable = 0
+    fixable = {True: 0, False: 0}  # by whether the fix is safe
     for outcome in outcomes:
         for each in outcome.diagnostics:
             if each.suppressed:
                 silenced += 1
             else:
                 counts[each.severity] += 1
-                fixable += each.fix is not None and each.fix.safe
+                if each.fix is not None:
+                    fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return "; ".join(["no training configs found", *left_out(stats)])
-    parts = [f"{count(stats.checked, 'file')} in {count(len(outcomes), 'run')} checked"]
-    found = [count(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
+    parts = [f"{counted(stats.checked, 'file')} in {counted(len(outcomes), 'run')} checked"]
+    found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
         parts.append(", ".join(found) or "no findings")
-    if fixable:
-        parts.append(f"{fixable} fixable with `cfglint fix`")
+    if any(fixable.values()):
+        parts.append(fixes_available(fixable[True], fixable[False]))
     if silenced:
         parts.append(f"{silenced} suppressed")
     if stats.targets:
         parts.append("for " + first_few(stats.targets))
     parts += left_out(stats)
     return "; ".join(parts)
+
+
+def fixes_available(safe: int, unsafe: int) -> str:
+    """How many findings `fix` repairs, and how many more it repairs when it may change what the run computes."""
+    if not safe:
+        return f"{unsafe} fixable with `cfglint fix --unsafe-fixes`"
+    return f"{safe} fixable with `cfglint fix`" + (f", {unsafe} more with --unsafe-fixes" if unsafe else "")

@@ -10,16 +10,16 @@ from cfglint.cli.options import (
     add_finding_options,
     add_output_options,
     add_run_options,
-    count,
     facts_of,
     left_out,
     load_configuration,
     selection_of,
-    silence,
+    suppress,
     tell_unknown,
 )
 from cfglint.cli.output import check_outputs, write
 from cfglint.findings.diagnostic import INTERNAL
+from cfglint.findings.wording import counted
 from cfglint.project.selection import Selection
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
@@ -65,7 +65,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
     """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
     for sides in ([each.before for each in comparisons], [each.after for each in comparisons]):
-        silence([side for side in sides if side is not None], selection)
+        suppress([side for side in sides if side is not None], selection)
     for each in comparisons:
         each.add_notes()
     written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width))
@@ -78,8 +78,8 @@ def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     """How many runs there were, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
-    found = [count(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
-    parts = [f"{count(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
+    found = [counted(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
+    parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
     return "; ".join([*parts, *left_out(stats)])
 
 

@@ -10,7 +10,6 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
-    count,
     left_out,
     load_configuration,
     not_done,
@@ -19,6 +18,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import in_build_log
+from cfglint.findings.wording import counted
 from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
@@ -30,12 +30,16 @@ from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Collection
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.selection import Selection
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
+
+    Reason = tuple[str, str]  # a code, and why it was not fixed
 
 
 def add_arguments(parser: Parser) -> None:
@@ -45,7 +49,7 @@ def add_arguments(parser: Parser) -> None:
     add_skip_option(parser)
     add_code_options(parser)
     parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU when the files do not give it")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
@@ -57,6 +61,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 STANDARD_INPUT = "-"
+MOST_NAMED = 3  # files that are named one by one where the same is not fixed in them
 
 
 class Work:
@@ -105,9 +110,20 @@ def run(arguments: Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(_as_json(works))
     else:
-        sys.stdout.write("".join(_as_text(work, arguments) for work in works))
+        _name_skipped_once(works)
+        often = _not_fixed_often(works)
+        sys.stdout.write("".join(_as_text(work, arguments, often) for work in works))
+        (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
+
+
+def _name_skipped_once(works: list[Work]) -> None:
+    """Leave out what was not fixed in a file and has been said of another run that holds it."""
+    named: set[tuple[str, str, str]] = set()
+    for work in works:
+        work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
+        named.update((each.code, each.file, each.reason) for each in work.skipped)
 
 
 def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
@@ -152,8 +168,11 @@ def _needed(found: Retarget) -> str:
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
     numbers = " x ".join(str(need.value) for need in found.needs)
+    who = f"filled by the trainer: set {keys}"
+    if found.run.configs[0].kind == "accelerate" and found.run.kinds[0] == "launch":
+        who = "the program's own: set micro batch x accumulation"
     return (
-        f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+        f"the batch sizes are {who} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel)"
     )
 
@@ -245,14 +264,29 @@ def _entry(work: Work) -> dict[str, Any]:
     return entry
 
 
-def _as_text(work: Work, arguments: Namespace) -> str:
-    """What changed and what follows from it; with --diff the diff alone, so that it can be piped on."""
+def _not_fixed_often(works: list[Work]) -> Counter[Reason]:
+    """(code, reason) of what is not fixed in more files than are named, with the number of files."""
+    from collections import Counter
+
+    files = Counter((code, reason) for code, reason, _ in {(each.code, each.reason, each.file) for work in works for each in work.skipped})
+    return Counter({reason: number for reason, number in files.items() if number > MOST_NAMED})
+
+
+def _counted_lines(often: Counter[Reason]) -> list[str]:
+    """What is not fixed in many files."""
+    return [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
+
+
+def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = ()) -> str:
+    """What changed and what follows from it, without what is `often` not fixed; with --diff the diff alone, so that it can be piped on."""
     if work.problem:
         warn(work.problem)
         if not work.changed and not work.skipped:
             return ""
     explained = "".join(_explained(work.retarget)) if work.retarget and not work.needs else ""
     for each in work.skipped:
+        if (each.code, each.reason) in often:
+            continue
         explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)
@@ -310,7 +344,9 @@ def _explained(found: Retarget) -> list[str]:
     solution = found.solution
     wanted = solution.problem.global_batch
     if solution.chosen is None:
-        lines = [f"a global batch of {wanted} cannot be reached on {found.gpus} GPUs: {reason}\n" for reason in solution.reasons[:1]]
+        lines = [
+            f"a global batch of {wanted} cannot be reached on {counted(found.gpus, 'GPU')}: {reason}\n" for reason in solution.reasons[:1]
+        ]
         offers = [str(each.global_batch) for each in (solution.below, solution.above) if each]
         if offers:
             lines.append(f"  nearest that can: {' and '.join(offers)}\n")
@@ -340,8 +376,8 @@ def _explained(found: Retarget) -> list[str]:
 def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     changed = sum(len(work.texts) for work in works)
     verb = "would change" if arguments.diff or arguments.check else "changed"
-    checked = count(len(works), "run")
-    first = f"{count(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
+    checked = counted(len(works), "run")
+    first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
     if any(work.problem for work in works):
-        first = f"{count(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
+        first = f"{counted(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
     return "; ".join([first, *left_out(stats)])

@@ -6,11 +6,12 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, load_configuration, silence, working_directory
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, suppress, working_directory
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.wording import counted
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
-from cfglint.report.links import REPOSITORY, home
+from cfglint.report.links import home
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
@@ -66,14 +67,14 @@ def run(arguments: Namespace) -> int:
                 raise UsageError(f"{path} exists already; init overwrites nothing")
         working_directory()
         found = outcomes(arguments, project, stats)
-        silence(found, Selection(project, None, None, None))
+        suppress(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
         writing.put(SETTINGS, settings(arguments.gpus, bool(accepted)).encode())
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
-    told = f"{BASELINE} accepts {count(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
-    warn(f"{count(stats.checked, 'file')} in {count(len(found), 'run')} checked; wrote {SETTINGS}; {told}; {hooked}")
+    note = f"{BASELINE} accepts {counted(accepted, 'finding')}" if accepted else "no findings, so no baseline was written"
+    warn(f"{counted(stats.checked, 'file')} in {counted(len(found), 'run')} checked; wrote {SETTINGS}; {note}; {hooked}")
     return 0
 
 
@@ -98,7 +99,7 @@ def write_hooks() -> str:
 def hooks() -> str:
     """The hooks from the repository that pip took this installation from; where it took it from none, those of the command itself."""
     repository, revision = home()
-    if repository == REPOSITORY:
+    if not repository:
         return INSTALLED + "".join(LOCAL.format(id=name, command=command, files=files) for name, command, files in EACH_HOOK)
     ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
     return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"

@@ -126,7 +126,7 @@ def run(arguments: Namespace) -> int:
     except Unreachable as error:
         warn(str(error))
         return 1
-    tell(made, doubts, arguments.output or "")
+    print_notes(made, doubts, arguments.output or "")
     return 0
 
 
@@ -202,7 +202,7 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     texts = {file.name: file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, target=job.target, complete=True, declared=True, trainer=job.trainer)
+    facts = LaunchFacts(job.gpus, target=job.target, complete=True, kind_given=True, trainer=job.trainer)
     facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
     config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts)).configs[0]
     missing = missing_for(config)
@@ -221,7 +221,7 @@ def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
     UsageError when the framework would refuse them, which is a mistake of cfglint's own.
     """
     texts = {inside(folder, file.name): file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, declared=True, strict_keys=True, trainer=job.trainer)
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
     error = [each for each in found if each.severity == ERROR]
@@ -287,11 +287,11 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
     return {output: file}
 
 
-def tell(made: Generated, doubts: list[str], output: str) -> None:
+def print_notes(made: Generated, doubts: list[str], output: str) -> None:
     """The reasons of what has no comments, what no file can say, and doubts."""
     for file in made.files:
         if file.is_json:
-            report(f"{file.name}: {name} {shown(value)}: {why}" for name, value, why in file.reasons)
+            report(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
     report(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     report(doubts)
     if output != STANDARD_OUTPUT:
@@ -300,14 +300,13 @@ def tell(made: Generated, doubts: list[str], output: str) -> None:
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
     """How to get the schemas for editors, where they are not there yet; the files then name them in a first line."""
-    for file in made.files:
-        path = inside(folder, schema_name(file.kind))
-        if not file.is_json and not os.path.lexists(path):
-            line = schema_line(file.kind)
-            yield f"for completion in an editor: cfglint schema {file.kind} --draft 7 > {path}, and `# {line}` as the first line"
+    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
+        path = inside(folder, schema_name(kind))
+        if not os.path.lexists(path):
+            yield f"for completion in an editor: cfglint schema {kind} --draft 7 > {path}, and `# {schema_line(kind)}` as the first line"
 
 
-def shown(value: Any) -> str:
+def as_json(value: Any) -> str:
     """A value as JSON has it; a section by three dots."""
     import json
 

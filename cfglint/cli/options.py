@@ -7,11 +7,12 @@ import sys
 
 from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
+from cfglint.findings.wording import counted
 from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, Discovery, FileSource, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -242,13 +243,15 @@ def launch_line(line: str) -> list[Override]:
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts that the flags and the project's configuration give for undeclared runs."""
     gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
+    given = targets(arguments)
     return LaunchFacts(
         gpus=gpus,
         gpus_source=gpus_source,
         num_examples=arguments.num_examples,
-        target={**project.target, **targets(arguments)},
+        target={**project.target, **given},
+        target_from={package: project.path for package in project.target if package not in given},
         complete=complete,
-        declared=bool(arguments.kind),
+        kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
         overrides=spelt_right(overrides(arguments.set, arguments.args)),
@@ -268,9 +271,12 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts = facts_of(arguments, project, complete=True)
     if not arguments.gpus and run.gpus is not None:
         facts.gpus, facts.gpus_source = run.gpus, f"the declared run in {project.path}"
-    facts.num_examples = arguments.num_examples or run.num_examples
-    facts.target = {**project.target, **run.target, **targets(arguments)}
-    facts.declared = bool(arguments.kind or run.kind)
+    if arguments.num_examples is None and run.num_examples is not None:
+        facts.num_examples, facts.examples_source = run.num_examples, f"the declared run in {project.path}"
+    given = targets(arguments)
+    facts.target = {**project.target, **run.target, **given}
+    facts.target_from.update({package: f"the declared run in {project.path}" for package in run.target if package not in given})
+    facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer
     try:
@@ -279,7 +285,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
         raise UsageError(f"{project.path}, the run of {run.files[0]}: {error}") from error
     facts.overrides = (*own, *facts.overrides)
     facts.arguments = arguments.args or run.arguments or ""
-    facts.promises = run.promises
+    facts.expected_numbers = run.expected_numbers
     facts.model = facts.model or model_of(run.model)
     facts.gpu_memory = getattr(arguments, "gpu_memory", None) or run.gpu_memory or project.gpu_memory
     return facts
@@ -363,24 +369,37 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
     if not arguments.paths and not arguments.args:
         raise UsageError("PATH is missing: name the files of one run, or give --args")
-    facts = facts_of(arguments, project, complete)
+    declared = run_of(arguments, project)
+    facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
     for name, value in (known or {}).items():
         if getattr(facts, name) is None:
             setattr(facts, name, value)
             facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
+            facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     for path in paths:
         name = line_of(path)[0]
         if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
+    if declared is not None:
+        return Discovery(facts, declared.kind).one(declared.files)
     return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
+
+
+def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
+    """The only declared run that lists all of the paths; None where flags or standard input say what the files are."""
+    if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
+        return None
+    wanted = set(map(os.path.realpath, arguments.paths))
+    holding = [each for each in project.runs if wanted <= set(map(os.path.realpath, each.files))]
+    return holding[0] if len(holding) == 1 else None
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
     if "-" not in arguments.paths:
-        return arguments.paths or [BY_HAND if arguments.args else "."], {}
+        return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
@@ -391,12 +410,12 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     return [name if path == "-" else path for path in arguments.paths], {name: data}
 
 
-def silence(outcomes: list[Outcome], selection: Selection) -> None:
-    """Mark what comments, flags and the configuration silence."""
+def suppress(outcomes: list[Outcome], selection: Selection) -> None:
+    """Mark what comments, flags and the configuration suppress."""
     if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
-        from cfglint.project.suppression import settle
+        from cfglint.project.suppression import merge_unused
 
-        settle(outcomes)
+        merge_unused(outcomes)
     for outcome in outcomes:
         selection.apply(outcome)
 
@@ -435,20 +454,20 @@ def left_out(stats: ScanStats) -> list[str]:
     """What was not looked at, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
-        parts.append(f"{count(number, name + ' file')} skipped (no checks for this kind)")
+        parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
     parts += stats.outside
     if stats.templates:
-        parts.append(f"{count(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
+        parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:
-        parts.append(f"{count(stats.unrecognized, 'file')} skipped (not a training config)")
+        parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
     if stats.unclear:
         parts.append(f"could not tell the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.unknown_kind:
-        runs = count(len(stats.unknown_kind), "run")
+        runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
     if stats.beyond_limits:
         parts.append(
-            f"{count(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
+            f"{counted(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
         )
     if stats.unreadable:
         missing = [path for path in stats.unreadable if is_missing(path)]
@@ -457,7 +476,7 @@ def left_out(stats: ScanStats) -> list[str]:
             parts.append(f"no such file or folder: {first_few(missing)}")
         if closed:
             thing = "folder" if all(map(os.path.isdir, closed)) else "file"
-            parts.append(f"{count(len(closed), thing)} could not be opened: {first_few(closed)}")
+            parts.append(f"{counted(len(closed), thing)} could not be opened: {first_few(closed)}")
     return parts
 
 
@@ -497,8 +516,3 @@ def first_few(names: Iterable[str]) -> str:
     """The first three of some names, and whether there are more."""
     listed = [*names]
     return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])
-
-
-def count(number: int, thing: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

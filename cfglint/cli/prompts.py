@@ -170,6 +170,9 @@ def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
 def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
     """What is trained and how fast; the rate in brackets is one that people train with."""
     found: Answers = {}
+    trainers = generator_of(kind, framework).trainers
+    if trainers:
+        found["trainer"] = dialogue.choice("TRL trainer", "--trainer", trainers, trainers[0])
     if "lora" in takes(kind, framework) and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
         found["lora"] = True
     offered = optimizers(kind, framework, bool(facts.get("offload")))
@@ -194,7 +197,8 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"
-    return generator_of(kind, framework).usual_rate(JobSpec(optimizer=facts.get("optimizer"), lora=facts.get("lora")))
+    known = {name: facts.get(name) for name in ("optimizer", "lora", "trainer")}
+    return generator_of(kind, framework).usual_rate(JobSpec(**known))
 
 
 def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
@@ -205,16 +209,16 @@ def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answ
     asked: Answers = {"global_batch": max(1, wanted // facts["gpus"]) * facts["gpus"], "max_micro_batch": MICRO_BATCH}
     while True:
         asked["global_batch"] = dialogue.number("Global batch", "--global-batch", asked["global_batch"])
-        shown(dialogue, kind, framework, {**facts, **asked})
+        show_plan(dialogue, kind, framework, {**facts, **asked})
         most = dialogue.number("Most samples on one GPU at a time", "--max-micro-batch", asked["max_micro_batch"])
         again = most != asked["max_micro_batch"]
         asked["max_micro_batch"] = most
-        works = shown(dialogue, kind, framework, {**facts, **asked}, printed=not again)
+        works = show_plan(dialogue, kind, framework, {**facts, **asked}, printed=not again)
         if works and dialogue.choice("Write it", "or choose another batch", ("y", "n"), "y") == "y":
             return asked
 
 
-def shown(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
+def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
     """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
     works = True
     try:
@@ -233,7 +237,7 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery, FileSource
 
-    facts = LaunchFacts(gpus, num_examples, complete=True, declared=True)
+    facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}
     run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]

@@ -114,7 +114,7 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
     """Every touched run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
     branch.settings = before, project
-    branch.look(file for declared in project.runs for file in declared.files)
+    branch.compare(file for declared in project.runs for file in declared.files)
     comparisons: list[Comparison] = []
     taken: set[str] = set()
     for declared in project.runs:
@@ -138,7 +138,7 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
 def configuration_of(branch: Branch, path: str) -> Configuration:
     """The configuration as the reviewed state has it, as the working tree does where that state has none."""
     if branch.new.is_file(path):
-        return settings_file.take(branch.new.read_bytes(path), path)
+        return settings_file.configuration_of(branch.new.read_bytes(path), path)
     return settings_file.read(path)
 
 
@@ -151,18 +151,18 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
         return project
     warn(f"{project.path} changed, too; findings are selected by its new state")
     try:
-        return settings_file.take(content, project.path)
+        return settings_file.configuration_of(content, project.path)
     except ConfigurationError:
         return project
 
 
 def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
     """The declaration of the same files on the old side."""
-    files = [branch.was(os.path.relpath(file)) for file in declared.files]
+    files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
     return next((each for each in before.runs if [os.path.relpath(file) for file in each.files] == files), None)
 
 
 def differ(before: LaunchFacts, after: LaunchFacts) -> bool:
     """Whether a declaration says something else of the launch."""
-    said = ("gpus", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "promises", "declared")
+    said = ("gpus", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "expected_numbers", "kind_given")
     return any(getattr(before, name) != getattr(after, name) for name in said)

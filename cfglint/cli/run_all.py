@@ -119,7 +119,7 @@ def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> lis
     numbered = discovery.numbered(paths)
     declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
     parts = watched(work, numbered, arguments.jobs, "files checked")
-    settle(parts, discovery)
+    check_unclaimed(parts, discovery)
     return [*parts, declared]
 
 
@@ -144,7 +144,7 @@ def of_runs_that_hold(
     return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
-def settle(parts: list[PartialOutcomes], discovery: Discovery) -> None:
+def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
     """Take in what nobody has named, now that all have been asked."""
     taken = discovery.identities(set().union(*(part.taken for part in parts)))
     for part in parts:

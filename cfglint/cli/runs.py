@@ -6,8 +6,11 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.options import UsageError, add_run_options, count, left_out, load_configuration
+from cfglint.cli.options import UsageError, add_run_options, left_out, load_configuration
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.wording import counted
+from cfglint.frameworks import framework
+from cfglint.launch.line import MACHINE
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source.shell.expansion import POSITIONAL, UNSET
 from cfglint.source.shell.filters import MACHINE as COUNTED
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
 REASONS = {"a placeholder": "to be filled in"}
+OF_MACHINE = (MACHINE, COUNTED)
 MOST_NAMES = 4
 BRANCH = "  (in a branch that may not be reached)"
 CALLER = "  (only with arguments, variables or files that the script expects)"
@@ -51,7 +55,7 @@ def run(arguments: Namespace) -> int:
     else:
         sys.stdout.write("".join(map(described, found)))
     launches = sum(each.launch is not None for each in found)
-    parts = [f"{count(len(found), 'run')}, {count(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
+    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
     warn("; ".join(parts))
     return 2 if stats.unreadable else 0
 
@@ -68,19 +72,20 @@ def as_json(found: list[Outcome]) -> str:
 def described(outcome: Outcome) -> str:
     """A run in a few lines: what it starts, on what, with which files, what it comes to, what is unknown."""
     launch = outcome.launch
+    others = outcome.files[1:]
     if launch is None:
-        lines = [outcome.files[0]]
-        others = outcome.files[1:]
+        lines = [f"{outcome.files[0]}  ({framework(outcome.consumer).title} config)"]
     else:
         uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
         lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
-        others = outcome.files[1:]
         if launch["called_from"]:
             lines.append(f"  called from   {launch['called_from']}")
     if others:
         lines.append(f"  files         {', '.join(others)}")
     lines.append(f"  GPUs          {sizes(outcome)}")
     numbers = outcome.resolved
+    if numbers.get("global_batch") is None and numbers.get("micro_batch") is not None:
+        lines.append(f"  per GPU       {per_gpu(outcome)}")
     for label, name in (("global batch", "global_batch"), ("total steps", "total_steps")):
         if numbers.get(name) is not None:
             lines.append(f"  {label:<13} {numbers[name]:,}")
@@ -92,9 +97,29 @@ def sizes(outcome: Outcome) -> str:
     """`16 (8 on each of 2 nodes)`."""
     launch = outcome.launch
     each, nodes = (launch["gpus_per_node"], launch["nodes"]) if launch else (None, None)
+    if outcome.gpus is None and takes_all(outcome):
+        return "those of the machine (pass --gpus N)"
     if outcome.gpus is None:
-        return f"{each} on each node" if each is not None else "unknown"
+        return f"{each} on each node" if each is not None else "unknown (pass --gpus N)" if launch is None else "unknown"
     return f"{outcome.gpus} ({each} on each of {nodes} nodes)" if nodes and nodes > 1 and each else str(outcome.gpus)
+
+
+def takes_all(outcome: Outcome) -> bool:
+    """Whether a launch takes the GPUs that its machine has, and nothing else about its size is unknown."""
+    reasons = {each["reason"] for each in outcome.launch["unknown"] if each["field"] in FLAGS} if outcome.launch else set()
+    return any(reason in OF_MACHINE for reason in reasons) and all(reason in OF_MACHINE or is_derived(reason) for reason in reasons)
+
+
+def is_derived(reason: str) -> bool:
+    """Whether a field is unknown only because another one is."""
+    return reason.startswith("see ")
+
+
+def per_gpu(outcome: Outcome) -> str:
+    """`4 samples x 8 accumulation steps`, where their product with the GPUs is not known."""
+    micro, steps = outcome.resolved["micro_batch"], outcome.resolved.get("accumulation")
+    more = f" x {steps} accumulation steps" if steps is not None and steps > 1 else ""
+    return f"{micro} sample{'s' if micro != 1 else ''}{more}"
 
 
 def unknown(outcome: Outcome) -> list[str]:
@@ -104,9 +129,15 @@ def unknown(outcome: Outcome) -> list[str]:
         fields = causes.setdefault(each["reason"], [])
         if each["field"] not in fields:
             fields.append(each["field"])
-    found = [because(fields, reason) for reason, fields in causes.items() if not reason.startswith("see ")]
-    if outcome.resolved.get("global_batch") is None and not found and outcome.gpus is None:
-        found.append("global batch: the number of GPUs (pass --gpus N)")
+    found = []
+    for reason, fields in causes.items():
+        left = [field for field in fields if field not in FLAGS or not takes_all(outcome)]
+        if left and not is_derived(reason):
+            found.append(because(left, reason))
+    numbers = outcome.resolved
+    if not found and outcome.consumer != "accelerate" and numbers.get("micro_batch") is None and numbers.get("global_batch") is None:
+        where = "no batch size on the line or in its files" if outcome.launch else "the program that loads this file sets it"
+        found.append(f"global batch: {where}")
     return found
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.findings.diagnostic import Context
-from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.rules.engine import internal
 from cfglint.run.loaded import integer
@@ -54,6 +55,8 @@ class RunSummary:
         self.memory_flags: list[str] = []
         if summaries:
             self._add_memory()
+        if run.other_end is not None:
+            self._leave_in_common(RunSummary(run.other_end))
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
 
@@ -64,6 +67,16 @@ class RunSummary:
         config = self.run.configs[0]
         self.memory = memory_of(config)
         self.memory_flags = missing_for(config)
+
+    def _leave_in_common(self, older: RunSummary) -> None:
+        """Make unknown what the older of the two releases that the target lies between has another value for."""
+        values = {(item.group, item.label): item.setting.value for item in older.items}
+        because = f"{older.run.facts.tables} and {self.run.configs[0].facts.tables} differ"
+        for item in self.items:
+            if not item.setting.written and values.get((item.group, item.label)) != item.setting.value:
+                item.setting = Setting(item.setting.path, None, DERIVED, because=because)
+        if older.memory is None or self.memory is None or older.memory.entry() != self.memory.entry():
+            self.memory = None
 
     def _take(self, item: Item) -> None:
         """Add a line, unless an earlier config has added it."""
@@ -153,7 +166,7 @@ def division(batch: Batch) -> str:
         return batch.data_parallel.because
     if not sizes:
         return "every GPU processes its own samples"
-    return " / ".join([f"{layout.gpus} GPUs", *(f"{label} {size}" for label, size in sizes)])
+    return " / ".join([f"{counted(layout.gpus, 'GPU')}", *(f"{label} {size}" for label, size in sizes)])
 
 
 def place_of(setting: Setting) -> tuple[str, int] | int:

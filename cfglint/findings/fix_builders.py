@@ -9,14 +9,19 @@ from cfglint.findings.diagnostic import FileEdit, Fix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any, Protocol, TypeAlias
 
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.setting import Setting
+    from cfglint.findings.setting import Setting
     from cfglint.source.document import Document, Node
     from cfglint.source.edit import Change
 
     Part: TypeAlias = tuple[Document, Change] | None
+
+    class Files(Protocol):
+        """The files of a config."""
+
+        def document_of(self, key: Any) -> Document:
+            """The file that has a top-level key, or that it would be added to."""
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
@@ -34,7 +39,7 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
     return several([renamed(setting, key)], title, safe)
 
 
-def move(config: Config, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
+def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
     """Move a key and its value, as it is written, to another path; None where that one is taken, or its section is not a mapping.
 
     Sections of the path that do not exist are added.
@@ -85,7 +90,7 @@ def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Par
     return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
 
 
-def insert(config: Config, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
+def insert(config: Files, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
     """Add a key to an existing mapping."""
     return several([inserted(config, path, value)], title, safe)
 
@@ -120,7 +125,7 @@ def renamed(setting: Setting, key: str) -> Part:
     return sections.file_document(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
 
 
-def inserted(config: Config, path: tuple[str | int, ...], value: Any) -> Part:
+def inserted(config: Files, path: tuple[str | int, ...], value: Any) -> Part:
     """The change of `insert`, for a fix of several changes."""
     from cfglint.source import edit, sections
 

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
-    from cfglint.frameworks.setting import Setting
 
     Check = Callable[..., Iterable["Finding"]]
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
         num_examples: int
         target: dict[str, str]
         complete: bool
-        declared: bool
+        kind_given: bool
         strict_keys: bool
         trainer: str
         model: str
         gpu_memory: float
-        promises: dict[str, int]
+        expected_numbers: dict[str, int]
         policies: dict[str, Any]
 
 

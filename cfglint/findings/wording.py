@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST_VALUE = 60  # characters of a value in a message
+EXPECTATIONS = (
+    ("a valid integer", "an integer"),
+    ("a valid dictionary", "a mapping"),
+    ("a dictionary or an instance of", "a mapping for"),
+    ("a valid ", "a "),
+    ("2, 3 or 3", "2 or 3"),
+)
 
 
 def spelled(value: Any) -> str:
@@ -29,6 +36,18 @@ def spelled(value: Any) -> str:
 def described(value: Any) -> str:
     """A value in a message about its type: `the string "1.0"`, else as the file spells it."""
     return ("the string " if isinstance(value, str) else "") + spelled(value)
+
+
+def counted(number: object, noun: str) -> str:
+    """`1 completion`, `2 completions`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def required(expected: str) -> str:
+    """What pydantic expects, in the words of cfglint's messages: `an integer` for `a valid integer`."""
+    for words, ours in EXPECTATIONS:
+        expected = expected.replace(words, ours)
+    return expected
 
 
 def shortened(text: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.source.limits import LONGEST_NUMBER
 from cfglint.source.numbers import DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any, Generic, TypeVar
+    from collections.abc import Collection, Iterable
+    from typing import Any, Generic, Protocol, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
-    from cfglint.project.policy_schema import PolicySchemas
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.loaders import Loader
 
@@ -28,6 +27,18 @@ if TYPE_CHECKING:
 
     class Described(Generic[Own]):
         """A framework by the class of its configs."""
+
+    class Violation(Protocol):
+        """A value that a policy schema does not allow."""
+
+        path: Path
+        message: str
+
+    class Policies(Protocol):
+        """The policy schemas of a project."""
+
+        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[Violation]:
+            """The values of a config of this kind that the schemas do not allow."""
 
 else:
 
@@ -53,9 +64,9 @@ class LaunchFacts:
     """What is known of a launch in addition to the files.
 
     `gpus` is what the launch offers, one process each; None when unknown. `complete`: the files are the whole
-    run. `declared`: the user specified the kind of the files. `target` maps a package to its version text,
+    run. `kind_given`: the user specified the kind of the files. `target` maps a package to its version text,
     `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
-    where it lies outside the modelled releases (`target` then has the nearest of these). `promises` are numbers of
+    where it lies outside the modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of
     `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
     `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
     the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
@@ -67,14 +78,16 @@ class LaunchFacts:
         "arguments",
         "command",
         "complete",
-        "declared",
         "environment",
+        "examples_source",
+        "expected_numbers",
         "folder",
         "from_gpus",
         "gpu_memory",
         "gpus",
         "gpus_source",
         "guessed",
+        "kind_given",
         "launcher_flags",
         "model",
         "nodes",
@@ -83,7 +96,6 @@ class LaunchFacts:
         "overrides",
         "policies",
         "program",
-        "promises",
         "seq_length",
         "strict_keys",
         "tables",
@@ -99,14 +111,14 @@ class LaunchFacts:
         num_examples: int | None = None,
         target: dict[str, str] | None = None,
         complete: bool = False,
-        declared: bool = False,
+        kind_given: bool = False,
         strict_keys: bool = False,
         overrides: tuple[Override, ...] = (),
         from_gpus: int | None = None,
         gpus_source: str = "--gpus",
         folder: str = "",
-        promises: dict[str, int] | None = None,
-        policies: PolicySchemas | None = None,
+        expected_numbers: dict[str, int] | None = None,
+        policies: Policies | None = None,
         target_from: dict[str, str] | None = None,
         nodes: int | None = None,
         environment: tuple[tuple[str, str], ...] = (),
@@ -122,18 +134,20 @@ class LaunchFacts:
         program: ProgramFacts | None = None,
         arguments: str = "",
         command: Document | None = None,
+        examples_source: str = "--num-examples",
     ) -> None:
         self.gpus = gpus
         self.num_examples = num_examples
+        self.examples_source = examples_source
         self.target = target or {}
         self.complete = complete
-        self.declared = declared
+        self.kind_given = kind_given
         self.strict_keys = strict_keys
         self.overrides = overrides
         self.from_gpus = from_gpus
         self.gpus_source = gpus_source
         self.folder = folder
-        self.promises = promises or {}
+        self.expected_numbers = expected_numbers or {}
         self.policies = policies
         self.target_from = target_from or {}
         self.nodes = nodes  # machines of the launch, where its line leaves them open
@@ -343,7 +357,7 @@ class Config:
     def is_for_fork(self) -> bool:
         """Whether an undeclared file has so many keys that nobody knows that it is probably written for a fork."""
         if self._for_fork is None:
-            undeclared = not (self.facts.complete or self.facts.declared)
+            undeclared = not (self.facts.complete or self.facts.kind_given)
             self._for_fork = undeclared and len(self.framework.unknown_keys(self)) >= FORK_KEYS
         return self._for_fork
 
@@ -368,7 +382,7 @@ class Config:
         """Whether the run gets as far as a finding says."""
         return True
 
-    def moment(self, fails_at: Stage | None) -> Stage | None:
+    def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
@@ -380,7 +394,7 @@ class Config:
         """What this framework demands of a micro batch and an accumulation beyond their product; None for nothing."""
         return None
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
         return []
 

@@ -11,7 +11,7 @@ from cfglint.batch.memory import GIB, estimate, largest_micro_batch, verdict
 from cfglint.batch.memory.estimate import possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
-from cfglint.record import record
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

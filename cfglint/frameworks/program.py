@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.record import record
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -286,6 +286,11 @@ class Schema:
         """The keys of a section, removed ones and other spellings left out; empty when there is no such section."""
         return [name for name, raw in self._properties(path).items() if "x-removed" not in raw and "x-alias-of" not in raw]
 
+    def keys_at(self, version: tuple[int, ...], path: tuple[str, ...] = ()) -> list[str]:
+        """The keys of a section in a release, those included that a later one removed."""
+        entries = {name: self.lookup((*path, name)) for name, raw in self._properties(path).items() if "x-alias-of" not in raw}
+        return [name for name, entry in entries.items() if entry is not None and entry.known_to(version)]
+
     def lookup(self, path: Path | str) -> Property | None:
         """What is known of a key, given as a path or as `zero_optimization.stage`; None for an unknown one."""
         steps = tuple(path.split(".")) if isinstance(path, str) else tuple(step for step in path if isinstance(step, str))

@@ -169,6 +169,8 @@ def converted(raw: Any) -> Any:
             found[keyword] = convert(value)
         elif keyword in PLAIN:
             found[keyword] = value
+    if raw.get("x-checked-at") == "init":
+        found.pop("not", None)  # refused only where the script passes no object of its own
     notes = notes_of(raw)
     if notes:
         found["description"] = f"{found.get('description', '')} ({'; '.join(notes)})".strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.frameworks.setting import DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch.solver import Problem, Solution, Split, solve
+from cfglint.findings.wording import counted
 from cfglint.generators.job_spec import Contradiction, Unreachable
 
 TYPE_CHECKING = False
@@ -147,7 +148,7 @@ def nodes(job: JobSpec) -> int:
     if gpus <= each:
         return 1
     if gpus % each:
-        raise Contradiction(f"{gpus} GPUs do not fill nodes of {each} GPUs; pass --gpus-per-node")
+        raise Contradiction(f"{counted(gpus, 'GPU')} cannot be divided into nodes of {each}; pass --gpus-per-node")
     return gpus // each
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
 
     Path = tuple[str, ...]

@@ -89,8 +89,8 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
         for host, count in known.items():
             if host not in slots:
                 counts.append(count)
-            elif slots[host] is not None and count is not None:
-                counts.append(count - len(slots[host] or ()))
+            elif slots[host] is not None:
+                counts.append(None if count is None else count - len(slots[host] or ()))
     if any(count is None for count in counts):
         line.unsure("gpus_per_node", MACHINE)
         line.machine = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.wording import counted
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.options import Options
@@ -37,9 +38,9 @@ def lost_arguments(line: LaunchLine) -> None:
     words, _ = line.call.lost[0]
     first = words[0].string.partition("=")[0]
     count = sum(word.string.startswith("--") for lost, _ in line.call.lost for word in lost)
-    more = f" and {count - 1} more" if count > 1 else ""
-    message = f"`{first}`{more} never {'reach' if more else 'reaches'} the program: the line continuation in front is broken"
-    helps = "end each line but the last with a backslash and nothing behind it, without comments in between"
+    more = f" and {counted(count - 1, 'more argument')}" if count > 1 else ""
+    message = f"`{first}`{more} {'are' if more else 'is'} not passed to the program: the line continuation before it is broken"
+    helps = "end each line but the last with a backslash and nothing after it, and put no comments in between"
     line.problems.append(Problem("LCH001", "warning", words[0], first, message, remedy=helps))
 
 
@@ -110,18 +111,18 @@ def unusable_counts(line: LaunchLine) -> None:
             continue
         raised = refusal(name, text)
         if raised:
-            message = f"`--{name} {text}` is refused by {line.launcher}: a whole number above 0 is needed"
+            message = f"`--{name} {text}` is refused by {line.launcher}: it must be an integer above 0"
             line.problems.append(Problem("LCH018", "error", option.value or option.word, f"--{name}", message, raised, of_launcher=True))
 
 
-def not_whole(name: str, text: str) -> str:
+def not_an_integer(name: str, text: str) -> str:
     """What argparse says to a value that `int` does not take; empty for one that it takes."""
-    return "" if whole(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
+    return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
 
 
 def not_processes(name: str, text: str) -> str:
     """What torchrun says to `--nproc_per_node`; a number below 1 stops the agent."""
-    number = whole(text)
+    number = integer(text)
     if number is None:
         return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
     return "AssertionError" if number < 1 else ""
@@ -130,7 +131,7 @@ def not_processes(name: str, text: str) -> str:
 def not_nodes(name: str, text: str) -> str:
     """What torchrun says to `--nnodes`, a number or a range."""
     low, _, high = text.partition(":")
-    least, most = whole(low), whole(high or low)
+    least, most = integer(low), integer(high or low)
     if least is None or most is None:
         wrong = low if least is None else high
         return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
@@ -139,7 +140,7 @@ def not_nodes(name: str, text: str) -> str:
     return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
 
 
-def whole(text: str) -> int | None:
+def integer(text: str) -> int | None:
     """The number that `int` makes of a string; None where it raises."""
     try:
         return int(text)
@@ -148,12 +149,12 @@ def whole(text: str) -> int | None:
 
 
 OF_TORCHRUN = {"nproc_per_node": not_processes, "nnodes": not_nodes}
-OF_ACCELERATE = {"num_processes": not_whole, "num_machines": not_whole}
+OF_ACCELERATE = {"num_processes": not_an_integer, "num_machines": not_an_integer}
 REFUSED = {
     "torchrun": OF_TORCHRUN,
     "torch.distributed.launch": OF_TORCHRUN,
     "torch.distributed.run": OF_TORCHRUN,
-    "deepspeed": {"num_gpus": not_whole, "num_nodes": not_whole},
+    "deepspeed": {"num_gpus": not_an_integer, "num_nodes": not_an_integer},
     "accelerate": OF_ACCELERATE,
     "trl": OF_ACCELERATE,
 }
@@ -215,7 +216,7 @@ def several_machines(line: LaunchLine) -> None:
     if line.launcher != "accelerate" or options is None or "config_file" in options:
         return
     total = options.value("num_processes") or ""
-    count = whole(total)
+    count = integer(total)
     if "multi_gpu" in options and count is not None and count < 2:
         raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
         message = f"`--multi_gpu` needs at least 2 processes, `--num_processes` is {total}"

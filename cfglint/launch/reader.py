@@ -124,8 +124,7 @@ class Follower(Interpreter):
         real = self.project.real(located)
         if real is None:
             return located
-        path = os.path.relpath(real) if os.path.isabs(real) else real
-        return f"./{path}" if self.script.path.startswith("./") and not path.startswith((".", "/")) else path
+        return like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def printed(self, words: list[Text]) -> Text:
         """What a command prints; where a tool's input hangs on the folder, that has to be settled first."""
@@ -217,7 +216,7 @@ class Reader:
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
         best = folders[scores.index(max(scores))]
         for call in runs[best].calls:
-            settle(call, best)
+            set_start_folder(call, best)
         return runs[best], max(scores) > 0
 
     def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, Interpreter]:
@@ -268,13 +267,13 @@ class Reader:
         arguments, before = read_arguments(line.arguments)
         line.given = arguments
         self.name_files(line, arguments, before)
-        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl", "deepy.py")
-        if not always_trains and not trains(line, {each.name for each in arguments}):
+        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
+        if line.program is not None and not line.module and line.program.value:
+            line.program_path = self.path_of(line.program.value, line.folder)
+        if not always_trains and not trains(line, {each.name for each in arguments}, self.project.read):
             return None
         for file in line.files:
             self.locate(file, line, known)
-        if line.program is not None and not line.module and line.program.value:
-            line.program_path = self.path_of(line.program.value, line.folder)
         findings.lost_arguments(line)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
@@ -383,7 +382,8 @@ class Reader:
         if written is None:
             line.unsure("files", file.word.reasons)
             return
-        file.path = self.path_of(written, line.folder)
+        found = self.path_of(written, line.folder)
+        file.path = like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
@@ -427,7 +427,12 @@ MODULES = {
 }
 
 
-def settle(call: Call, folder: str) -> None:
+def like(script: str, path: str) -> str:
+    """The path of a file that a script names, with the `./` that the script's own begins with."""
+    return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
+
+
+def set_start_folder(call: Call, folder: str) -> None:
     """Put the folder from which the script starts in the place of the one that was not settled."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])

@@ -1,4 +1,4 @@
-"""Whether a line trains, by the name of its program and its arguments."""
+"""Whether a line trains, by the name of its program, its arguments, or what the program calls."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from cfglint.source.shell.tables import listed, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cfglint.launch.line import LaunchLine
 
 TRAINS = listed(
@@ -17,32 +19,50 @@ OTHERS = listed(
     "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
     "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
 )
+PREPARES = names("data dataset datasets eval evaluation")  # packages whose modules do not train
 ARGUMENTS = names(
     "per_device_train_batch_size gradient_accumulation_steps learning_rate lr num_train_epochs max_steps "
     "deepspeed_config train_batch_size micro_batch_size global_batch_size train_iters warmup_ratio warmup_steps "
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
+BACKWARD = ".backward("  # what a training loop of the program's own calls
+ENGINE = "deepspeed.initialize("
+TRAINER_CALL = "trainer.train("
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
-def trains(line: LaunchLine, names: set[str]) -> bool:
-    """Whether it is a training; `names` are the names of the program's options."""
+def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
+    """Whether it is a training; `names` are the names of the program's options, `read` gives the text of the program."""
     program = line.program.string.lower() if line.program is not None else ""
     name = program.rpartition("/")[2] if not line.module else program
     if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+        name = name.rpartition(".")[2]
+    elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
     other, named = marked(name, OTHERS), marked(name, TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
+    if line.launcher == "deepy.py":
+        return not other or named
     if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
         return given > 1
     if named or given > 1:
         return True
-    if line.launcher in LAUNCHERS:
-        return bool(given or any(not file.role.startswith("launcher:") for file in line.files)) or "deepspeed" in names
-    return False
+    files = any(not file.role.startswith("launcher:") for file in line.files)
+    if line.launcher in LAUNCHERS and (given or files or "deepspeed" in names):
+        return True
+    return program_trains(line, read)
+
+
+def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
+    """Whether the program lies in the project and calls what trains."""
+    path = line.program_path
+    text = read(path) if path is not None and path.endswith(".py") else None
+    if text is None:
+        return False
+    return TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text))
 
 
 def marked(name: str, marks: tuple[str, ...]) -> bool:

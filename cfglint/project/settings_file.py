@@ -24,10 +24,10 @@ LONGEST_GLOB = 1000
 MOST_GLOBS = 1000
 MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
 LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
-PROMISES = ("global-batch", "total-steps", "tokens-per-step")
+EXPECTED_NUMBERS = ("global-batch", "total-steps", "tokens-per-step")
 RUN_KEYS = frozenset(
     (
-        *PROMISES,
+        *EXPECTED_NUMBERS,
         "files",
         "kind",
         "launch",
@@ -72,6 +72,7 @@ class DeclaredRun:
 
     __slots__ = (
         "arguments",
+        "expected_numbers",
         "files",
         "gpu_memory",
         "gpus",
@@ -79,7 +80,6 @@ class DeclaredRun:
         "model",
         "num_examples",
         "overrides",
-        "promises",
         "strict_keys",
         "target",
         "trainer",
@@ -110,8 +110,8 @@ class DeclaredRun:
         self.trainer = one_of(trainers(), table, "trainer", where) if "trainer" in table else None
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
-        self.promises: dict[str, int] = {
-            key.replace("-", "_"): table[key] for key in PROMISES if expect(table, key, int, where) is not None
+        self.expected_numbers: dict[str, int] = {
+            key.replace("-", "_"): table[key] for key in EXPECTED_NUMBERS if expect(table, key, int, where) is not None
         }
 
 
@@ -274,12 +274,12 @@ def peek(path: str) -> bytes:
 def read(path: str) -> Configuration:
     """The configuration of a file. ConfigurationError when it cannot be used."""
     try:
-        return take(read_bytes(path), path)
+        return configuration_of(read_bytes(path), path)
     except FileProblem as error:
         raise ConfigurationError(str(error)) from error
 
 
-def take(content: bytes, path: str) -> Configuration:
+def configuration_of(content: bytes, path: str) -> Configuration:
     """The configuration in a file's content. ConfigurationError when it cannot be used."""
     table = parse(content, path)
     if os.path.basename(path) == "pyproject.toml":

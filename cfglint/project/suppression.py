@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.findings.ignore import Ignore
 from cfglint.findings.rule import names_of
 from cfglint.source.document import SEQUENCE, child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.rules.engine import Run
     from cfglint.source.document import Document
 
 COMMENT = "comment"
@@ -20,24 +21,7 @@ ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
 CODE = re.compile(r"[^\s,]+")
 
 
-class Ignore:
-    """One code, or family of codes, that a comment silences on some lines. `start`/`end` are its span.
-
-    `code` is empty for a comment that speaks to cfglint and does not say what to ignore.
-    """
-
-    __slots__ = ("code", "document", "end", "lines", "start", "used")
-
-    def __init__(self, document: Document, code: str, start: int, end: int, lines: frozenset[int]) -> None:
-        self.document = document
-        self.code = code
-        self.start = start
-        self.end = end
-        self.lines = lines
-        self.used = False
-
-
-def silence(run: LoadedRun, found: list[Diagnostic]) -> list[Diagnostic]:
+def suppress(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files suppress; returns the diagnostics of unused comments."""
     documents = {document.path: document for document in run.documents}
     ignores = {path: ignores_in(document) for path, document in documents.items()}
@@ -127,7 +111,7 @@ def below(document: Document, line: int, alone: set[int]) -> int:
     return line
 
 
-def settle(outcomes: list[Outcome]) -> None:
+def merge_unused(outcomes: list[Outcome]) -> None:
     """An ignore that another run of the same file needs is not unused, and one that none needs is reported once."""
     runs_of: dict[str, int] = {}
     unused_in: dict[tuple[str, int], int] = {}
@@ -138,14 +122,14 @@ def settle(outcomes: list[Outcome]) -> None:
             if each.code == UNUSED_IGNORE:
                 where = (each.place.file, each.place.start)
                 unused_in[where] = unused_in.get(where, 0) + 1
-    said: set[tuple[str, int]] = set()
+    reported: set[tuple[str, int]] = set()
     for outcome in outcomes:
         kept: list[Diagnostic] = []
         for each in outcome.diagnostics:
             where = (each.place.file, each.place.start)
             if each.code == UNUSED_IGNORE:
-                if unused_in[where] < runs_of[each.place.file] or where in said:
+                if unused_in[where] < runs_of[each.place.file] or where in reported:
                     continue
-                said.add(where)
+                reported.add(where)
             kept.append(each)
         outcome.diagnostics = kept

@@ -1,4 +1,4 @@
-"""Addresses of the manual pages of rules."""
+"""Addresses of the manual pages of rules, where this installation comes from a repository with an address."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import os
 
 from cfglint import __version__
 
-REPOSITORY = "https://example.org/your/clone/of/cfglint"  # until it has a public home; the one in pyproject.toml is the same
 MANUAL = "docs/rules.md"
 
 
 def rule_uri(code: str) -> str:
-    """The page of a rule in the manual, at the release that is installed."""
+    """The page of a rule in the manual, at the release that is installed; empty where that has no address."""
     repository, revision = home()
-    return f"{repository}/blob/{revision}/{MANUAL}#{anchor(code)}"
+    return f"{repository}/blob/{revision}/{MANUAL}#{anchor(code)}" if repository else ""
 
 
 def anchor(code: str) -> str:
@@ -22,13 +21,7 @@ def anchor(code: str) -> str:
 
 
 def home() -> tuple[str, str]:
-    """(repository, revision) of this installation: where pip took it from (PEP 610), else the project's own with the tag of the release."""
-    url, revision = origin()
-    return (url, revision) if url else (REPOSITORY, f"v{__version__}")
-
-
-def origin() -> tuple[str, str]:
-    """(repository, revision) of an installation from a repository, as `pip install git+https://...` makes it; empty for others."""
+    """(repository, revision) of an installation with `pip install git+https://...`, as PEP 610 records it; empty for others."""
     import json
 
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -62,9 +62,14 @@ def driver(rules: list[Rule]) -> dict[str, Any]:
         "name": "cfglint",
         "version": __version__,
         "semanticVersion": __version__,
-        "informationUri": home()[0],
+        **given("informationUri", home()[0]),
         "rules": [descriptor(each) for each in rules],
     }
+
+
+def given(name: str, address: str) -> dict[str, str]:
+    """A property with an address; none where there is no such address."""
+    return {name: address} if address else {}
 
 
 def descriptor(rule: Rule) -> dict[str, Any]:
@@ -74,7 +79,7 @@ def descriptor(rule: Rule) -> dict[str, Any]:
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": manual.summary(rule)},
         "fullDescription": {"text": rule.page},
-        "helpUri": rule_uri(rule.code),
+        **given("helpUri", rule_uri(rule.code)),
         "help": {"text": manual.page(rule), "markdown": manual.markdown(rule)},
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": [*rule.kinds, "configuration"]},

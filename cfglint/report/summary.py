@@ -8,8 +8,8 @@ import textwrap
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.explanation.summary import origin, value_or_auto
 from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks import framework
-from cfglint.frameworks.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks.summary import FILLED, GROUPS
 from cfglint.report.escapes import shown, unobeyed
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.explanation.log_analysis import Explanation
     from cfglint.explanation.summary import RunSummary
-    from cfglint.frameworks.setting import Setting
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
 
@@ -88,9 +88,9 @@ def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
     targets = ", ".join(f"{package} {version} ({version_source(run, package)})" for package, version in run.target.items())
-    lines = paragraph("", f"{framework(run.kinds[0]).title}: {targets}")
+    lines = paragraph("", f"{framework(run.kinds[0]).title}{f': {targets}' if targets else ''}")
     if not account.errors:
-        starts = "It would start" if run.facts.complete else "Nothing in these files keeps it from starting"
+        starts = "It would start" if run.facts.complete else "No errors found: this run should start"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if run.verdict is None:

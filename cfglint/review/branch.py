@@ -58,7 +58,7 @@ class Branch:
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
 
-    def look(self, declared: Iterable[str] = ()) -> None:
+    def compare(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""
         wanted = {self.repository.path(name) for name in declared}
         old, new = self._ids([path for path in sorted(self._known) if is_looked_at(path) or path in wanted])
@@ -94,7 +94,7 @@ class Branch:
                 ids[path] = unix if unix == before.id else ids[path]
         return ids
 
-    def was(self, name: str) -> str:
+    def old_name(self, name: str) -> str:
         """The old name of a file."""
         return self.renamed.get(name, name)
 
@@ -115,14 +115,14 @@ class Branch:
         new = by_file(run for _, run in discovery.each(touched))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         looked_at = [name for name in touched if name in self.altered or name in inside]
-        was = sorted(configs({*map(self.was, looked_at), *self.gone} - taken))
+        was = sorted(configs({*map(self.old_name, looked_at), *self.gone} - taken))
         old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(was)))
         for name, runs in new.items():
-            earlier = old.pop(self.was(name), [])
+            earlier = old.pop(self.old_name(name), [])
             if is_script(name):
                 yield from (pair for pair in launches.paired(earlier, runs) if self.touches(*pair))
                 continue
-            counterpart = earlier[0] if earlier else self._run_before([self.was(name)], before)
+            counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
             if self.touches(counterpart, runs[0]):
                 yield counterpart, runs[0]
         for name, runs in old.items():
@@ -132,7 +132,7 @@ class Branch:
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         """A declared run before and after."""
         run = self._discovery(NEW, after, kind).one(names)
-        return self._run_before([*map(self.was, names)], before, kind), run
+        return self._run_before([*map(self.old_name, names)], before, kind), run
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
         """The discovery of runs in the files of a side."""

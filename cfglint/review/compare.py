@@ -33,7 +33,7 @@ class Comparison:
         self.settings: list[SettingChange] = []
         if all(side is not None and side.readable for side in sides) and before is not None and after is not None:
             self.settings = setting_changes(before, after)
-        self.consequences: list[Consequence] = consequences.of(sides[0], sides[1], self.settings)
+        self.consequences: list[Consequence] = consequences.consequences_of(sides[0], sides[1], self.settings)
 
     @property
     def files(self) -> list[str]:

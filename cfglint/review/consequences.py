@@ -114,7 +114,7 @@ def relation(before: Any, after: Any) -> float | None:
     return quotient(numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] else None
 
 
-def of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
+def consequences_of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
     """The consequences of a change for a run, most important first; a side is None when the run is new or deleted."""
     if old is None:
         return alone(new, "new run", "starts", "does not start") if new is not None else []

@@ -16,18 +16,18 @@ MOST_COMPARED = 50_000_000  # characters of all pairs of texts, a second or so; 
 
 def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     """New name -> old name, for texts by their names; each name is used once, the most similar pair first."""
-    gone = {name: text for name, text in before.items() if name not in after}
-    come = {name: text for name, text in after.items() if name not in before}
-    found = by_content(gone, come)
+    removed = {name: text for name, text in before.items() if name not in after}
+    added = {name: text for name, text in after.items() if name not in before}
+    found = by_content(removed, added)
     taken = set(found.values())
-    gone = {name: text for name, text in gone.items() if name not in taken}
-    come = {name: text for name, text in come.items() if name not in found}
-    compared = len(come) * sum(map(len, gone.values())) + len(gone) * sum(map(len, come.values()))
-    if compared > MOST_COMPARED or len(gone) * len(come) > MOST_PAIRS:
+    removed = {name: text for name, text in removed.items() if name not in taken}
+    added = {name: text for name, text in added.items() if name not in found}
+    compared = len(added) * sum(map(len, removed.values())) + len(removed) * sum(map(len, added.values()))
+    if compared > MOST_COMPARED or len(removed) * len(added) > MOST_PAIRS:
         return found
-    old = {name: parts_of(text) for name, text in gone.items()}
-    new = {name: parts_of(text) for name, text in come.items()}
-    lines = {name: lines_of(text) for name, text in (*gone.items(), *come.items())}
+    old = {name: parts_of(text) for name, text in removed.items()}
+    new = {name: parts_of(text) for name, text in added.items()}
+    lines = {name: lines_of(text) for name, text in (*removed.items(), *added.items())}
     pairs = ((likeness(old[was], new[name], was, name), in_lines(lines[was], lines[name]), name, was) for name in new for was in old)
     for alike, _, name, was in sorted(pairs, key=lambda pair: (-pair[0], -pair[1], pair[2:])):
         if alike >= SIMILAR and name not in found and was not in taken:
@@ -36,13 +36,13 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def by_content(gone: dict[str, str], come: dict[str, str]) -> dict[str, str]:
+def by_content(removed: dict[str, str], added: dict[str, str]) -> dict[str, str]:
     """New name -> old name of files whose content is the same; of several, those of one base name first."""
     names: dict[str, list[str]] = {}
-    for name, text in gone.items():
+    for name, text in removed.items():
         names.setdefault(text, []).append(name)
     found: dict[str, str] = {}
-    for name, text in come.items():
+    for name, text in added.items():
         left = names.get(text)
         if left:
             found[name] = next((was for was in left if os.path.basename(was) == os.path.basename(name)), left[0])

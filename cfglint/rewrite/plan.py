@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from cfglint.batch import steps
+from cfglint.findings.wording import counted
 from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
 from cfglint.run.loaded import integer
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Solution
     from cfglint.findings.entries import PlanEntry, PlanTable
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
@@ -159,7 +160,7 @@ def basis(plans: list[Plan], pace: Pace) -> str:
         if any(each.numbers["total_steps"] is not None for each in plans):
             return f"unknown: pass --from-gpus N, the GPU count on which {pace.measured} were measured"
         return "unknown: the total steps are needed (--num-examples N)"
-    where = f"on {pace.gpus} GPUs" if pace.gpus is not None else "on these GPUs"
+    where = f"on {counted(pace.gpus, 'GPU')}" if pace.gpus is not None else "on these GPUs"
     if not any(each.scaled for each in timed):
         return f"{pace.measured} measured {where}"
     return f"{pace.measured} measured {where}; with ~ scaled by the samples of each GPU, as if communication cost nothing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch import equation, solver
-from cfglint.frameworks.setting import OVERRIDE, Setting
+from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -65,8 +65,8 @@ class MissingFactError(CfglintError):
 
     def text(self, argument: str) -> str:
         """The problem with its remedies, each argument written in a form such as `--{}`."""
-        ways = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
-        return f"{self.problem}: pass {' or '.join(ways)}" if ways else self.problem
+        options = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
+        return f"{self.problem}: pass {' or '.join(options)}" if options else self.problem
 
     @property
     def for_command_line(self) -> str:
@@ -112,7 +112,8 @@ class Retarget:
 
     def after(self) -> CheckedRun:
         """The run with the new texts on the new GPUs."""
-        return CheckedRun(rewritten(self.run, self.texts), self.run.kinds, self.run.facts.replace(gpus=self.gpus))
+        documents = rewritten(self.run, self.texts)
+        return CheckedRun(documents, self.run.kinds, launched(self.run.facts.replace(gpus=self.gpus), documents))
 
 
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
@@ -197,10 +198,10 @@ def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:
-    """The global batch to keep where no target is given: the promised one, what the files already reach, else the current one."""
-    promised = run.facts.promises.get("global_batch")
-    if promised:
-        return promised
+    """The global batch to keep where no target is given: the expected one, what the files already reach, else the current one."""
+    expected = run.facts.expected_numbers.get("global_batch")
+    if expected:
+        return expected
     if implied_gpus(after) == gpus and after.problem is None:  # as after an earlier fix
         return integer(after.global_batch.value)
     return integer(before.global_batch.value) if before.problem is None else None
@@ -208,7 +209,7 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
 
 def recorded(run: CheckedRun, gpus: int) -> bool:
     """Whether a second fix for these GPUs finds nothing to do: the files hold the total batch, the GPU count, or a promise is made."""
-    if run.facts.promises.get("global_batch") or gpus == current_gpus(run, run.facts):
+    if run.facts.expected_numbers.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
     batch = run.batch
     return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
@@ -367,11 +368,24 @@ def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
 
 def _take(found: Retarget, chosen: list[Term]) -> None:
     """Make these changes the result."""
-    texts = _texts(chosen)
+    reasons: list[str] = []
+    texts = _texts(chosen, reasons)
     if texts is None:
-        raise edit.EditRefused("the batch keys cannot be edited in place", 0)
+        keys = ", ".join(f"`{term.setting.name}`" for term in chosen)
+        raise edit.EditRefused(f"{keys} cannot be edited in place: {reasons[0]}{nodes_of(found)}", 0)
     found.texts = {path: text for path, text in texts.items() if chosen}
     found.changed = [change for term in chosen for change in term.value_changes()]
+
+
+def nodes_of(found: Retarget) -> str:
+    """The GPUs of a launch on several nodes, whose number the edit of one value does not change."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = found.run.documents[0]
+    line = command.launch_line if isinstance(command, CommandDocument) else None
+    if line is None or line.nodes is None or line.nodes < 2:
+        return ""
+    return f"; this launch starts {line.processes} processes on {line.nodes} nodes"
 
 
 def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
@@ -384,14 +398,24 @@ def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
         return
     micro, accumulation = chosen.pair
     after = CheckedRun(found.run.documents, found.run.kinds, facts)
+    places: set[tuple[str, Path]] = set()
     for config in after.configs:
-        ways = integer(config.batch.data_parallel.value) or 1
-        values = {"micro_batch": micro, "accumulation": accumulation, "global_batch": micro * accumulation * ways, "gpus": found.gpus}
+        data_parallel = integer(config.batch.data_parallel.value) or 1
+        values = {
+            "micro_batch": micro,
+            "accumulation": accumulation,
+            "global_batch": micro * accumulation * data_parallel,
+            "gpus": found.gpus,
+        }
         for role, key in config.batch_keys.items():
             setting = config.setting(*key.split("."))
+            place = (setting.document or config.documents[0]).path, setting.path
             if raw_text(setting) == AUTO:
                 found.held.append(setting)
+            elif place in places:  # the launcher's own config and that of its file have the same number of processes
+                continue
             elif (setting.written and setting.node is not None) or config is after.configs[0]:
+                places.add(place)
                 yield Term(config, role, setting, values[role])
             elif role in config.insertable_auto and accumulation != 1:
                 yield Term(config, role, setting, AUTO)
@@ -422,7 +446,8 @@ def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, st
 
 def _reached(found: Retarget, facts: LaunchFacts, texts: dict[str, str]) -> bool:
     """Whether the framework computes the target from the new texts, in every config of the run."""
-    run = CheckedRun(rewritten(found.run, texts), found.run.kinds, facts)
+    documents = rewritten(found.run, texts)
+    run = CheckedRun(documents, found.run.kinds, launched(facts, documents))
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys]
@@ -436,6 +461,18 @@ def _reached(found: Retarget, facts: LaunchFacts, texts: dict[str, str]) -> bool
 def rewritten(run: CheckedRun, texts: dict[str, str]) -> list[Document]:
     """The documents of a run, those with a new text parsed anew."""
     return [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents]
+
+
+def launched(facts: LaunchFacts, documents: list[Document]) -> LaunchFacts:
+    """The facts with the options that the launch line of these documents gives its launcher."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = documents[0]
+    if not facts.launcher_flags or not isinstance(command, CommandDocument):
+        return facts
+    from cfglint.run.launch_runs import launcher_flags
+
+    return facts.replace(launcher_flags=launcher_flags(command.launch_line, command))
 
 
 def tuned(run: CheckedRun) -> list[Setting]:

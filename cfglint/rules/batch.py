@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.setting import AUTO
+from cfglint.findings.setting import AUTO
+from cfglint.findings.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import BatchReason, Kind
     from cfglint.frameworks.base import Batch, Config
-    from cfglint.frameworks.setting import Setting
 
 DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"
@@ -202,7 +203,7 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
         yield Finding(
             config.setting("global_num_gpus"),
             f"the file sets `global_num_gpus` {imposed}, but {config.facts.gpus_source} is {offered}",
-            note=f"GPT-NeoX computes the batch for {imposed} GPUs",
+            note=f"GPT-NeoX computes the batch for {counted(imposed, 'GPU')}",
         )
 
 

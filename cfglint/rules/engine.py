@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
+from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
-from cfglint.frameworks.setting import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
-    from cfglint.frameworks.base import Config
-    from cfglint.frameworks.setting import Setting
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.findings.setting import Setting
+    from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.source.document import Document, Node
+
+    class Run(Protocol):
+        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+
+        documents: list[Document]
+        facts: LaunchFacts
+        configs: list[Config]
+        unused_ignores: list[Ignore]
+
+        @property
+        def resolved(self) -> dict[str, int | None]:
+            """What the framework computes from the files, with None for what it cannot know."""
+
 
 KIND_LAUNCH = "launch"
 MOST = 1000  # diagnostics of one config
@@ -50,7 +65,7 @@ def inspect(config: Config) -> list[Diagnostic]:
     return apply(rules_for(config.kind), config, config)
 
 
-def apply(rules: list[Rule], subject: Config | LoadedRun, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
     """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
@@ -85,7 +100,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         return None
     if severity == ERROR and config.is_partial and rule.when_partial == WARN:
         severity = WARNING
-    if severity == ERROR and finding.consumer_only and not (config.facts.declared or config.sole_consumer):
+    if severity == ERROR and finding.consumer_only and not (config.facts.kind_given or config.sole_consumer):
         severity = WARNING
     if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
         severity = WARNING
@@ -113,7 +128,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         place_of(setting, config, finding.on_key),
         clipped(setting.pointer),
         clipped(finding.message),
-        config.moment(finding.fails_at or rule.fails_at) if fails else None,
+        config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
         tuple((place_of(each, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         finding.fix,
@@ -157,7 +172,7 @@ def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
     """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
     if setting is finding.setting or not isinstance(setting.value, str):
         return False
-    return not (config.facts.declared or config.sole_consumer)
+    return not (config.facts.kind_given or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:

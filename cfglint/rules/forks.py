@@ -21,7 +21,7 @@ MOST_NAMED = 5
     kinds=("neox",),
     bad="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a, my_data: b, my_steps: 3}\n",
     good="{num_layers: 2, hidden_size: 64, pos_emb: rotary, norm: rmsnorm, my_loss: a}\n",
-    example={"kind": "neox", "declared": False, "complete": False, "at": "/my_loss"},
+    example={"kind": "neox", "kind_given": False, "complete": False, "at": "/my_loss"},
 )
 def written_for_fork(config: Config) -> Iterator[Finding]:
     """An undeclared file has three or more keys that the framework does not have.

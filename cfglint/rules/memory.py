@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.frameworks.setting import Setting
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.rules.engine import Run
 
 DOES_NOT_FIT = "MEM001"
 SUGGESTED = 3
 
 
-def inspect_memory(run: LoadedRun) -> list[Diagnostic]:
+def inspect_memory(run: Run) -> list[Diagnostic]:
     """The findings on a run's memory."""
     return apply([each for each in RULES if each.code == DOES_NOT_FIT], run, run.configs[0]) if run.configs else []
 
@@ -40,7 +40,7 @@ def inspect_memory(run: LoadedRun) -> list[Diagnostic]:
         "at": "/per_device_train_batch_size",
     },
 )
-def does_not_fit(run: LoadedRun) -> Iterator[Finding]:
+def does_not_fit(run: Run) -> Iterator[Finding]:
     """The run needs more memory than a GPU offers.
 
     The peak of a training step is estimated from the model's shape and the run's settings. This is found only where even

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING
 from cfglint.findings.rule import RULES, RUN, Example, Finding, rule
-from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.rules.engine import apply
 from cfglint.source.document import SCALAR, Node
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import Config
-    from cfglint.run.loaded import LoadedRun
+    from cfglint.rules.engine import Run
 
-PROMISE_BROKEN = "RUN100"
-HOUSE_RULE = "HSE001"
+UNEXPECTED_NUMBER = "RUN100"
+POLICY_VIOLATION = "HSE001"
 
 NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}
 MISSING_FACTS = "declare what the number depends on, such as `gpus` or `num-examples`"
@@ -31,19 +31,19 @@ def project_rules() -> list[Rule]:
     return [each for each in RULES if each.scope == RUN]
 
 
-def inspect_run(run: LoadedRun) -> list[Diagnostic]:
+def inspect_run(run: Run) -> list[Diagnostic]:
     """The expected numbers that a run does not have, and the policy schemas that it violates."""
-    chosen = [each for each in project_rules() if each.code in (HOUSE_RULE, PROMISE_BROKEN)]
+    chosen = [each for each in project_rules() if each.code in (POLICY_VIOLATION, UNEXPECTED_NUMBER)]
     return apply(chosen, run, run.configs[0]) if run.configs else []
 
 
-def inspect_comments(run: LoadedRun) -> list[Diagnostic]:
+def inspect_comments(run: Run) -> list[Diagnostic]:
     """The ignore comments of a run that suppress nothing."""
     return apply([each for each in project_rules() if each.code == UNUSED_IGNORE], run, run.configs[0])
 
 
 @rule(
-    HOUSE_RULE,
+    POLICY_VIOLATION,
     "policy-violation",
     WARNING,
     old_names=("house-rule",),
@@ -52,7 +52,7 @@ def inspect_comments(run: LoadedRun) -> list[Diagnostic]:
     good="output_dir: out\nper_device_train_batch_size: 4\nseed: 42\n",
     example={"kind": "huggingface", "at": "/seed", "policies": {"properties": {"seed": {"const": 42}}}},
 )
-def policy_violation(run: LoadedRun) -> Iterator[Finding]:
+def policy_violation(run: Run) -> Iterator[Finding]:
     """A value violates the organisation's policy schema.
 
     `policy-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
@@ -79,7 +79,7 @@ def policy_violation(run: LoadedRun) -> Iterator[Finding]:
 
 
 @rule(
-    PROMISE_BROKEN,
+    UNEXPECTED_NUMBER,
     "unexpected-number",
     WARNING,
     old_names=("promise-broken", "unexpected-global-batch"),
@@ -89,9 +89,9 @@ def policy_violation(run: LoadedRun) -> Iterator[Finding]:
         Example('{"train_micro_batch_size_per_gpu": 4}\n', facts={"gpus": None}),
     ),
     good='{"train_batch_size": 256}\n',
-    example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "promises": {"global_batch": 256}},
+    example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "expected_numbers": {"global_batch": 256}},
 )
-def unexpected_number(run: LoadedRun) -> Iterator[Finding]:
+def unexpected_number(run: Run) -> Iterator[Finding]:
     """The run resolves to a different number than its declaration expects.
 
     A declared run may state the expected numbers: `global-batch = 256`, `total-steps = 12000`,
@@ -107,15 +107,15 @@ def unexpected_number(run: LoadedRun) -> Iterator[Finding]:
 
     Source: the `[[run]]` table of the configuration.
     """
-    resolved = run.resolved if run.facts.promises else {}
+    resolved = run.resolved if run.facts.expected_numbers else {}
     broken = bool(run.configs) and (bool(run.configs[0].load_problems) or run.configs[0].batch.problem is not None)
-    for name, promised in run.facts.promises.items():
+    for name, expected in run.facts.expected_numbers.items():
         actual, title = resolved.get(name), NAMES[name]
         if actual is None and not broken:
-            text = f"{title} is unknown, expected {promised}"
+            text = f"{title} is unknown, expected {expected}"
             yield Finding(_deciding(run.configs[0], name), text, severity=INFO, help=MISSING_FACTS)
-        elif actual is not None and actual != promised:
-            yield Finding(_deciding(run.configs[0], name), f"{title} is {actual}{_equation(run, name)}, expected {promised}")
+        elif actual is not None and actual != expected:
+            yield Finding(_deciding(run.configs[0], name), f"{title} is {actual}{_equation(run, name)}, expected {expected}")
 
 
 def _deciding(config: Config, name: str) -> Setting:
@@ -128,7 +128,7 @@ def _deciding(config: Config, name: str) -> Setting:
     return next((each for each in terms if each.written and each.node is not None), batch.global_batch)
 
 
-def _equation(run: LoadedRun, name: str) -> str:
+def _equation(run: Run, name: str) -> str:
     """` = 4 x 8 x 16`, where the three terms give the global batch size."""
     micro, accumulation, parallel = (run.resolved[key] for key in ("micro_batch", "accumulation", "data_parallel"))
     if name != "global_batch" or not (micro and accumulation and parallel):
@@ -148,7 +148,7 @@ def _equation(run: LoadedRun, name: str) -> str:
     good="output_dir: out\nper_device_train_batch_size: 010  # cfglint: ignore[TYP001] two nibbles, on purpose\n",
     example={"kind": "huggingface"},
 )
-def unused_ignore(run: LoadedRun) -> Iterator[Finding]:
+def unused_ignore(run: Run) -> Iterator[Finding]:
     """An ignore comment suppresses nothing.
 
     `# cfglint: ignore[BAT001]` on a line, or on the line above it, suppresses the finding with that code on that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, Node
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def does_not_parse(config: Config) -> Iterator[Finding]:
     kinds=("deepspeed",),
     bad='{"train_batch_size": 8, // global\n "steps_per_print": 10}\n',
     good='{"train_batch_size": 8, "steps_per_print": 10}\n',
-    example={"kind": "deepspeed", "complete": False, "declared": False},
+    example={"kind": "deepspeed", "complete": False, "kind_given": False},
 )
 def non_strict_json(config: Config) -> Iterator[Finding]:
     """The file is not strict JSON: DeepSpeed accepts it, the Hugging Face Trainer does not.

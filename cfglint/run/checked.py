@@ -42,7 +42,7 @@ class CheckedRun(LoadedRun):
     def _of_the_project(self) -> list[Diagnostic]:
         """What the project itself adds to the rules of the frameworks."""
         added: list[Diagnostic] = []
-        if self.facts.promises or self.facts.policies:
+        if self.facts.expected_numbers or self.facts.policies:
             from cfglint.rules.project import inspect_run
 
             added = inspect_run(self)
@@ -56,9 +56,9 @@ class CheckedRun(LoadedRun):
         """Mark what the comments of the files suppress; the diagnostics of those that suppress nothing."""
         if not any(COMMENT_MARK in document.text for document in self.documents):
             return []
-        from cfglint.project.suppression import silence
+        from cfglint.project.suppression import suppress
 
-        return silence(self, found)
+        return suppress(self, found)
 
     @property
     def verdict(self) -> Verdict | None:

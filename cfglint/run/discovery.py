@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 KIND_TRAINER = "huggingface"
 BY_HAND = "--args"  # in the place of a path: a run of nothing but the arguments that are given by hand
+HERE = ""  # the working directory where no path is given; what is below it is named from it
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
@@ -414,7 +415,7 @@ class Discovery:
 
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
-            if os.path.isdir(path) and not self.source.is_file(path):
+            if path == HERE or (os.path.isdir(path) and not self.source.is_file(path)):
                 yield from filter(self._is_looked_at, self._below(path))
             elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
                 if self.paths_are_named:
@@ -423,10 +424,11 @@ class Discovery:
 
     def _below(self, folder: str) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
-        for entry in files.walk_entries(folder, self._is_tracked, self.stats.unreadable):
-            excluded = is_one_of(entry.path, self.exclude) or (self.own_files and os.path.abspath(entry.path) in self.own_files)
-            if not excluded and not (entry.is_symlink() and self._is_foreign(entry.path, entry.path)):
-                yield entry.path
+        for entry in files.walk_entries(folder or os.curdir, self._is_tracked, self.stats.unreadable):
+            path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
+            excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
+            if not excluded and not (entry.is_symlink() and self._is_foreign(path, path)):
+                yield path
 
     def _is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""
@@ -652,8 +654,8 @@ class Discovery:
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
         facts = self.facts
-        if self.kinds and not facts.declared and self._kind_by_pattern(document.path) is not None:
-            facts = facts.replace(declared=True)
+        if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
+            facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):
             return facts
         from cfglint.project.pinned_versions import Repositories

@@ -14,7 +14,7 @@ from cfglint.launch import accelerate
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Project, Reader
+from cfglint.launch.reader import Project, Reader, like
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
 from cfglint.source.document import SCALAR, Node
@@ -170,7 +170,7 @@ class LaunchReader:
         choose_consumer(command, kinds)
         if built is not None and built.kind == "deepspeed":
             command.consumer, command.is_main, command.guessed = "deepspeed", False, False
-        if line.launcher == BY_HAND and (self.facts.complete or self.facts.declared):
+        if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             command.guessed = False
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
             built = None
@@ -199,7 +199,7 @@ class LaunchReader:
         found = [
             project.real(os.path.normpath(f"{line.folder}/{name}")) for name in command.program.config_files if not os.path.isabs(name)
         ]
-        return [os.path.relpath(path) for path in found[:1] if path is not None and project.is_file(path)]
+        return [like(line.path, os.path.relpath(path)) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """What is known of the program of a line, where the project has it."""
@@ -221,11 +221,11 @@ class LaunchReader:
 
     def built_in(self, path: str) -> list[BuiltArguments]:
         """The arguments that a program builds in code, each for a run of its own; the launch is not known. Raises FileProblem."""
-        from cfglint.launch.programs.finding import at
+        from cfglint.launch.programs.finding import program_at
         from cfglint.run.program_runs import built_arguments
 
         self.source.read(path)
-        found = at(path, self.project(path))
+        found = program_at(path, self.project(path))
         program = read_found(found, {})
         if program is None:
             return []
@@ -301,7 +301,7 @@ class LaunchReader:
             program=command.program if built is None else built.program,
             strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
             complete=(trainer and not command.guessed) or self.facts.complete,
-            declared=self.facts.declared
+            kind_given=self.facts.kind_given
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser
             or has_own_files(line),

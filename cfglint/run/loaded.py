@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from cfglint.findings.ignore import Ignore
     from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
-    from cfglint.project.suppression import Ignore
     from cfglint.source.document import Document
 
     Result = TypeVar("Result")
@@ -53,7 +53,7 @@ class LoadedRun:
         self.facts = facts
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
-        self.unused_ignores: list[Ignore] = []  # comments that silence nothing, known when the findings are
+        self.unused_ignores: list[Ignore] = []  # comments that suppress nothing, set after the rules have run
         try:
             consumer = framework(self.kinds[0])
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))
@@ -62,7 +62,7 @@ class LoadedRun:
                 self.other_end = type(self)(documents, kinds, facts.replace(tables=releases[0]))
             asked = self.facts if releases is None else self.facts.replace(tables=releases[1])
             config = consumer.config(self.documents, self.kinds, asked)
-            self.configs = [config, *config.others()]
+            self.configs = [config, *config.nested_configs()]
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 

@@ -43,14 +43,14 @@ class BuiltArguments:
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run of these arguments, whose launch is not known."""
         if self.kind == "deepspeed":  # whose program may pass an optimizer
-            return facts.replace(declared=facts.declared or not self.guessed, guessed=self.guessed)
+            return facts.replace(kind_given=facts.kind_given or not self.guessed, guessed=self.guessed)
         return facts.replace(
             program=self.program,
             trainer=facts.trainer or self.trainer,
             guessed=self.guessed,
             undecided=self.undecided,
             strict_keys=facts.strict_keys or self.program.complete,
-            declared=facts.declared or not self.guessed,
+            kind_given=facts.kind_given or not self.guessed,
             complete=facts.complete or not self.guessed,
         )
 

@@ -209,7 +209,7 @@ def signature(each: Diagnostic) -> tuple[str, str, str, str]:
 
 def template_run(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> TemplateRun | None:
     """The run of files of which some value is a placeholder or that a template language keeps from being read; None for others."""
-    if facts.complete or facts.declared:
+    if facts.complete or facts.kind_given:
         return None
     found = [placeholders(document, kind) for document, kind in zip(documents, kinds, strict=True)]
     if any(map(is_unreadable_template, documents)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.summary import RunSummary, origin
+from cfglint.findings.setting import AUTO
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.setting import AUTO
 from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.schema import Property, Schema
-    from cfglint.frameworks.setting import Setting
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document, Node, Path
 
@@ -219,7 +219,7 @@ def facts(entry: Property, version: tuple[int, ...]) -> str:
 
 def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offset: int) -> list[Suggestion]:
     """The keys of the section at the cursor, or the values of the key before it, as the release of the run has them."""
-    table, place = schema_of(kind) if kind else None, cursor.at(text, offset, syntax)
+    table, place = schema_of(kind) if kind else None, cursor.cursor_at(text, offset, syntax)
     if table is None or place is None:
         return []
     version = version_of(kind, run)
@@ -227,9 +227,9 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
         entry = table.lookup((*place.section, place.key))
         return values(entry, place, syntax, version) if entry is not None else []
     found: list[Suggestion] = []
-    for name in table.keys(place.section):
+    for name in table.keys_at(version, place.section):
         entry = table.lookup((*place.section, name))
-        if entry is None or not entry.known_to(version):
+        if entry is None:
             continue
         inserted = f'"{name}"' if syntax == "json" and not place.quoted else name
         found.append(Suggestion(name, inserted, place.word, facts(entry, version), entry.description, True))

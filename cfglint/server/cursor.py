@@ -26,7 +26,7 @@ class Cursor:
         self.quoted = quoted
 
 
-def at(text: str, offset: int, syntax: str) -> Cursor | None:
+def cursor_at(text: str, offset: int, syntax: str) -> Cursor | None:
     """The cursor at an offset of a YAML, JSON or shell text; None in a comment, and where neither a key nor a value may be."""
     word = offset
     while word and text[word - 1] in WORD:

@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from cfglint import __version__
 from cfglint.findings import diagnostic as findings
-from cfglint.report.links import MANUAL, REPOSITORY, anchor, rule_uri
+from cfglint.report.links import MANUAL, anchor, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.discovery import JSON_EXTENSIONS, is_script
@@ -298,7 +298,7 @@ class ConfigServer(LanguageServer):
 def page_link(code: str) -> types.CodeDescription | None:
     """The page of a rule: in the repository that cfglint was installed from, else in the clone that it runs in, else nowhere."""
     address = rule_uri(code)
-    if not address.startswith(REPOSITORY):
+    if address:
         return types.CodeDescription(address)
     clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     manual = os.path.join(clone, MANUAL)

@@ -7,7 +7,7 @@ import os
 from cfglint.project import settings_file
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
-from cfglint.project.suppression import settle
+from cfglint.project.suppression import merge_unused
 from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source import files
@@ -176,7 +176,7 @@ class OpenFiles:
         if path is None:
             return Configuration()
         try:
-            project = settings_file.take(self.buffers.read_bytes(path), path)
+            project = settings_file.configuration_of(self.buffers.read_bytes(path), path)
             if project.policy_files:
                 from cfglint.project import policy_schema
 
@@ -238,7 +238,7 @@ class OpenFiles:
     def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> list[Outcome]:
         """The outcomes of runs; what comments, the configuration and the baseline suppress is marked."""
         outcomes = [run.outcome() for run in runs]
-        settle(outcomes)
+        merge_unused(outcomes)
         selection = Selection(project, None, None, None)
         self.problems += [f"{project.path}: no rule has the code or name {code}" for code in selection.unknown()]
         for outcome in outcomes:

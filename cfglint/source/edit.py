@@ -7,6 +7,7 @@ the comments are compared with what the change should have made of them; on any 
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
 from cfglint.source.errors import CfglintError
@@ -165,7 +166,10 @@ def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple
     else:
         from cfglint.source.python import edits as code
     pieces = [(document.text, 0)]
-    for each in reversed(code.edits_of(document, changes)):
+    made = code.edits_of(document, changes)
+    if any(later.start < edit.end for edit, later in pairwise(made)):
+        raise EditRefused("these changes overlap", made[0].start)
+    for each in reversed(made):
         splice(pieces, each)
     text = "".join(part for part, _ in pieces)
     if not proposed:

@@ -56,8 +56,8 @@ def put(path: str, data: bytes) -> None:
             try:
                 write_all([report])
                 return
-            except FileProblem as wrong:
-                if report.status is None or not isinstance(wrong.__cause__, OSError) or not barred(wrong.__cause__):
+            except FileProblem as error:
+                if report.status is None or not isinstance(error.__cause__, OSError) or not rename_is_barred(error.__cause__):
                     raise
         with open(path, "wb") as file:
             file.write(data)
@@ -85,15 +85,15 @@ def write_all(writes: Sequence[Write]) -> None:
             for each in wanted:
                 each.attempt(each.commit)
                 done.append(each)
-        except FileProblem as wrong:
-            take_back(done, wrong)
+        except FileProblem as error:
+            take_back(done, error)
             raise
         for folder in folders:
             with suppress(OSError):  # not every file system can
                 os.fsync(folder)
 
 
-def take_back(done: list[Write], wrong: FileProblem) -> None:
+def take_back(done: list[Write], error: FileProblem) -> None:
     """Undo writes since a later one failed; FileProblem that names those that stay."""
     try:
         while done:
@@ -101,7 +101,7 @@ def take_back(done: list[Write], wrong: FileProblem) -> None:
             done.pop().written = False
     except FileProblem as again:
         stay = ", ".join(each.path for each in done)
-        raise FileProblem(wrong.path, f"{wrong.message}; already written: {stay} ({again.message})", "unwritable") from again
+        raise FileProblem(error.path, f"{error.message}; already written: {stay} ({again.message})", "unwritable") from again
 
 
 class Write:
@@ -165,12 +165,12 @@ class Write:
 
     def commit(self) -> None:
         """Put the staged file in the place of the target, after a last look at that."""
-        self.look()
+        self.verify()
         os.replace(str(self.temporary), self.target)
         self.temporary = None
         self.written = True
 
-    def look(self) -> None:
+    def verify(self) -> None:
         """FileProblem when what is there now is not what is to be replaced."""
 
     def undo(self) -> None:
@@ -205,13 +205,13 @@ class Edited(Write):
         self.before = self.present()
         if self.before == self.data:  # another cfglint process wrote it
             return False
-        self.look()
+        self.verify()
         super().wanted()
         if self.status and self.status.st_nlink > 1:
             self.note = f"{self.path} had {self.status.st_nlink} names; the others keep the old text"
         return True
 
-    def look(self) -> None:
+    def verify(self) -> None:
         """Refuse a file that another process changed since it was read."""
         if not self.identity.same(self.present()):
             raise FileProblem(self.path, "changed since it was read", "unwritable")
@@ -220,8 +220,8 @@ class Edited(Write):
         """What is in the file now."""
         try:
             return read_bytes(self.target)
-        except FileProblem as wrong:
-            raise FileProblem(self.path, wrong.message, "unwritable") from None
+        except FileProblem as error:
+            raise FileProblem(self.path, error.message, "unwritable") from None
 
     def undo(self) -> None:
         """Write the bytes that were read."""
@@ -240,10 +240,10 @@ class New(Write):
 
     def wanted(self) -> bool:
         """Whether there is none; refused when there is."""
-        self.look()
+        self.verify()
         return True
 
-    def look(self) -> None:
+    def verify(self) -> None:
         """Refuse a name that is taken."""
         if os.path.lexists(self.path):
             raise FileProblem(self.path, "exists already", "unwritable")
@@ -258,7 +258,7 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def barred(error: OSError) -> bool:
+def rename_is_barred(error: OSError) -> bool:
     """Whether a file cannot be replaced for a reason that does not prevent writing into it."""
     import errno
 

@@ -218,7 +218,7 @@ def searched(problem: Problem, target: int, gpus: int) -> list[tuple[int, int]]:
     ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problems())
 def test_the_solver_finds_what_a_search_finds(problem: Problem) -> None:
     solution = solve(problem)

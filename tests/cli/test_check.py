@@ -512,26 +512,50 @@ class TestTerminal:
         assert "\u202e" not in out
 
 
+RATE = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2e-5\n"  # a string, which TRL's parser casts
+
+
 class TestShortForms:
     def test_one_line_a_finding(self, folder, check):
         write(folder, ds_config__json=BAD)
         _, out, _ = check("--gpus", "8", "--format", "concise")
         [line] = out.splitlines()
-        assert line.removeprefix("./").startswith("ds_config.json:1:22: BAT001 `train_batch_size` is 256, but")
+        assert line.startswith("ds_config.json:1:22: BAT001 `train_batch_size` is 256, but")
 
     def test_statistics_take_the_place_of_the_findings(self, folder, check):
         write(folder, a__json=BAD, b__json=BAD)
         status, out, err = check("--gpus", "8", "--statistics")
         assert status == 1
-        assert out.split() == ["2", "BAT001", "error", "batch-mismatch", "(2", "fixable)"]
+        assert out.split() == ["2", "BAT001", "error", "batch-mismatch", "(2", "fixable)", "a.json:1"]
         assert "2 fixable with `cfglint fix`" in err
+        assert check(".", "--gpus", "8", "--statistics")[1].split()[-1] == "./a.json:1"
+
+    def test_the_table_gives_the_first_place_of_the_worst_severity(self, folder, check):
+        write(folder, a__yaml=RATE, b__yaml=RATE, cfglint__toml='[kinds]\n"b.yaml" = "huggingface"\n')
+        _, out, _ = check("--statistics", "--select", "TYP200")
+        assert out.split() == ["2", "TYP200", "error", "string-for-number", "(2", "fixable)", "b.yaml:3"]
+
+    @pytest.mark.parametrize(
+        ("width", "place"),
+        [(100, "runs/of/a/long/experiment.json:1"), (80, ".../a/long/experiment.json:1"), (65, "fixable)")],
+    )
+    def test_the_place_in_the_table_fits_the_width(self, folder, check, monkeypatch, width, place):
+        (folder / "runs/of/a/long").mkdir(parents=True)
+        (folder / "runs/of/a/long/experiment.json").write_text(BAD)
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert check("--gpus", "8", "--statistics")[1].split()[-1] == place
+
+    def test_the_summary_counts_fixes_that_change_the_run(self, folder, check):
+        write(folder, a__yaml=RATE + "warmpu_steps: 10\n")
+        assert "; 1 fixable with `cfglint fix`, 1 more with --unsafe-fixes" in check("a.yaml")[2]
+        assert "; 1 fixable with `cfglint fix --unsafe-fixes`" in check("a.yaml", "--select", "KEY200")[2]
 
     @pytest.mark.parametrize(("lines", "has_table"), [(5, True), (30, False)])
     def test_a_report_longer_than_the_terminal_ends_with_the_table(self, folder, check, monkeypatch, lines, has_table):
         write(folder, a__json=BAD)
         monkeypatch.setattr("cfglint.cli.check.rows", lambda: lines)
         monkeypatch.setenv("COLUMNS", "100")
-        assert check("--gpus", "8")[1].endswith("\n\n     1  BAT001  error   batch-mismatch (1 fixable)\n") is has_table
+        assert check("--gpus", "8")[1].endswith("\n\n     1  BAT001  error   batch-mismatch (1 fixable)  a.json:1\n") is has_table
 
 
 def test_a_check_of_a_given_kind_loads_no_other_framework(tmp_path, monkeypatch):

@@ -148,3 +148,34 @@ def test_the_text_fits_the_terminal(folder, capsys, monkeypatch, width):
         assert max(map(len, printed)) <= int(width)
     main(["explain", "train.log"])
     assert any(len(line) > 70 for line in capsys.readouterr().out.splitlines()) == (width != "64")
+
+
+DECLARED = """\
+[tool.cfglint]
+target = { accelerate = "1.10.1" }
+[[tool.cfglint.run]]
+files = ["train.yaml"]
+target = { transformers = "4.57.1" }
+num-examples = 1000
+gpus = 4
+"""
+
+
+def test_a_file_of_a_declared_run_is_explained_as_that_run(folder, capsys):
+    (folder / "pyproject.toml").write_text(DECLARED, encoding="utf-8")
+    assert main(["explain", "train.yaml"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "Hugging Face trainer: transformers 4.57.1 (the declared run in pyproject.toml)"
+    (samples,) = (line.split() for line in lines if "training samples" in line)
+    assert samples[2:] == ["1,000", "the", "declared", "run", "in", "pyproject.toml"]
+    assert explained(capsys, "train.yaml")[1]["resolved"]["global_batch"] == 256
+    assert main(["explain", "train.yaml", "--num-examples", "50", "--target", "transformers==4.50.0"]) == 0
+    out = capsys.readouterr().out
+    assert "transformers 4.50.0 (--target)" in out
+    assert "--num-examples" in out
+
+
+def test_a_target_of_the_configuration_is_not_said_to_be_a_flag(folder, capsys):
+    (folder / "pyproject.toml").write_text('[tool.cfglint]\ntarget = { transformers = "4.57.1" }\n', encoding="utf-8")
+    main(["explain", "train.yaml"])
+    assert "transformers 4.57.1 (pyproject.toml)" in capsys.readouterr().out

@@ -321,3 +321,12 @@ def test_a_value_that_is_replaced_under_another_key_is_one_removed_and_one_added
     _, printed, _ = fix("c.yml", "--kind", "axolotl", "--unsafe-fixes", "--select", "AXL060", "--format", "json")
     changed = [(each["key"], each["before"], each["after"]) for each in json.loads(printed)["runs"][0]["changed"]]
     assert changed == [("/batch_size", 8, None), ("/gradient_accumulation_steps", None, 4)]
+
+
+def test_what_is_not_fixed_in_many_files_is_counted(folder, fix):
+    for number in range(4):
+        write(folder, f"{number}.yaml", TRAINER.replace("warmup", "warmpu"))
+    said = "files: KEY200 not fixed: it changes what the run computes; pass --unsafe-fixes to apply it\n"
+    assert fix()[1] == f"4 {said}"
+    assert fix("--diff")[1:] == ("", f"4 {said}cfglint: nothing to fix (4 runs checked)\n")
+    assert fix("0.yaml", "1.yaml", "2.yaml")[1].count(": KEY200 not fixed") == 3

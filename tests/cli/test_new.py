@@ -210,6 +210,18 @@ class TestTerminal:
         read = yaml.safe_load((folder / "model.yml").read_text())
         assert (read["num_layers"], read["train_micro_batch_size_per_gpu"], read["gradient_accumulation_steps"]) == (6, 8, 2)
 
+    def test_trl_asks_for_the_trainer_whose_rate_it_offers(self, new, folder, terminal):
+        asked = terminal("8", "", "", "", "grpo", *[""] * 8)
+        status, out, err = new("trl")
+        assert status == 0
+        assert "  1e-06: TRL's own default\n" in out
+        assert "TRL trainer (sft, dpo, kto, reward, grpo, rloo), --trainer [sft]: " in asked
+        assert "trl grpo --config train.yaml" in err
+
+    def test_a_schema_is_offered_once(self, new, terminal):
+        terminal(*[""] * 20)
+        assert new("neox")[2].count("cfglint schema neox --draft 7 > neox.schema.json") == 1
+
     def test_an_answer_that_is_none_is_asked_again(self, new, folder, terminal):
         asked = terminal("none", "0", "4", "5", "", "fp8", "fp32")
         status, out, _ = new("accelerate")

@@ -162,6 +162,7 @@ def test_the_picture(folder, capsys):
     assert "--plot none/plan.svg" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_picture_is_black_and_white(folder, capsys):
     pytest.importorskip("matplotlib")
     assert main(["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--plot", "plan.svg"]) == 0

@@ -61,6 +61,7 @@ def test_kinds_by_pattern(folder, capsys):
 def test_excluded_files(folder, capsys):
     write(folder, old__ds_a_dot_json=DEEPSPEED, ds_b_dot_json=DEEPSPEED, cfglint_dot_toml='exclude = ["old"]\n')
     assert [run["files"] for run in report(capsys, ".")[1]["runs"]] == [["./ds_b.json"]]
+    assert [run["files"] for run in report(capsys)[1]["runs"]] == [["ds_b.json"]]
     assert [run["files"] for run in report(capsys, "old/ds_a.json")[1]["runs"]] == [["old/ds_a.json"]]
     assert report(capsys, "old/ds_a.json", "--skip-unrecognized")[1]["runs"] == []
 

@@ -126,7 +126,7 @@ def really(path):
 
 
 def predicted(text):
-    facts = LaunchFacts(1, SAMPLES, {"transformers": transformers.__version__}, complete=True, declared=True, strict_keys=True)
+    facts = LaunchFacts(1, SAMPLES, {"transformers": transformers.__version__}, complete=True, kind_given=True, strict_keys=True)
     return CheckedRun([parse("train.yaml", text, "yaml")], ["huggingface"], facts)
 
 

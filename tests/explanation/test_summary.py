@@ -125,6 +125,19 @@ def test_layout_of_neox(account):
     assert line(told, "steps per epoch") == (125, "1,000 samples / global batch = 125.00, rounded down")
 
 
+@pytest.mark.parametrize(
+    ("text", "clips", "how"),
+    [
+        ("gradient_clipping: 1.0\n", 0.0, "neox.yml:1: 1.0 is not passed to DeepSpeed, which then does not clip"),
+        ("seed: 1\n", 0.0, "the default 1.0 is not passed to DeepSpeed, which then does not clip"),
+        ("gradient_clipping: 0.5\n", 0.5, "neox.yml:1"),
+        ("gradient_clipping: 1.0\ndeepspeed_extra_args: {gradient_clipping: 1.0}\n", 1.0, "neox.yml:2"),
+    ],
+)
+def test_the_clipping_of_neox_is_what_the_engine_does(account, text, clips, how):
+    assert line(account("neox", neox=text), "gradient clipping") == (clips, how)
+
+
 def test_gpus_of_a_launch_file(account):
     launch = "distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 9\n"
     told = account(accelerate=launch, trainer=TRAINER)

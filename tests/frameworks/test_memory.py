@@ -29,7 +29,7 @@ def memory(tmp_path):
             gpus=gpus,
             target={**NEWEST, **(target or {})},
             complete=True,
-            declared=kind is not None,
+            kind_given=kind is not None,
             trainer=trainer,
             model=named_model(model),
             gpu_memory=card,

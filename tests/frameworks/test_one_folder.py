@@ -32,6 +32,7 @@ NAMED_IN = {
     "generators/llamafactory.py": "its generator",
     "generators/trl.py": "its generator",
     "launch/command.py": "the commands of launch lines",
+    "launch/findings.py": "the commands of launch lines",
     "launch/programs/arguments.py": "the names of parsers in a program's source",
     "launch/programs/checks.py": "the names of parsers in a program's source",
     "launch/programs/classes.py": "the packages that a program imports",

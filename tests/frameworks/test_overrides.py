@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cases import each_case
@@ -37,6 +37,7 @@ WORDS = st.sampled_from(
 )
 
 
+@settings(max_examples=50)
 @given(st.one_of(NUMBERS, PATHS, WORDS))
 @example("-0")
 @example("1e400")

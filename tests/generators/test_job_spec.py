@@ -73,7 +73,7 @@ class TestFactsThatAKindCannotSay:
             ("deepspeed", {"scheduler": "linear", "steps": 100, "warmup": 100}, "longer than the run .100 steps"),
             ("huggingface", {"steps": 100, "warmup": 200}, "longer than the run .100 steps"),
             ("huggingface", {"warmup": 1, "target": {"transformers": "4.42.4"}}, "does not accept a single warm-up step"),
-            ("accelerate", {"gpus": 12}, "do not fill nodes of 8"),
+            ("accelerate", {"gpus": 12}, "cannot be divided into nodes of 8"),
         ],
     )
     def test_are_refused_with_what_to_do(self, kind, facts, says):
@@ -141,6 +141,7 @@ def made(kind, **facts):
     return [(file.text, file.reasons) for file in found.files], found.notes
 
 
+@pytest.mark.slow
 @each_case("length", [{}, {"steps": 1000}, {"epochs": 3.0}])
 @each_case("name", CHANGES)
 @each_case("kind", [*kinds(), RUN])

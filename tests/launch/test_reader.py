@@ -224,6 +224,35 @@ def test_counts_that_the_launcher_refuses(line, refusal):
     assert [each.exception for each in found.problems if each.code == "LCH018"] == ([refusal] if refusal else [])
 
 
+@each_case(("program", "expected"), [("train.py", 1), ("generate.py", 0), ("eval.py", 0), ("tools/ckpts/convert_hf_to_sequential.py", 0)])
+def test_deepy_also_starts_what_does_not_train(program, expected):
+    assert len(lines(f"python deepy.py {program} -d configs a b\n", {"configs/a.yml": ""})) == expected
+
+
+def test_a_module_of_a_data_package_is_no_training():
+    assert not lines("python -m scripts.data.sft.metamath --out x\n")
+    assert len(lines("python -m scripts.sft.main --out x\n")) == 1
+
+
 def test_a_module_that_samples_is_no_training():
     assert lines("python -m train.sample model --num_epochs 1") == []
     assert len(lines("python -m train.sft --output_dir o --per_device_train_batch_size 4")) == 1
+
+
+LOOP = "for batch in data:\n    model(batch).backward()\n"
+
+
+@each_case(
+    ("line", "program", "expected"),
+    [
+        ("accelerate launch example.py", LOOP, 1),
+        ("accelerate launch example.py", "trainer.train()\n", 1),
+        ("python example.py", "trainer.train()\n", 1),
+        ("python example.py", "engine = deepspeed.initialize(model)\n" + LOOP, 1),
+        ("python example.py", LOOP, 0),
+        ("deepspeed example.py", "engine = deepspeed.initialize(model)\nengine.eval()\n", 0),
+        ("accelerate launch evaluate_example.py", LOOP, 0),
+    ],
+)
+def test_a_program_of_another_name_trains_where_it_calls_what_trains(line, program, expected):
+    assert len(lines(line, {"example.py": program, "evaluate_example.py": program})) == expected

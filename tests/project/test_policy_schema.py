@@ -252,3 +252,12 @@ def test_a_schema_that_takes_too_long_is_given_up_after_a_few_files(monkeypatch)
     told = [next(schemas.violations("huggingface", {"run_name": "a" * 40 + "!"})).message for _ in range(MOST_TIMEOUTS + 1)]
     assert all("takes more than" in message for message in told[:-1])
     assert "is not applied to this file" in told[-1]
+
+
+def test_a_schema_that_cannot_be_applied_is_a_violation_of_the_whole_file():
+    """A division that overflows is seen only where the value is there."""
+    policies = PolicySchemas({"": {"properties": {"seed": {"multipleOf": 0.5}}}})
+    assert list(policies.violations("huggingface", {"seed": 1})) == []
+    [found] = policies.violations("huggingface", {"seed": 10**400})
+    assert found.path == ()
+    assert found.message.startswith("the policy schema cannot be applied to this file: OverflowError: ")

@@ -1,4 +1,4 @@
-"""Comments that silence findings, and those that silence nothing."""
+"""Comments that suppress findings, and those that silence nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.project.suppression import ignores_in, settle
+from cfglint.project.suppression import ignores_in, merge_unused
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
@@ -21,7 +21,7 @@ OCTAL = "output_dir: out\nper_device_train_batch_size: 010"
 def run_of(text, kind="huggingface", path=None, **facts):
     syntax = "json" if kind == "deepspeed" else "yaml"
     document = parse(path or f"config.{syntax}", text, syntax)
-    return CheckedRun([document], [kind], LaunchFacts(declared=True, **facts))
+    return CheckedRun([document], [kind], LaunchFacts(kind_given=True, **facts))
 
 
 def codes(run, suppressed):
@@ -125,21 +125,21 @@ def test_without_gpus_nothing_is_said_of_batch_codes():
 def test_an_ignore_that_another_run_needs_is_in_use():
     text = BROKEN.replace("100", "128") % ("", "# cfglint: ignore[BAT001]")
     both = [run_of(text, "deepspeed", gpus=gpus).outcome() for gpus in (8, 16)]
-    settle(both)
+    merge_unused(both)
     assert [[each.code for each in outcome.diagnostics if each.code == "SUP001"] for outcome in both] == [[], []]
 
 
 def test_an_ignore_that_no_run_needs_is_told_once():
     text = BROKEN.replace("100", "128") % ("", "# cfglint: ignore[BAT001]")
     both = [run_of(text, "deepspeed", gpus=8).outcome() for _ in range(2)]
-    settle(both)
+    merge_unused(both)
     assert [[each.code for each in outcome.diagnostics if each.code == "SUP001"] for outcome in both] == [["SUP001"], []]
 
 
 def test_no_comment_no_cost(monkeypatch):
     import cfglint.project.suppression
 
-    monkeypatch.setattr(cfglint.project.suppression, "silence", lambda *_: pytest.fail("looked for comments"))
+    monkeypatch.setattr(cfglint.project.suppression, "suppress", lambda *_: pytest.fail("looked for comments"))
     assert "TYP001" in codes(run_of(OCTAL + "  # a comment\n"), False)
 
 

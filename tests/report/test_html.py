@@ -105,7 +105,7 @@ class TestCheck:
     def test_the_worst_run_comes_first_under_its_own_number(self, printed):
         page = sound(printed("check", "good/deepspeed.json", "bad/batch-mismatch.json", "--gpus", "8"))
         assert [given["id"] for given in page.named("article")] == ["run-2", "run-1"]
-        assert "1 of 2 runs would not start" in page.says
+        assert "1 of 2 runs would not start, bad/batch-mismatch.json: train_batch_size is 1024, but" in page.says
 
     def test_all_examples(self, printed):
         page = sound(printed("check", ".", "--gpus", "8", "--num-examples", "128770"))
@@ -231,7 +231,7 @@ class TestChanges:
                 (folder / name).write_text(text, encoding="utf-8")
         (new / "layout.yml").write_text((root / "examples" / "bad" / "layout.yml").read_text(encoding="utf-8"), encoding="utf-8")
         page = sound(printed("diff", str(old), str(new), "--gpus", "8"))
-        assert "1 run would not start after this change" in page.says
+        assert "deepspeed.json would not start after this change: train_batch_size is 256, but" in page.says
         assert "There was no such run." in page.says
         rows = [given["data-run"] for given in page.named("tr") if "data-run" in given]
         assert rows == ["run-1", "run-2", "run-3"]

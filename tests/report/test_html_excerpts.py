@@ -57,17 +57,41 @@ class TestListing:
         assert [(each.number, each.gap) for each in told] == [(4, True), (5, False), (6, False), (7, False)]
 
 
+def signed(found):
+    return [(each.sign, f"{each.before}[{each.mark}]{each.after}" if each.mark else each.before) for each in found]
+
+
 class TestDiff:
+    FIX = Fix("set bee to 3", [FileEdit("x.yaml", 10, 12, "3")], True, [])
+    CHANGED = [("-", "bee: 22"), ("+", "bee: 3")]
+
     def test_lines_that_go_and_come(self):
-        fix = Fix("set bee to 3", [FileEdit("x.yaml", 10, 12, "3")], True, [])
-        assert excerpt.diff(fix, {"x.yaml": TEXT}) == [("@", "x.yaml:1"), (" ", "a: 1"), ("-", "bee: 22"), ("+", "bee: 3"), (" ", "c: 3")]
+        assert signed(excerpt.diff(self.FIX, {"x.yaml": TEXT})) == [("@", "x.yaml:1"), (" ", "a: 1"), *self.CHANGED, (" ", "c: 3")]
+
+    def test_the_place_of_the_finding_is_in_it(self):
+        near = signed(excerpt.diff(self.FIX, {"x.yaml": TEXT}, place(3, 4, 5), [place(2, 6, 8), place(1, 4, 5)]))
+        assert near == [("@", "x.yaml:1"), (" ", "a: [1]"), ("-", "bee: [22]"), ("+", "bee: 3"), (" ", "c: [3]"), (" ", "")]
+        far = signed(excerpt.diff(self.FIX, {"x.yaml": TEXT}, place(6, 4, 5), []))
+        assert far[:5] == [("@", "x.yaml:1"), (" ", "a: 1"), *self.CHANGED, (" ", "c: 3")]
+        assert far[5:] == [("@", "x.yaml:5"), (" ", "d: 4"), (" ", "e: [5]"), (" ", "f: 6")]
+
+    def test_the_place_is_in_another_file(self):
+        texts = {"x.yaml": TEXT, "y.yaml": "z: 1\n"}
+        found = signed(excerpt.diff(self.FIX, texts, place(1, 4, 5, "y.yaml", "z: 1"), [place(2, 6, 8)]))
+        assert found[:3] == [("@", "y.yaml:1"), (" ", "z: [1]"), ("@", "x.yaml:1")]
+
+    def test_lines_at_both_ends(self):
+        first, last = FileEdit("x.yaml", 0, 0, "new: 1\n"), FileEdit("x.yaml", len(TEXT), len(TEXT), "end: 2\n")
+        found = signed(excerpt.diff(Fix("x", [first, last], True, []), {"x.yaml": TEXT}))
+        assert found[:3] == [("@", "x.yaml:1"), ("+", "new: 1"), (" ", "a: 1")]
+        assert found[-2:] == [(" ", "f: 6"), ("+", "end: 2")]
 
     def test_a_file_that_is_not_there(self):
         assert excerpt.diff(Fix("x", [FileEdit("gone.yaml", 0, 0, "a")], True, []), {}) == []
 
     def test_line_ends_of_windows(self):
         fix = Fix("x", [FileEdit("x.yaml", 3, 4, "2")], True, [])
-        assert excerpt.diff(fix, {"x.yaml": "a: 1\r\nb: 2\r\n"})[1:3] == [("-", "a: 1"), ("+", "a: 2")]
+        assert signed(excerpt.diff(fix, {"x.yaml": "a: 1\r\nb: 2\r\n"}))[1:3] == [("-", "a: 1"), ("+", "a: 2")]
 
 
 class TestRulePages:

@@ -187,7 +187,7 @@ class TestCaptions:
             "checkpoints": {"value": 0},
         }
         told.marks = {"evaluations": [50, 100]}
-        assert [(lane.label, lane.words) for lane in pictures.lanes(told)] == [
+        assert [(lane.label, lane.words) for lane in pictures.lanes(told, told.resolved["total_steps"])] == [
             ("learning rate", "10 steps of warm-up, then cosine; highest 0.001"),
             ("evaluations", "2, every 50 steps"),
             ("checkpoints", "none"),

@@ -8,10 +8,8 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from cfglint import __version__
 from cfglint.findings.diagnostic import INFO, WARNING
-from cfglint.report import render
-from cfglint.report.links import REPOSITORY
+from cfglint.report import links, render, sarif
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, *[os.pardir] * 3, "shared", "standards", "sarif-2.1.0.schema.json")
@@ -38,7 +36,7 @@ LOCATION = {
 }
 RULE = {
     "type": "object",
-    "required": ["id", "name", "shortDescription", "fullDescription", "help", "helpUri", "defaultConfiguration", "properties"],
+    "required": ["id", "name", "shortDescription", "fullDescription", "help", "defaultConfiguration", "properties"],
     "properties": {
         "id": {"type": "string", "maxLength": 255},
         "name": {"type": "string", "maxLength": 255},
@@ -125,6 +123,16 @@ def test_valid_by_what_github_reads(make):
         assert [f"{list(error.absolute_path)}: {error.message}" for error in Draft7Validator(GITHUB).iter_errors(log)] == []
 
 
+def test_addresses_are_those_of_the_installation(make, monkeypatch):
+    driver = run_of([make.outcome([make.diagnostic()])])["tool"]["driver"]
+    assert {"informationUri", "helpUri"}.isdisjoint({*driver, *driver["rules"][0]})
+    monkeypatch.setattr(links, "home", lambda: ("https://git.example.com/cfglint", "abc"))
+    monkeypatch.setattr(sarif, "home", links.home)
+    driver = run_of([make.outcome([make.diagnostic()])])["tool"]["driver"]
+    assert driver["informationUri"] == "https://git.example.com/cfglint"
+    assert driver["rules"][0]["helpUri"] == "https://git.example.com/cfglint/blob/abc/docs/rules.md#bat001"
+
+
 def test_the_rules_that_fired_with_their_pages(make):
     found = [make.diagnostic(code=code) for code in ("KEY100", "BAT001", "BAT001")]
     run = run_of([make.outcome(found)])
@@ -133,7 +141,6 @@ def test_the_rules_that_fired_with_their_pages(make):
     assert [each["ruleIndex"] for each in run["results"]] == [1, 0, 0]
     assert run_of([])["tool"]["driver"]["rules"] == []
     mismatch = rules[0]
-    assert mismatch["helpUri"] == f"{REPOSITORY}/blob/v{__version__}/docs/rules.md#bat001"
     assert mismatch["name"] == "BatchMismatch"
     assert "Check batch related parameters" in mismatch["help"]["text"]
     assert mismatch["help"]["markdown"].startswith("## BAT001")

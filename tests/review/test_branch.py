@@ -25,7 +25,7 @@ def touched(checkout):
     def pairs(state=WORKING, base="main", taken=()):
         with Repository() as repository:
             branch = Branch(repository, repository.merge_base(base, "HEAD"), state)
-            branch.look()
+            branch.compare()
             found = branch.undeclared(LaunchFacts(), LaunchFacts(), set(taken), ScanStats())
             return [tuple([each.path for each in run.documents] if run else None for run in pair) for pair in found]
 
@@ -63,7 +63,7 @@ def test_the_staged_text_is_the_one_that_is_read(started):
     started.write(a__yaml=TRAINER.replace("4", "16"))
     with Repository() as repository:
         branch = Branch(repository, repository.commit("main"), STAGED)
-        branch.look()
+        branch.compare()
         ((before, after),) = branch.undeclared(LaunchFacts(), LaunchFacts(), set(), ScanStats())
     assert (before.resolved["micro_batch"], after.resolved["micro_batch"]) == (4, 8)
 
@@ -212,7 +212,7 @@ def test_both_sides_have_their_own_release(started):
     started.write(sub_in_requirements__txt="transformers==5.23.0\n")
     with Repository() as repository:
         branch = Branch(repository, repository.commit("HEAD"), WORKING)
-        branch.look()
+        branch.compare()
         ((before, after),) = branch.undeclared(LaunchFacts(), LaunchFacts(), set(), ScanStats())
         assert (before.target, after.target) == ({"transformers": "4.42.4"}, {"transformers": "5.23.0"})
         new = {each.code for each in after.diagnostics} - {each.code for each in before.diagnostics}

@@ -41,7 +41,7 @@ def hostile(compare):
         name = f"{text.replace('/', '_')}.yaml"
         before = {name: f"{TRAINER}run_name: {json.dumps(text)}\n"}
         after = {name: f"{TRAINER.replace('4', '8')}run_name: {json.dumps(text + 'x')}\n{json.dumps(text)}: 1\n"}
-        return compare(before, after, gpus=8, kind="huggingface", strict_keys=True, declared=True)
+        return compare(before, after, gpus=8, kind="huggingface", strict_keys=True, kind_given=True)
 
     return changed
 

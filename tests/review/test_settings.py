@@ -42,7 +42,7 @@ def test_reformatting_is_no_change(compare, after):
 )
 def test_reformatting_of_json_is_no_change(compare, after):
     before = '{"train_batch_size": 64, "zero_optimization": {"stage": 2}}'
-    assert compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed", declared=True).empty
+    assert compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed", kind_given=True).empty
 
 
 def test_what_is_no_number_is_itself(compare):
@@ -135,3 +135,11 @@ def test_places(compare):
     assert (change.before.place, change.after.place) == ("train.yaml:2", "train.yaml:3")
     assert change.before.written
     assert change.after.written
+
+
+def test_a_section_of_defaults_changes_nothing(compare):
+    engine = {"ds.json": '{"train_batch_size": 8}'}
+    same = {"ds.json": '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_comm": null}}'}
+    other = {"ds.json": '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "contiguous_gradients": false}}'}
+    for before, after, count in ((engine, same, 0), (same, engine, 0), (engine, other, 1), (other, engine, 1)):
+        assert len(changed(compare, before, after, gpus=8, kind="deepspeed")) == count

@@ -43,7 +43,7 @@ def test_a_fix_that_would_keep_the_run_from_starting_is_left_out(text, mended, u
     ],
 )
 def test_the_edits_of_a_move_are_what_is_applied(text):
-    run = trainer(text, declared=True)
+    run = trainer(text, kind_given=True)
     document = run.documents[0]
     fixes = [each.fix for each in run.diagnostics if each.fix and len(each.fix.changes) > 1]
     assert fixes
@@ -56,7 +56,7 @@ def test_the_edits_of_a_move_are_what_is_applied(text):
 
 @pytest.mark.parametrize("text", ["evaluation_strategy: 'no'\nevaluation_strategy: steps\n", "fp16_opt_level: O1\nfp16_opt_level: O2\n"])
 def test_the_last_of_equal_keys_stays_for_without_it_the_first_would_count(text):
-    run = trainer("output_dir: out\n" + text, declared=True)
+    run = trainer("output_dir: out\n" + text, kind_given=True)
     assert [each.fix for each in run.diagnostics if each.code == "KEY202"] == [None]
     assert apply_fixes(run, unsafe=True).texts == {}
 
@@ -71,7 +71,7 @@ def test_a_fix_of_a_section_stays_in_it():
 
 def test_a_section_that_is_the_config_is_mended(tmp_path):
     (tmp_path / "job.yaml").write_text("model: x\nargs:\n  output_dir: out\n  seed: '1'\nseed: '2'\n", encoding="utf-8")
-    gathering = Discovery(LaunchFacts(declared=True), "huggingface", ("args",))
+    gathering = Discovery(LaunchFacts(kind_given=True), "huggingface", ("args",))
     run = gathering.one([str(tmp_path / "job.yaml")])
     assert list(apply_fixes(run).texts.values()) == ["model: x\nargs:\n  output_dir: out\n  seed: 1\nseed: '2'\n"]
 
@@ -79,7 +79,7 @@ def test_a_section_that_is_the_config_is_mended(tmp_path):
 @pytest.mark.parametrize(("written", "fixed"), [('"1e-8"', True), ('"nan"', False), ('"inf"', False)])
 def test_no_fix_writes_a_number_that_json_does_not_have(written, fixed):
     text = f'{{train_batch_size: 8, optimizer: {{type: "AdamW", params: {{eps: {written}, weight_decay: 0}}}}}}'
-    run = CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(declared=True))
+    run = CheckedRun([parse("ds.json", text, "json")], ["deepspeed"], LaunchFacts(kind_given=True))
     assert [each.fix is not None for each in run.diagnostics if each.code == "DSP083"] == [fixed]
 
 

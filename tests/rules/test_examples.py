@@ -6,6 +6,8 @@ No finding is without an example, no rule module is not imported, and no example
 from __future__ import annotations
 
 import ast
+import json
+import re
 import sys
 from collections import Counter
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ import pytest
 
 import cfglint
 from cases import each_case
+from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings import rule as rule_module
 from cfglint.findings.rule import Finding
 from cfglint.frameworks import framework, schema
@@ -29,6 +32,8 @@ from cfglint.run.checked import CheckedRun
 from examples import by_family, findings_of, recorded, run_of
 
 RULES = every_rule()
+PLACE = re.compile(r"[^\s(]+\.(yaml|yml|json|sh):\d+")
+NUMBER = re.compile(r"\d[\d.,]*(e[+-]?\d+)?")
 PACKAGE = Path(cfglint.__file__).parent
 
 
@@ -146,6 +151,26 @@ def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, check
         if rule.good:
             lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above)]
     assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
+
+
+def test_each_good_example_and_bad_one_is_explained_as_recorded(root, checked, checked_good, updating):
+    """Every line that `explain` can give for the examples, once: the kind, the label, where a value comes from, and the first value."""
+    seen = {}
+    for rule in sorted(RULES, key=lambda rule: rule.code):
+        for number in range(len(rule.bad_examples)):
+            note_account(seen, f"{rule.code}, bad {number + 1}", checked(rule, number))
+        if rule.good:
+            note_account(seen, f"{rule.code}, good", checked_good(rule))
+    lines = [f"{line}: {first}" for line, first in sorted(seen.items())]
+    assert lines == recorded(root / "tests" / "rules" / "expected" / "account.txt", lines, updating)
+
+
+def note_account(seen, name, run):
+    """The lines of a run's account that are new, with numbers and files left out."""
+    for item in RunSummary(run).items:
+        because = NUMBER.sub("#", PLACE.sub("FILE", origin(item)))
+        line = f"{run.kinds[0]}, {item.label} ({because}{', needs ' + item.needs if item.unknown else ''})"
+        seen.setdefault(line, f"{json.dumps(item.setting.value, default=str)} ({name})")
 
 
 @every_rule_alone

@@ -48,7 +48,7 @@ def test_many_unknown_keys_are_told_once(project):
     run = project(NEOX + "my_loss: 1\nmy_data: 1\nmy_steps: 1\n")
     assert found(run) == [("KEY010", "warning", "/my_loss")]
     assert run.verdict is None
-    declared = project(NEOX + "my_loss: 1\nmy_data: 1\nmy_steps: 1\n", declared=True)
+    declared = project(NEOX + "my_loss: 1\nmy_data: 1\nmy_steps: 1\n", kind_given=True)
     assert [code for code, _, _ in found(declared)] == ["KEY300"] * 3
 
 

@@ -35,7 +35,7 @@ STAGES = {
     "target": (LoadedRun, "target"),
     "judging": (engine, "judge"),
     "place": (engine, "place_of"),
-    "comments": (suppression, "silence"),
+    "comments": (suppression, "suppress"),
     "order": (checked, "inspect"),
 }
 

@@ -47,7 +47,7 @@ def test_a_launch_is_a_run_with_its_files(project, capsys):
 
 
 def test_a_file_of_a_launch_is_not_checked_on_its_own(project, capsys):
-    assert [run["files"][0] for run in report(capsys, "check", ".")["runs"]] == ["./train.sh"]
+    assert [run["files"] for run in report(capsys, "check", ".")["runs"]] == [["./train.sh", "./ds.json"]]
 
 
 def test_a_finding_points_into_the_script(project, capsys):
@@ -105,6 +105,12 @@ def test_fix_refuses_what_another_launch_shares(project, capsys):
     assert main(["fix", "train.sh:3", "--gpus", "4", "--global-batch", "4", "--max-micro-batch", "1"]) == 2
     assert (project / "train.sh").read_text() == shared
     assert "line 7" in capsys.readouterr().err
+
+
+def test_an_ellipsis_stands_for_more_arguments(project, capsys):
+    (project / "README.md").write_text("```bash\nswift sft --model a --deepspeed zero2 --max_steps 10 \\\n    ...\n```\n")
+    [run] = report(capsys, "check", "README.md")["runs"]
+    assert (run["launch"]["arguments"]["max_steps"], run["launch"]["arguments"]["deepspeed"]) == (10, "zero2")
 
 
 SWIFT = "swift sft --model org/model --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
@@ -197,6 +203,39 @@ def test_runs_names_each_cause_once_with_the_flag_that_tells_it(project, capsys)
         "unknown       --model, --output_dir, --run_name: V is not set in the script (pass --env V=VALUE)",
         "unknown       --save: to be filled in",
     ]
+
+
+def test_runs_says_what_a_gpu_processes_where_their_number_is_not_known(project, capsys):
+    (project / "train.sh").write_text(SCRIPT.replace("torchrun --nproc_per_node 4", "deepspeed"))
+    main(["runs", "train.sh"])
+    out = capsys.readouterr().out
+    assert "GPUs          those of the machine (pass --gpus N)" in out
+    assert "per GPU       8 samples x 2 accumulation steps" in out
+    assert "unknown" not in out
+
+
+@each_case(
+    ("name", "text", "said"),
+    [
+        (
+            "ds.json",
+            AUTO,
+            ["ds.json  (DeepSpeed config)", "GPUs          unknown (pass --gpus N)", "the program that loads this file sets it"],
+        ),
+        ("acc.yaml", "distributed_type: MULTI_GPU\nnum_processes: 2\n", ["acc.yaml  (accelerate config)", "GPUs          2"]),
+        (
+            "run.sh",
+            "accelerate launch --num_processes 2 train.py --lr 1\n",
+            ["GPUs          2", "no batch size on the line or in its files"],
+        ),
+    ],
+)
+def test_runs_names_the_kind_of_a_file_and_who_sets_its_batch(project, capsys, name, text, said):
+    (project / name).write_text(text)
+    main(["runs", name])
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
+    assert [each for each in said if not any(each in line for line in lines)] == []
+    assert len(lines) == (3 if name != "acc.yaml" else 2)
 
 
 def test_runs_lists_and_declares(project, capsys):
@@ -357,3 +396,31 @@ def test_a_program_with_a_parser_of_its_own_does_not_have_the_defaults_of_the_tr
     found = resolved(f"{line} --num_train_epochs 3", tmp_path, capsys)
     assert (found["data_parallel"], found["global_batch"]) == (8, None)
     assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] == 32
+
+
+BLOCK = "distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  gradient_accumulation_steps: 1\n  zero_stage: 2\n"
+OWN_PROGRAM = "accelerate launch --config_file acc.yaml --num_processes 8 tune.py --bsz 4\n"
+OWN_TRAINER = OWN_PROGRAM.replace("--bsz 4", ACCELERATE)
+
+
+@pytest.mark.parametrize("script", [OWN_PROGRAM, OWN_TRAINER])
+def test_fix_edits_the_processes_of_the_launcher_once(tmp_path, capsys, monkeypatch, script):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acc.yaml").write_text(BLOCK)
+    (tmp_path / "run.sh").write_text(script)
+    main(["fix", "run.sh", "--gpus", "16", "--global-batch", "256"])
+    first = (tmp_path / "run.sh").read_text(), (tmp_path / "acc.yaml").read_text()
+    assert first[0].startswith(script.replace("--num_processes 8", "--num_processes 16").rstrip())
+    assert first[1] == BLOCK.replace("steps: 1", "steps: 4")
+    main(["fix", "run.sh", "--gpus", "16", "--global-batch", "256"])
+    assert ((tmp_path / "run.sh").read_text(), (tmp_path / "acc.yaml").read_text()) == first
+
+
+def test_a_launch_on_several_nodes_that_cannot_be_edited_is_said_to_be_one(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acc.yaml").write_text(BLOCK)
+    text = "N=4\n" + OWN_PROGRAM.replace("--num_processes 8", "--num_processes $((N*8)) --num_machines $N")
+    (tmp_path / "run.sh").write_text(text)
+    assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "256"]) == 2
+    assert "this launch starts 32 processes on 4 nodes" in capsys.readouterr().err
+    assert (tmp_path / "run.sh").read_text() == text

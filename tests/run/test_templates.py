@@ -74,7 +74,7 @@ def test_free_text_is_a_value(checked, line):
 
 
 def test_a_declared_file_is_taken_as_it_is(checked):
-    run = checked("train.yaml", "output_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: <size>\n", declared=True)
+    run = checked("train.yaml", "output_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: <size>\n", kind_given=True)
     assert run.verdict == "reject"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.server.cursor import at
+from cfglint.server.cursor import cursor_at
 
 
 @each_case(
@@ -20,13 +20,13 @@ from cfglint.server.cursor import at
     ],
 )
 def test_yaml(text, section, key, quoted):
-    found = at(text.replace("|", ""), text.index("|"), "yaml")
+    found = cursor_at(text.replace("|", ""), text.index("|"), "yaml")
     assert (found.section, found.key, found.quoted) == (section, key, quoted)
 
 
 @pytest.mark.parametrize("text", ["# learn|", "a: 1 2|", "a:1|", "a: {b|"])
 def test_yaml_elsewhere(text):
-    assert at(text.replace("|", ""), text.index("|"), "yaml") is None
+    assert cursor_at(text.replace("|", ""), text.index("|"), "yaml") is None
 
 
 @each_case(
@@ -40,10 +40,10 @@ def test_yaml_elsewhere(text):
     ],
 )
 def test_json(text, section, key, quoted):
-    found = at(text.replace("|", ""), text.index("|"), "json")
+    found = cursor_at(text.replace("|", ""), text.index("|"), "json")
     assert (found.section, found.key, found.quoted) == (section, key, quoted)
 
 
 @pytest.mark.parametrize("text", ["|", '{"a": [1|', '{"some text |', '{"a" |'])
 def test_json_elsewhere(text):
-    assert at(text.replace("|", ""), text.index("|"), "json") is None
+    assert cursor_at(text.replace("|", ""), text.index("|"), "json") is None

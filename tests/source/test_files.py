@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from cases import each_case
 from cfglint.source import files
 from cfglint.source.document import LIMIT
 from cfglint.source.files import FileProblem, read, walk
@@ -62,6 +63,22 @@ def test_no_file_and_no_regular_file(tmp_path):
     assert refused(tmp_path / "no.yaml").message == "does not exist"
     assert refused(tmp_path).message == "is a folder"
     assert refused("a\0b").kind == "unreadable"
+    assert refused("x" * 300).message == "file name too long"
+
+
+@each_case(
+    ("error", "message"),
+    [
+        (FileNotFoundError(2, "No such file or directory"), "does not exist"),
+        (PermissionError(13, "Permission denied"), "is not readable (permission denied)"),
+        (IsADirectoryError(21, "Is a directory"), "is a folder"),
+        (NotADirectoryError(20, "Not a directory"), "not a directory"),
+        (OSError(5, "Input/output error"), "input/output error"),
+        (OSError("Stale handle"), "stale handle"),
+    ],
+)
+def test_the_message_for_an_error_of_the_system(error, message):
+    assert files.why("a.yaml", error) == message
 
 
 @POSIX

@@ -122,3 +122,44 @@ def test_other_names_of_a_file_are_mentioned(tmp_path, config):
     os.link(config, tmp_path / "b.yaml")
     _, _, identity = read(str(config))
     assert write(str(config), identity, "a: 2\n") == f"{config} had 2 names; the others keep the old text"
+
+
+@POSIX
+def test_a_report_takes_the_place_of_another_at_once(tmp_path):
+    """Whoever has the old report open keeps reading it."""
+    path = tmp_path / "report.html"
+    path.write_bytes(b"old")
+    with path.open("rb") as reader:
+        writing.put(str(path), b"new")
+        assert reader.read() == b"old"
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_failed_report_leaves_the_old_one(tmp_path, monkeypatch, step):
+    path = tmp_path / "report.html"
+    path.write_bytes(b"old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing.os, step, fail)
+    with pytest.raises(FileProblem, match="no space left on device"):
+        writing.put(str(path), b"new")
+    assert path.read_bytes() == b"old"
+
+
+@POSIX
+def test_a_report_goes_into_a_pipe_and_to_no_folder(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writing.put(str(pipe), b"new")
+    assert os.read(reader, 10) == b"new"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)
+    for path in (tmp_path, f"{tmp_path}/no/report.html", f"{tmp_path}/report/"):
+        with pytest.raises(FileProblem) as problem:
+            writing.put(str(path), b"new")
+        assert problem.value.kind == "unwritable"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import ALL_LINEAR, EAGER, FUSED
 from cfglint.batch.memory.shape import GATED, GPT2, NEOX, PHI
-from cfglint.record import record
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

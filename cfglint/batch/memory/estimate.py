@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
 from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO
-from cfglint.record import changed, record
+from cfglint.source.record import changed, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

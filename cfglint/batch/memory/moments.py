@@ -7,7 +7,7 @@ from cfglint.batch.memory.loss import bytes_of_loss
 from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
 from cfglint.batch.memory.shape import GATED, ceiling
 from cfglint.batch.memory.sharding import held
-from cfglint.record import record
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

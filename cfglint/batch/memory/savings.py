@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.estimate import estimate
 from cfglint.batch.memory.settings import ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, EAGER, FUSED, LOSS_FUSED, MASKED, NONE, ZERO, Zero
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

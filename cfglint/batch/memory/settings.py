@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.record import changed, record
+from cfglint.source.record import changed, record
 
 FP32, BF16, FP16 = "fp32", "bf16", "fp16"
 WIDTH = {FP32: 4, BF16: 2, FP16: 2}  # bytes of an element

@@ -6,7 +6,7 @@ it is estimated like Llama and its estimate is of class C.
 
 from __future__ import annotations
 
-from cfglint.record import changed, record
+from cfglint.source.record import changed, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from cfglint.batch.memory.activations import Widths, adapted
 from cfglint.batch.memory.optimizer import state_bytes, step_bytes
 from cfglint.batch.memory.settings import DDP, FP16, FSDP, INT8, NF4, NF4_DOUBLE, NONE, ZERO, Zero
-from cfglint.record import changed, record
+from cfglint.source.record import changed, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.base import Batch, Layout
-from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -159,10 +159,10 @@ class AccelerateConfig(Config):
         value = self.section("parallelism_config").get(f"parallelism_config_{name}_size", 1)
         return value if type(value) is int else None
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """The DeepSpeed config, whose `"auto"` a script resolves; a trainer in the run adds it itself."""
         if self.deepspeed_file is None:
             return []
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-        return [DeepSpeedConfig([self.deepspeed_file], self.facts.replace(complete=False, declared=False, overrides=()))]
+        return [DeepSpeedConfig([self.deepspeed_file], self.facts.replace(complete=False, kind_given=False, overrides=()))]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
+from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
-from cfglint.frameworks.setting import OVERRIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.schema import Schema
-    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
@@ -31,12 +31,6 @@ SAGEMAKER_KEYS = (
     *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
 )
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
-# Keys that were added in a release, or removed in one: accelerate 0.32.1 to 1.15.0, commands/config/config_args.py.
-HISTORY: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None]] = {
-    "fp8_config": ((0, 34), None),
-    "parallelism_config": ((1, 10), None),
-    "ipex_config": ((), (1, 13)),
-}
 PREFIXES = {"fsdp_config": "fsdp_"}  # which the launcher puts before a block's keys that lack it
 BACKENDS = (
     *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
@@ -145,9 +139,10 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
 def other_releases(key: object) -> str:
     """Which releases have a key that the targeted one does not have."""
-    since, until = HISTORY.get(str(key), ((), None))
-    release = ".".join(map(str, until or since))
-    return f" {release} and later" if until else f" before {release}" if since else ""
+    entry = schema().lookup((key,)) if isinstance(key, str) else None
+    if entry is None or not (entry.since or entry.removed):
+        return ""
+    return f" {entry.removed.removesuffix('.0')} and later" if entry.removed else f" before {str(entry.since).removesuffix('.0')}"
 
 
 _known: dict[Version, set[str]] = {}
@@ -158,20 +153,14 @@ def known_keys(config: AccelerateConfig) -> set[str]:
     if not config.local:
         return {*SAGEMAKER_KEYS, *OLD_SPELLINGS}
     if config.version not in _known:
-        known = set(schema().keys()) - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER) | {*OLD_SPELLINGS, *HISTORY}
-        _known[config.version] = {key for key in known if within(key, config)}
+        known = {*schema().keys_at(config.version), *OLD_SPELLINGS}
+        _known[config.version] = known - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER)
     return _known[config.version]
-
-
-def within(key: str, config: AccelerateConfig) -> bool:
-    """Whether the targeted release has a key that not all releases have."""
-    since, until = HISTORY.get(key, ((), None))
-    return config.version >= since and (until is None or config.version < until)
 
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
     """A warning where the release is not specified and another release has the key."""
-    return WARNING if key in HISTORY and "accelerate" not in config.facts.target and config.local else ERROR
+    return WARNING if other_releases(key) and "accelerate" not in config.facts.target and config.local else ERROR
 
 
 @rule(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ def resolve(config: AxolotlConfig) -> Batch:
         return unresolved(config)
     world = config.facts.gpus if not model.use_ray or model.ray_num_workers == config.facts.gpus else None  # Ray starts the workers
     tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
-    micro, accumulation = of(config, MICRO, model.micro_batch_size), of(config, ACCUMULATION, model.gradient_accumulation_steps)
+    micro, accumulation = (
+        setting_of(config, MICRO, model.micro_batch_size),
+        setting_of(config, ACCUMULATION, model.gradient_accumulation_steps),
+    )
     parallel = None if world is None else max(world // context // tensor, 1)
     size = model.batch_size
     if world is None:
@@ -59,7 +62,7 @@ def unresolved(config: AxolotlConfig) -> Batch:
     )
 
 
-def of(config: AxolotlConfig, key: str, value: Any) -> Setting:
+def setting_of(config: AxolotlConfig, key: str, value: Any) -> Setting:
     """A key with the value that axolotl comes to."""
     found = config.place((key,))
     return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)

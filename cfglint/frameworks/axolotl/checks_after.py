@@ -253,14 +253,6 @@ def context_parallel(model: Model) -> None:
             "context parallelism wraps a kernel-backed attention implementation (sdpa/flash/flex); `attn_implementation: eager` is not "
             "supported.",
         )
-    size = (model.context_parallel or {}).get("size")
-    if size is not None and size != model.context_parallel_size:
-        raise Refusal(
-            PARALLEL,
-            ("context_parallel_size", "context_parallel.size"),
-            f"`context_parallel_size` ({model.context_parallel_size}) differs from `context_parallel.size` ({size})",
-            f"context_parallel.size ({size}) conflicts with context_parallel_size ({model.context_parallel_size}); set only one",
-        )
 
 
 def context_parallel_deepspeed(model: Model) -> None:
@@ -279,8 +271,8 @@ def context_parallel_deepspeed(model: Model) -> None:
             PARALLEL,
             ("context_parallel_size", "rl", "deepspeed"),
             "`context_parallel_size` above 1 under DeepSpeed does not support `rl`; use FSDP2",
-            f"rl: {model.rl} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer weights each Ulysses "
-            "rank's loss; use FSDP2.",
+            f"rl: RLType.{model.rl.upper()} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer "
+            "weights each Ulysses rank's loss; use FSDP2.",
         )
     given = model.context_parallel
     if given and (
@@ -301,7 +293,10 @@ def falcon(model: Model) -> None:
     """:1960."""
     if model.base_model and "falcon" in model.base_model.lower() and model.fsdp_config:
         raise Refusal(
-            MODEL_TYPE, ("fsdp_config", "base_model"), "FSDP does not support falcon models", "FSDP is not supported for falcon models"
+            MODEL_TYPE,
+            ("fsdp_config", "base_model"),
+            "`fsdp_config` is incompatible with falcon models",
+            "FSDP is not supported for falcon models",
         )
 
 

@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model, Refusal
     from cfglint.frameworks.base import Framework, Version
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
@@ -76,7 +76,7 @@ class AxolotlConfig(TrainerConfig):
         """The values that axolotl goes on with."""
         return self.validation.model
 
-    def moment(self, fails_at: Stage | None) -> Stage | None:
+    def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
         model = self.model
         late = model is not None and self.parsed and any(getattr(model, key) for key in LATE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, LOSS_CHUNKED, LOSS_FUSED, NF4_DOUBLE, NONE, Lora
 from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, RANK, TrainerMemory
 from cfglint.frameworks.memory import model_in_project
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

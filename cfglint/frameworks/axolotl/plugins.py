@@ -479,10 +479,13 @@ def swanlab(model: Model) -> None:
 
 def expert_sizes(model: Model) -> None:
     """integrations/expert_parallel/args.py:60."""
-    for key in ("expert_parallel_size", "expert_parallel_token_capacity"):
+    for key, says in (
+        ("expert_parallel_size", "must be >= 1 (got {})."),
+        ("expert_parallel_token_capacity", "must be >= 1 when set (got {}). Use None to disable the cap."),
+    ):
         value = getattr(model, key)
         if value is not None and value < 1:
-            raise Refusal(PARALLEL, (key,), f"`{key}` must be 1 or more", f"{key} must be >= 1 (got {value!r}).")
+            raise Refusal(PARALLEL, (key,), f"`{key}` must be 1 or more", f"{key} {says.format(value)}")
 
 
 def expert_topology(model: Model) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
 from cfglint.frameworks.huggingface.summary import filled
-from cfglint.frameworks.setting import Setting
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
@@ -29,8 +29,9 @@ def account(config: AxolotlConfig) -> Summary:
 
 def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
     """From samples to steps."""
+    samples = config.facts.num_examples, config.facts.examples_source
     found = numbers(config)
-    summary.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+    summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
     if model.max_steps:
         summary.add(LENGTH, "max steps", config.setting("max_steps"))
     else:

@@ -7,9 +7,9 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.setting import DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     divisor, problem = data_parallel(config)
     triple = Triple({key: number(config, key) for key in KEYS})
     if problem is None and config.readable:
-        problem = settle(config, triple, divisor)
+        problem = infer_missing(config, triple, divisor)
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
     parallel = Setting(("data_parallel",), integral(divisor), DERIVED, because=why_parallel(config))
@@ -183,7 +183,7 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
 
 
-def settle(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
+def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
     """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
@@ -327,19 +327,20 @@ def positive(value: Any) -> bool:
 def explain(triple: Triple, divisor: Any) -> str:
     """The message for an inconsistent batch."""
     values = triple.values
-    total, micro, steps = (shown(values[key]) for key in KEYS)
+    total, micro, steps = (plain_number(values[key]) for key in KEYS)
     if triple.reason == "not-positive":
         key = next((key for key in KEYS if key not in triple.derived and not positive(values[key])), triple.at)
-        return f"`{key}` is {shown(values[key])}; it must be positive"
+        return f"`{key}` is {plain_number(values[key])}; it must be positive"
     if not triple.derived:
-        factors = f"micro batch {micro} x accumulation {steps} x data parallel {shown(divisor)}"
-        return f"`{TRAIN}` is {total}, but {factors} = {shown(product(product(values[MICRO], values[ACCUMULATION]), divisor))}"
+        factors = f"micro batch {micro} x accumulation {steps} x data parallel {plain_number(divisor)}"
+        return f"`{TRAIN}` is {total}, but {factors} = {plain_number(product(product(values[MICRO], values[ACCUMULATION]), divisor))}"
     written = ((MICRO, f"micro batch {micro}"), (ACCUMULATION, f"accumulation {steps}"))
-    factors = " x ".join([part for key, part in written if key not in triple.derived] + [f"data parallel {shown(divisor)}"])
+    known = [part for key, part in written if key not in triple.derived]
+    factors = " x ".join([*known, f"data parallel {plain_number(divisor)}"]) if known else f"the data-parallel size {plain_number(divisor)}"
     return f"`{TRAIN}` is {total}, not a multiple of {factors}"
 
 
-def shown(value: Any) -> str:
+def plain_number(value: Any) -> str:
     """A number without a needless fraction: 4, not 4.0."""
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 

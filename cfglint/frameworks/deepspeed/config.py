@@ -19,7 +19,7 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     _optimizer: Optimizer | type | None = Unset
 
-    def moment(self, fails_at: Stage | None) -> Stage | None:
+    def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """With a trainer DeepSpeed parses the config when training starts, and builds the engine when it wraps the model."""
         if self.trainer is None or fails_at is None:
             return fails_at

@@ -16,7 +16,7 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.frameworks.memory import ROWS_FLAG, Inputs
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

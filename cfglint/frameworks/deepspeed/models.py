@@ -6,17 +6,18 @@ before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 
 from __future__ import annotations
 
+from cfglint.findings.setting import NoSuchField
+from cfglint.findings.wording import required, spelled
 from cfglint.frameworks import pydantic
 from cfglint.frameworks.pydantic import Refused
-from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Version
-    from cfglint.frameworks.setting import Setting
 
 UNKNOWN = "unknown"
 EARLY = "early"  # known to a later release only
@@ -72,13 +73,16 @@ class Fault:
 def fault_text(setting: Setting, section: str, message: str) -> str:
     """The message for a fault: `stage` is 4; it must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
     name = f"`{setting.name or section}`"
+    shown = setting.spelled
+    if shown == '"auto"' and setting.value != "auto":
+        shown = f"{shown}, filled with {spelled(setting.value)}"
     if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
         expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
-        return f"{name} is {setting.spelled}; it must be {expected.replace('2, 3 or 3', '2 or 3')}".replace("'", '"')
+        return f"{name} is {shown}; it must be {required(expected)}".replace("'", '"')
     if not isinstance(setting.value, dict):
-        for start, required in EXPECTED_EARLIER.items():
+        for start, needed in EXPECTED_EARLIER.items():
             if message.startswith(start):
-                return f"{name} is {setting.spelled}; it must be {required}{message.removeprefix(start)}".replace("'", '"')
+                return f"{name} is {shown}; it must be {needed}{message.removeprefix(start)}".replace("'", '"')
     text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
     return f"{name}: {text[:1].lower()}{text[1:]}"
 

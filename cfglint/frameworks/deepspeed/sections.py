@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
-from cfglint.frameworks.setting import OVERRIDE
 from cfglint.source.document import NOT_STRICT_JSON
 
 TYPE_CHECKING = False
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.rule import Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import LaunchFacts, Version
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Problem
 
 STRICT_PRECISION = (0, 17, 1)
@@ -84,7 +84,7 @@ class DeepSpeedSections(Config):
         document = self.documents[0]
         reading = (self.framework.loader(document, self.facts) if document.syntax == "python" else HJSON).read(document)
         problems = reading.problems
-        if not self.facts.declared and (problems or document.relaxations):
+        if not self.facts.kind_given and (problems or document.relaxations):
             strict = STRICT_JSON.read(document)
             if problems and not strict.problems:
                 reading = strict

@@ -7,8 +7,8 @@ arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
-from cfglint.frameworks.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False

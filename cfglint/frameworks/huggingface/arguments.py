@@ -6,8 +6,8 @@ another one says so by giving None.
 
 from __future__ import annotations
 
+from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
-from cfglint.frameworks.setting import NoSuchField
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False

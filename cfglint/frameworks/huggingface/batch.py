@@ -7,9 +7,9 @@ size is the number of processes, divided from 4.53.0 on by the tensor-parallel s
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Batch, BatchProblem, Layout
-from cfglint.frameworks.setting import DEFAULT, DERIVED, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.frameworks.setting import DEFAULT, NOT_KNOWN, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
@@ -20,6 +21,7 @@ class TrainerConfig(TrainerFiles):
 
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
+    seeded_at: Stage = "init"  # when the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 
     @property
@@ -30,6 +32,12 @@ class TrainerConfig(TrainerFiles):
             if self._deepspeed is not None:
                 self._deepspeed.run()
         return self._deepspeed
+
+    @property
+    def makes_optimizer(self) -> bool:
+        """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
+        launch = self.deepspeed
+        return launch is None or "optimizer" not in launch.written
 
     def _launch(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
@@ -70,7 +78,7 @@ class TrainerConfig(TrainerFiles):
         key, node = self.documents[0].find((name,))
         return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets."""
         found: list[Config] = [self.launcher] if self.launcher is not None else []
         engine = self.deepspeed.engine() if self.deepspeed is not None else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 
-from cfglint.frameworks.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

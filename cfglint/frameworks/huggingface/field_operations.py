@@ -7,7 +7,7 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
-from cfglint.frameworks.setting import NoSuchField
+from cfglint.findings.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,19 +164,19 @@ def epochs(value: Any, config: TrainerConfig) -> None:
 
 def learning_rate(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:58, optim/sgd.py; the exception shows the order of the operands."""
-    if makes_optimizer(config):
+    if config.makes_optimizer:
         _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
 def beta(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:62-65."""
-    if makes_optimizer(config) and config.arguments.optimizer in ADAMS:
+    if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value < 1.0
 
 
 def epsilon(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py:60."""
-    if makes_optimizer(config) and config.arguments.optimizer in ADAMS:
+    if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value  # noqa: SIM300
 
 
@@ -194,7 +194,7 @@ def environment(value: Any, config: TrainerConfig) -> None:
 
 def decay(value: Any, config: TrainerConfig) -> None:
     """torch 2.13 optim/adam.py: the first step multiplies; the fused kernel accepts only numbers."""
-    if not makes_optimizer(config) or config.arguments.optimizer not in TORCH_ADAMS:
+    if not config.makes_optimizer or config.arguments.optimizer not in TORCH_ADAMS:
         return
     if config.arguments.optimizer == "adamw_torch_fused" and not isinstance(value, (int, float)):
         raise TypeError("_fused_adamw_() received an invalid combination of arguments")
@@ -250,7 +250,7 @@ def wrapped_size(value: Any, config: TrainerConfig) -> None:
 
 def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
     """trainer_optimizer.py:70."""
-    if value and makes_optimizer(config):
+    if value and config.makes_optimizer:
         value.replace(" ", "")
 
 
@@ -301,12 +301,6 @@ def unpacked(arguments: Any) -> None:
     from functools import partial
 
     partial(print, **arguments)
-
-
-def makes_optimizer(config: TrainerConfig) -> bool:
-    """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
-    launch = config.deepspeed
-    return launch is None or "optimizer" not in launch.written
 
 
 TORCH_ADAMS = ("adamw_torch", "adamw_torch_fused")
@@ -394,5 +388,6 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
             raise
         except Exception as error:
             if operation.fails_at != STEP or takes_steps(config):
-                found[operation.field] = TypeFailure(operation.field, operation.fails_at, error)
+                fails_at = config.seeded_at if operation.act is seed else operation.fails_at
+                found[operation.field] = TypeFailure(operation.field, fails_at, error)
     return list(found.values())

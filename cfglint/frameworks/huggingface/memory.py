@@ -30,7 +30,7 @@ from cfglint.batch.memory.settings import (
     Settings,
 )
 from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, Inputs, model_in_project
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

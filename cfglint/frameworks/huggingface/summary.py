@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
+from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
-from cfglint.frameworks.setting import AUTO, Setting
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
@@ -37,9 +37,10 @@ def account(config: TrainerConfig) -> Summary:
 
 def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
     """From samples to steps."""
+    samples = config.facts.num_examples, config.facts.examples_source
     args = config.arguments
     limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
-    summary.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+    summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
     if limited:
         summary.add(LENGTH, "max steps", of(config, "max_steps"))
         if "num_train_epochs" in args:
@@ -115,7 +116,7 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         setting = config.setting(key, value=strategy)
         if strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, summary, name, every, run)
-            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {every}", needs=needs(config))
+            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {every:,.15g}", needs=needs(config))
         elif strategy == EPOCH:
             count = epochs_begun(config, run)
             if count is not None and run.total and run.updates:

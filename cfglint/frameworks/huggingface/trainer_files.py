@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Framework, LaunchFacts, Version
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document, Path
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
@@ -78,7 +78,7 @@ class TrainerFiles(Config):
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The file's values, overridden by the launch line's; `${...}` is resolved where the file may have an interpolating parser."""
         values = self.launched_with(values)
-        if "${" in self.documents[0].text and not self.facts.declared:
+        if "${" in self.documents[0].text and not self.facts.kind_given:
             from cfglint.frameworks.overrides import interpolated, refers
 
             values = interpolated(values) if refers(values) else values

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.launch import KIND
-from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False

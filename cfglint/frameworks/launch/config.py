@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, WRITTEN, Setting
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Batch, Config, Layout
 from cfglint.frameworks.launch import FRAMEWORK, KIND, megatron
-from cfglint.frameworks.setting import DERIVED, WRITTEN, Setting
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
@@ -104,8 +104,8 @@ def batch(config: LaunchConfig) -> Batch:
     if config.is_megatron:
         return megatron.batch(config)
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
-    ways = Setting(("data_parallel",), None, DERIVED, because="the program's own")
-    return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, ways, nothing)
+    data_parallel = Setting(("data_parallel",), None, DERIVED, because="the program's own")
+    return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, data_parallel, nothing)
 
 
 def accumulation(config: LaunchConfig) -> Setting | None:

@@ -6,8 +6,8 @@ _add_learning_rate_args (defaults); the same in the forks of bigcode-project and
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.base import Batch, Layout
-from cfglint.frameworks.setting import DERIVED, Setting
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, RATE
 
 TYPE_CHECKING = False
@@ -53,16 +53,16 @@ def batch(config: LaunchConfig) -> Batch:
     parallel = gpus // replica if gpus and replica and gpus % replica == 0 else None
     micro = integer(config, "micro_batch_size")
     total = integer(config, "global_batch_size", micro * parallel if micro and parallel else None)
-    whole = config.setting("global_batch_size", value=total)
+    total_batch = config.setting("global_batch_size", value=total)
     if "rampup_batch_size" in config.command.words:
-        total, whole = None, Setting(("global_batch_size",), None, DERIVED, because="rampup_batch_size changes it during the run")
+        total, total_batch = None, Setting(("global_batch_size",), None, DERIVED, because="rampup_batch_size changes it during the run")
     accumulation = total // (micro * parallel) if total and micro and parallel and total % (micro * parallel) == 0 else None
     return Batch(
         Layout(gpus, tensor or 1, pipeline or 1, context or 1, ulysses or 1),
         config.setting("micro_batch_size", value=micro),
         Setting(("accumulation",), accumulation, DERIVED, because="global batch / (micro batch x data parallel)"),
         Setting(("data_parallel",), parallel, DERIVED, because="GPUs / (tensor x pipeline x context parallel)"),
-        whole,
+        total_batch,
         total,
         gpus_per_replica=replica or 1,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.program import HF_PARSERS
-from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.source.document import SCALAR, Node
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
     own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script goes on.
 
-    Fix: end every line but the last with a backslash and nothing behind it; put comments in front of the command.
+    Fix: end every line but the last with a backslash and nothing after it; put comments in front of the command.
 
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """

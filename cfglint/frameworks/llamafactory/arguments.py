@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.llamafactory._tables import FIELDS
-from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

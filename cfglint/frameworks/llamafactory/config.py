@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.field_operations import makes_optimizer
 from cfglint.frameworks.llamafactory import FRAMEWORK, TRANSFORMERS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
@@ -14,10 +13,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.rule import Finding, Rule
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config, LaunchFacts
     from cfglint.frameworks.huggingface.arguments import Arguments
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.setting import Setting
     from cfglint.source.document import Document
 
 DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts
@@ -36,6 +36,7 @@ class LlamaFactoryConfig(TrainerConfig):
     framework = FRAMEWORK
     sole_consumer = True
     evaluation_assumed = "the evaluation set is what the file says"
+    seeded_at = "config"  # hparams/parser.py:529 (get_train_args)
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         target = {PACKAGE: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}
@@ -103,10 +104,23 @@ class LlamaFactoryConfig(TrainerConfig):
         """Whether another trainer runs: PPO's own loop, HyperParallel, or the fork of transformers that KTransformers brings."""
         return self.stage == "ppo" or bool(self.own("use_kt")) or (self.stage == "sft" and bool(self.own("use_hyper_parallel")))
 
+    def operations(self) -> tuple[Operation, ...]:
+        """What the Trainer, and LLaMA-Factory behind it, do with the values of the Trainer's fields."""
+        from cfglint.frameworks.llamafactory.field_operations import OF_TRAINER
+
+        return (*super().operations(), *OF_TRAINER)
+
     @property
     def makes_optimizer(self) -> bool:
-        """Whether the trainer builds the optimizer, not the DeepSpeed file."""
-        return makes_optimizer(self)
+        """Whether the trainer builds one of its optimizers: the DeepSpeed file has none, and Muon is not asked for."""
+        return super().makes_optimizer and not self.uses_muon
+
+    @property
+    def uses_muon(self) -> bool:
+        """Whether Muon is what is built, the last of the special optimizers (train/trainer_utils.py:532-548)."""
+        earlier = ("use_galore", "use_apollo", "use_badam", "use_adam_mini")
+        others = any(self.own(name) for name in earlier) or self.own("loraplus_lr_ratio") is not None
+        return bool(self.own("use_muon")) and not others and super().makes_optimizer
 
     @property
     def datasets(self) -> Any:
@@ -153,6 +167,6 @@ class LlamaFactoryConfig(TrainerConfig):
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 
-    def others(self) -> list[Config]:
+    def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine gets, where anything is trained."""
-        return super().others() if self.trains and not self.own_trainer else []
+        return super().nested_configs() if self.trains and not self.own_trainer else []

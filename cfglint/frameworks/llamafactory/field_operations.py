@@ -6,9 +6,11 @@ is that operation, and Python's own exception is the prediction. Line numbers ar
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.field_operations import TypeFailure, makes_optimizer
+from os import fspath
+
+from cfglint.findings.setting import NoSuchField
+from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure
 from cfglint.frameworks.llamafactory.arguments import comma_list
-from cfglint.frameworks.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"
+STEP: Stage = "first-step"
 SMALL = 1e-6
 
 
@@ -102,8 +105,33 @@ def added_switch(value: Any, config: LlamaFactoryConfig) -> None:
 
 def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
     """train/trainer_utils.py:385."""
-    if value is not None and makes_optimizer(config) and not (config.own("use_galore") or config.own("use_apollo")):
+    if value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")):
         _ = 1.0 * value
+
+
+def checkpoint(value: Any, config: LlamaFactoryConfig) -> None:
+    """transformers 5.6.0 trainer.py:1416: the folder of a checkpoint; hparams/parser.py:477-480 drops it for some reward models."""
+    dropped = config.stage in ("rm", "ppo") and config.method in ("full", "freeze")
+    if value is not None and not isinstance(value, bool) and not dropped:
+        fspath(value)
+
+
+def muon_rate(value: Any, config: LlamaFactoryConfig) -> None:
+    """third_party/muon/muon.py:187 (adjust_lr_for_muon)."""
+    if config.uses_muon:
+        _ = value * 0.2
+
+
+def muon_decay(value: Any, config: LlamaFactoryConfig) -> None:
+    """third_party/muon/muon.py:190."""
+    if config.uses_muon:
+        _ = 0.1 * value
+
+
+def muon_beta(value: Any, config: LlamaFactoryConfig) -> None:
+    """third_party/muon/muon.py:215-218: AdamW for what is not a matrix, which adapters do not have."""
+    if config.uses_muon and config.method in ("full", "freeze"):
+        _ = 1 - value
 
 
 # field, stage, operation
@@ -128,6 +156,15 @@ OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("use_badam", CONFIG, added_switch),
     ("val_size", INIT, split_size),
     ("loraplus_lr_ratio", INIT, loraplus_rate),
+)
+# Of the Trainer's fields, behind what the Trainer does with them.
+OF_TRAINER = (
+    Operation("resume_from_checkpoint", INIT, checkpoint),
+    Operation("learning_rate", STEP, muon_rate),
+    Operation("weight_decay", STEP, muon_decay),
+    Operation("adam_beta1", STEP, muon_beta),
+    Operation("adam_beta2", STEP, muon_beta),
+    Operation("adam_epsilon", STEP, muon_beta),
 )
 
 

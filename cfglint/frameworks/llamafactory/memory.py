@@ -8,9 +8,9 @@ hparams/parser.py (the compute dtype is that of the precision). Its runs have no
 from __future__ import annotations
 
 from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, FUSED, INT8, NF4, NF4_DOUBLE, NONE, Lora, Settings
+from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.memory import TrainerMemory
-from cfglint.frameworks.setting import NoSuchField
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

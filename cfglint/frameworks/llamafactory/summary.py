@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.huggingface.summary import account as trainer_account
-from cfglint.frameworks.setting import DERIVED, Setting
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, Item, Summary
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py
 
 from __future__ import annotations
 
-from cfglint.frameworks.setting import NoSuchField
+from cfglint.findings.setting import NoSuchField
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.setting import Setting
 
 
 LONGEST = 10**18  # steps of a run
@@ -23,7 +23,7 @@ def account(config: NeoXConfig) -> Summary:
     """The lines of the launcher and the workers."""
     summary = Summary(config.release)
     for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
-        summary.add(LAUNCH, label, of(config, name))
+        summary.add(LAUNCH, label, setting_of(config, name))
     length(config, summary)
     rate(config, summary)
     precision(config, summary)
@@ -32,23 +32,24 @@ def account(config: NeoXConfig) -> Summary:
     return summary
 
 
-def of(config: NeoXConfig, name: str) -> Setting:
+def setting_of(config: NeoXConfig, name: str) -> Setting:
     """A field as a setting, with its default where it is not written."""
     return config.setting(name, value=config.argument(name))
 
 
 def length(config: NeoXConfig, summary: Summary) -> None:
     """From samples or iterations to steps."""
+    samples = config.facts.num_examples, config.facts.examples_source
     total = steps.total_steps(config)
     if config.argument("train_iters") is not None:
-        summary.add(LENGTH, "total steps", of(config, "train_iters"))
+        summary.add(LENGTH, "total steps", setting_of(config, "train_iters"))
     else:
-        summary.add(LENGTH, "epochs", of(config, "train_epochs"))
-        summary.derive(LENGTH, "training samples", "num_examples", config.facts.num_examples, EXAMPLES.partition(" ")[0], needs=EXAMPLES)
+        summary.add(LENGTH, "epochs", setting_of(config, "train_epochs"))
+        summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
         summary.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, rounded down", needs=needs(config))
     if config.facts.num_examples is not None:
         epoch(config, summary, config.facts.num_examples)
-    decay, fraction = steps.decay_steps(config), of(config, "warmup")
+    decay, fraction = steps.decay_steps(config), setting_of(config, "warmup")
     summary.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
     warm = steps.warmup(config)
     if warm is not None:
@@ -82,17 +83,17 @@ def decay_because(config: NeoXConfig) -> str:
     """The source of the number of decay steps."""
     for name in ("lr_decay_iters", "lr_decay_fraction"):
         if config.argument(name) is not None:
-            return str(of(config, name))
+            return str(setting_of(config, name))
     return "as long as the run"
 
 
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
     """How often it evaluates and saves."""
-    every = of(config, "eval_interval")
+    every = setting_of(config, "eval_interval")
     if is_integer(every.value) and every.value > 0 and total is not None:
         summary.mark("evaluations", range(every.value, total + 1, every.value))
         summary.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
-    factor, scale = of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
+    factor, scale = setting_of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
     if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
         extra = config.argument("extra_save_iters")
         listed = filter(is_integer, extra) if isinstance(extra, list) else ()
@@ -121,9 +122,22 @@ def rate(config: NeoXConfig, summary: Summary) -> None:
         ("learning rate", ("optimizer", "params", "lr"), derived.lr),
     ):
         summary.add(RATE, label, config.setting(*path, value=value))
-    summary.add(RATE, "schedule", of(config, "lr_decay_style"))
-    summary.add(RATE, "lowest rate", of(config, "min_lr"))
-    summary.add(RATE, "gradient clipping", of(config, "gradient_clipping"))
+    summary.add(RATE, "schedule", setting_of(config, "lr_decay_style"))
+    summary.add(RATE, "lowest rate", setting_of(config, "min_lr"))
+    clipping(config, summary)
+
+
+def clipping(config: NeoXConfig, summary: Summary) -> None:
+    """What the engine clips at: GPT-NeoX does not pass its own default on, and its DeepSpeed's default is 0 (arguments.py:720-727)."""
+    written = setting_of(config, "gradient_clipping")
+    if "gradient_clipping" in config.derived.extra:
+        summary.add(RATE, "gradient clipping", config.setting("deepspeed_extra_args", "gradient_clipping"))
+    elif number(written.value) and written.value == 1:
+        where = f"{written.place}: " if written.written else "the default "
+        because = f"{where}1.0 is not passed to DeepSpeed, which then does not clip"
+        summary.derive(RATE, "gradient clipping", "gradient_clipping", 0.0, because)
+    else:
+        summary.add(RATE, "gradient clipping", written)
 
 
 def precision(config: NeoXConfig, summary: Summary) -> None:
@@ -134,4 +148,4 @@ def precision(config: NeoXConfig, summary: Summary) -> None:
     because = written.place if written.written else sections or "no precision section is enabled"
     summary.derive(PRECISION, "precision", "precision", derived.precision, because)
     summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=derived.zero_stage))
-    summary.add(PRECISION, "gradient checkpointing", of(config, "checkpoint_activations"))
+    summary.add(PRECISION, "gradient checkpointing", setting_of(config, "checkpoint_activations"))

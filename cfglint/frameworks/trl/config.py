@@ -7,7 +7,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
-from cfglint.frameworks.trl.fields import fields, meant, trainers_of
+from cfglint.frameworks.trl.fields import fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 from cfglint.source.shell.command import CommandDocument
 
@@ -51,7 +51,7 @@ class TrlConfig(TrainerConfig):
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
-        self.trainers = (named,) if named is not None else meant(names, self.modelled)
+        self.trainers = (named,) if named is not None else likely_trainers(names, self.modelled)
         table = fields(self.modelled, self.trainers, self.version)
         if self.facts.program is not None:
             table = table.of_program(self.facts.program, self.modelled)

@@ -116,7 +116,7 @@ def has(name: Any, release: str) -> bool:
     return isinstance(name, str) and any(name in table for table in TABLES[release].values())
 
 
-def meant(names: set[str], release: str) -> tuple[str, ...]:
+def likely_trainers(names: set[str], release: str) -> tuple[str, ...]:
     """The trainers of a release that have the most of a file's keys, in any release; all of them where no key tells."""
     counts = {trainer: sum(1 for name in names if belongs(name, trainer)) for trainer in trainers_of(release)}
     most = max(counts.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from cfglint.launch.programs.literals import assigned, is_mutated, value_of
 from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.launch.programs.trainers import is_arguments
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

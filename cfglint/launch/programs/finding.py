@@ -42,7 +42,7 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     return Found(path, package, list(dict.fromkeys(folders)), lambda each: text_inside(each, project))
 
 
-def at(path: str, project: Project) -> Found:
+def program_at(path: str, project: Project) -> Found:
     """A program that is started from the top of its project."""
     folders = [os.path.dirname(path) or ".", project.root, os.path.join(project.root, "src")]
     return Found(path, "", list(dict.fromkeys(folders)), lambda each: text_inside(each, project))

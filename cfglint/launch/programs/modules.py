@@ -122,7 +122,7 @@ class Modules:
         self._by_path: dict[str, Module | None] = {}
         self.is_full = False  # whether there were more modules than are read
 
-    def at(self, path: str, package: str = "") -> Module | None:
+    def module_of(self, path: str, package: str = "") -> Module | None:
         """The module of a file; None where there is none, or it does not parse."""
         if path not in self._by_path:
             if len(self._by_path) >= MOST_MODULES:
@@ -138,7 +138,7 @@ class Modules:
         inside = dotted.replace(".", "/")
         for folder in self.folders:
             for name, package in ((f"{inside}/__init__.py", dotted), (f"{inside}.py", dotted.rpartition(".")[0])):
-                found = self.at(normal(f"{folder}/{name}"), package)
+                found = self.module_of(normal(f"{folder}/{name}"), package)
                 if found is not None:
                     return found
         return None

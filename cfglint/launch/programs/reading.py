@@ -15,7 +15,7 @@ from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
     """What is known of a program; None where it cannot be read. `folders` is the search path of its imports."""
     modules = Modules(folders, read)
-    main = modules.at(path, package)
+    main = modules.module_of(path, package)
     scopes = reachable(modules, main) if main is not None and main.tree.body else None
     if not scopes:
         return None

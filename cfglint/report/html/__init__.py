@@ -5,6 +5,8 @@ The engine of the templates is imported with this package and by nothing else.
 
 from __future__ import annotations
 
+import os
+
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.frameworks import framework
 from cfglint.report.changes import NOTHING, place, title
@@ -53,11 +55,13 @@ def verdict(runs: list[views.Run]) -> str:
     """The most important thing to know of all runs."""
     if not runs:
         return "No training configs found"
-    failing = sum(not each.starts for each in runs)
+    failing = [each for each in runs if not each.starts]
     if len(runs) == 1:
         return with_cause(runs[0])
+    if len(failing) == 1 and failing[0].cause:
+        return f"1 of {len(runs)} runs would not start, {failing[0].title}: {failing[0].cause}"
     if failing:
-        return f"{failing} of {len(runs)} runs would not start"
+        return f"{len(failing)} of {len(runs)} runs would not start"
     unknown = sum(each.answer == views.UNKNOWN for each in runs)
     if unknown:
         return f"{len(runs) - unknown} of {len(runs)} runs should start; not known of {unknown}"
@@ -231,22 +235,23 @@ def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]
     """The worst of what changed."""
     if not altered:
         return sentence(NOTHING).rstrip(".")
-    stopped = broken(altered)
+    stopped = len(broken(altered))
     only = altered[0]["after"] if len(comparisons) == 1 else None
     if only and not only.starts:
         return with_cause(only).replace("Would not start", "Would not start after this change" if stopped else "Would still not start", 1)
     if stopped:
-        return f"{pictures.many(stopped, 'run')} would not start after this change"
+        worst = broken(altered)[0]["after"]
+        who = os.path.basename(worst.files[0]) if stopped == 1 else pictures.many(stopped, "run")
+        return f"{who} would not start after this change" + (f": {worst.cause}" if stopped == 1 and worst.cause else "")
     if len(comparisons) > 1:
         return f"{len(altered)} of {len(comparisons)} runs changed in effect"
     sentences = altered[0]["sentences"]
     return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
 
 
-def broken(altered: list[dict[str, Any]]) -> int:
+def broken(altered: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The runs that start before the change, or are new, and do not start after it."""
-    sides = [(each["before"], each["after"]) for each in altered]
-    return sum(after is not None and not after.starts and (before is None or before.starts) for before, after in sides)
+    return [each for each in altered if each["after"] and not each["after"].starts and (each["before"] is None or each["before"].starts)]
 
 
 def change(comparison: Comparison, anchor: str) -> dict[str, Any]:

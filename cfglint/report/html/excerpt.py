@@ -39,6 +39,25 @@ class Listed:
     anchored: bool = False
 
 
+class Changed:
+    """A line of a fix's diff: `+` and `-` for new and removed lines, a blank for what stays, `@` for a file and line.
+
+    `mark` is the part that the finding is about, not `main` for a related place.
+    """
+
+    def __init__(self, sign: str, file: str, number: int, text: str) -> None:
+        self.sign = sign
+        self.file = file
+        self.number = number
+        self.before, self.mark, self.after = text, "", ""
+        self.main = True
+
+    def show(self, found: Marked | None, main: bool) -> None:
+        """Mark what a finding is about."""
+        if found is not None:
+            self.before, self.mark, self.after, self.main = found.before, found.mark, found.after, main
+
+
 @lru_cache(2)
 def lines_of(text: str) -> tuple[str, ...]:
     """The lines of a text as editors count them, without their ends; kept, for a thousand findings of a file ask for them."""
@@ -101,21 +120,63 @@ def near(numbers: Iterable[int], count: int) -> set[int]:
     return {line for number in numbers for line in range(number - CONTEXT, number + CONTEXT + 1) if 1 <= line <= count}
 
 
-def diff(fix: Fix, texts: dict[str, str]) -> list[tuple[str, str]]:
-    """A fix as (mark, line): `-` and `+` for what goes and comes, a blank for what stays, `@` for the file and place."""
-    from difflib import unified_diff
-
-    diff_lines: list[tuple[str, str]] = []
-    for file in dict.fromkeys(each.file for each in fix.edits):
+def diff(fix: Fix, texts: dict[str, str], place: Place | None = None, others: Sequence[Place] = ()) -> list[Changed]:
+    """What a fix changes, with the place of its finding and the other places near it, so that no excerpt is needed."""
+    found: list[Changed] = []
+    named = [place.file] if place is not None else []
+    for file in dict.fromkeys([*named, *(each.file for each in fix.edits)]):
         if file not in texts:
+            return []
+        places = [place, *near_places(place, others)] if place is not None and place.file == file else []
+        removed, added = changed_lines(texts[file], [each for each in fix.edits if each.file == file])
+        found += hunks(file, lines_of(texts[file]), removed, added, places)
+    return found
+
+
+def near_places(place: Place, others: Sequence[Place]) -> list[Place]:
+    """The other places of a finding that are shown with it."""
+    return [each for each in others if each.file == place.file and abs(each.line - place.line) <= NEARBY]
+
+
+def changed_lines(text: str, edits: list[FileEdit]) -> tuple[set[int], dict[int, list[str]]]:
+    """(the lines that some edits remove, the lines that they add by the line before which these are inserted)."""
+    from difflib import SequenceMatcher
+
+    removed: set[int] = set()
+    added: dict[int, list[str]] = {}
+    if edits:
+        first, last = neighbourhood(text, edits)
+        before, after = split(text[first:last]), split(edited(text[first:last], edits, first))
+        above = breaks_before(text, first) + 1
+        for tag, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag != "equal":
+                removed.update(range(above + start, above + end))
+                added[above + end] = after[new_start:new_end]
+    return removed, added
+
+
+def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, list[str]], places: list[Place]) -> list[Changed]:
+    """The changed lines and the places of a file with the lines around them; a line that names the place begins each part."""
+    count = len(lines) - (not lines[-1])
+    centres = {*removed, *(each.line for each in places[:1])}
+    wanted = {near for line in centres for near in range(line - AROUND, line + AROUND + 1)}
+    wanted.update(each.line for each in places)
+    wanted.update(near for line in added for near in (line - 1, line))
+    marks = {each.line: marked(each) for each in reversed(places)}
+    found: list[Changed] = []
+    last = None
+    for number in sorted({line for line in wanted if 1 <= line <= count} | added.keys()):
+        is_first = last is None or number != last + 1
+        if is_first and number not in added and not lines[number - 1].strip():
             continue
-        edits = [each for each in fix.edits if each.file == file]
-        first, last = neighbourhood(texts[file], edits)
-        old = texts[file][first:last]
-        above = breaks_before(texts[file], first)
-        hunks = list(unified_diff(split(old), split(edited(old, edits, first)), n=1, lineterm=""))[2:]
-        diff_lines += [(line[0], f"{file}:{above + hunk_line(line)}" if line.startswith("@@") else line[1 : 1 + WIDEST]) for line in hunks]
-    return diff_lines
+        if is_first:
+            found.append(Changed("@", file, number, f"{file}:{number}"))
+        last = number
+        found += [Changed("+", file, number, line[:WIDEST]) for line in added.get(number, ())]
+        if number <= count:
+            found.append(Changed("-" if number in removed else " ", file, number, lines[number - 1][:WIDEST]))
+            found[-1].show(marks.get(number), main=number == places[0].line if places else True)
+    return found
 
 
 def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
@@ -138,8 +199,3 @@ def edited(text: str, edits: list[FileEdit], offset: int) -> str:
     for each in sorted(edits, key=lambda each: -each.start):
         text = text[: each.start - offset] + each.text + text[each.end - offset :]
     return text
-
-
-def hunk_line(head: str) -> int:
-    """The line of the old text at which a hunk `@@ -3,2 +3,2 @@` begins."""
-    return int(head.split()[1].lstrip("-").partition(",")[0])

@@ -109,6 +109,11 @@ class Numbers:
         return None if None in values else prod(value for value in values if value is not None)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing of the batch is known, and no flag would tell it."""
+        return all(each.value is None and not each.needs for each in (*self.terms, self.total))
+
+    @property
     def at_odds(self) -> bool:
         """Whether the global batch is known to be another than the product of the terms."""
         return self.product is not None and self.total.value not in (None, self.product)

@@ -40,17 +40,20 @@ class Lane:
 
 @dataclass
 class Pictures:
-    """A run as pictures; `lanes` are the time line, empty where nothing of it is known."""
+    """A run as pictures; `lanes` are the time line, empty where its length is not known: `needs` are the flags that would tell it."""
 
     gpus: Picture
     step: Picture
     lanes: list[Lane]
     total: int | None
+    needs: str
 
 
 def draw(numbers: Numbers) -> Pictures:
     """All pictures of a run."""
-    return Pictures(gpu_picture(numbers), step_picture(numbers), lanes(numbers), usable(numbers.resolved.get("total_steps")))
+    total = usable(numbers.resolved.get("total_steps"))
+    needs = numbers.needs("total steps") if total is None else ""
+    return Pictures(gpu_picture(numbers), step_picture(numbers), lanes(numbers, total), total, needs)
 
 
 def usable(value: int | None) -> int | None:
@@ -116,12 +119,10 @@ def step_caption(numbers: Numbers, micro: int | None, accumulation: int | None) 
 # ---- the time line
 
 
-def lanes(numbers: Numbers) -> list[Lane]:
-    """The run from first to last step; what is known of it where its length is not."""
-    total = usable(numbers.resolved.get("total_steps"))
+def lanes(numbers: Numbers, total: int | None) -> list[Lane]:
+    """The run from first to last step; nothing where its length is not known."""
     if total is None:
-        needs = numbers.needs("total steps")
-        return [Lane("length", timeline.unknown(), f"unknown: pass {needs}")] if needs else []
+        return []
     recurring = [label for label in ("evaluations", "checkpoints") if numbers.value(label) is not None]
     marks = [marks_lane(label, numbers.value(label), numbers.marks.get(label), total) for label in recurring]
     return [rate_lane(numbers, total), *epoch_lane(numbers, total), *marks]

@@ -73,11 +73,6 @@ def ticks(total: int, steps: Sequence[int] | None) -> Markup:
     return lane(LOW, stroke("tick", "".join(f"M{svg.number(SCALE * step / total)} 1v{LOW - 2}" for step in steps)))
 
 
-def unknown() -> Markup:
-    """A lane of unknown length."""
-    return lane(LOW, stroke("rate unsure", f"M0 {LOW // 2}H{SCALE}"))
-
-
 def stroke(name: str, path: str) -> Markup:
     """A line; the style of pages keeps its width when the lane is stretched."""
     return svg.element("path", class_=name, d=path)

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import SettingEntry
-    from cfglint.report.html.excerpt import Listed, Marked
+    from cfglint.report.html.excerpt import Changed, Listed, Marked
     from cfglint.report.html.memory import Bars
     from cfglint.report.html.pictures import Pictures
 
@@ -40,7 +40,7 @@ class Mend:
 
     title: str
     command: str
-    diff: list[tuple[str, str]]
+    diff: list[Changed]
 
 
 @dataclass
@@ -193,9 +193,10 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
-    fix = apply_fixes(diagnostic.fix, texts) if diagnostic.fix else None
-    shown_by_fix = fix is not None and fix.diff and diagnostic.fix is not None and changes(diagnostic.fix, place)
-    seen = [] if shown_by_fix else excerpt.around(place, [other for other, _ in diagnostic.related], lines)
+    others = [other for other, _ in diagnostic.related]
+    fix = apply_fixes(diagnostic.fix, texts, place, others) if diagnostic.fix else None
+    seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
+    numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
     return Finding(
         anchor,
         home,
@@ -208,7 +209,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         place.column,
         kind_of(place, outcome),
         seen,
-        [related(other, words, anchors, seen if other.file == place.file else []) for other, words in diagnostic.related],
+        [related(other, words, anchors, (other.file, other.line) in numbers_seen) for other, words in diagnostic.related],
         raises(diagnostic, outcome),
         diagnostic.exception or "",
         [(label, text) for label, text in ((NOTE, diagnostic.note), (HELP, diagnostic.help)) if text],
@@ -217,27 +218,23 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     )
 
 
-def changes(fix: Fix, place: Place) -> bool:
-    """Whether a fix changes the value that its finding is about, so that the diff shows the place."""
-    return any(each.file == place.file and each.start <= place.end and place.start <= each.end for each in fix.edits)
-
-
 def kind_of(place: Place, outcome: Outcome) -> str:
     """The framework whose file a place is in."""
     kind = outcome.kinds[outcome.files.index(place.file)] if place.file in outcome.files else outcome.kinds[0]
     return framework(kind).title
 
 
-def related(place: Place, words: str, anchors: dict[str, str], seen: list[Marked]) -> Related:
+def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Related:
     """Another place, with the anchor of its line where the page lists its file; its line, unless it is `seen` already."""
-    line = None if any(each.number == place.line for each in seen) else excerpt.marked(place)
+    line = None if seen else excerpt.marked(place)
     anchor = f"{anchors[place.file]}-{place.line}" if place.file in anchors else ""
     return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
-def apply_fixes(fix: Fix, texts: dict[str, str]) -> Mend:
-    """A fix with its diff."""
-    return Mend(fix.title, "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes", excerpt.diff(fix, texts))
+def apply_fixes(fix: Fix, texts: dict[str, str], place: Place, others: list[Place]) -> Mend:
+    """A fix with its diff, in which the places of its finding are."""
+    command = "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes"
+    return Mend(fix.title, command, excerpt.diff(fix, texts, place, others))
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[Source]:

@@ -18,7 +18,7 @@ class Offsets:
         self.text = text
         self.starts = line_starts(text)
 
-    def at(self, line: int, column: int) -> int:
+    def offset(self, line: int, column: int) -> int:
         """The offset of a line, from 1, and a column in bytes, from 0."""
         start = self.starts[min(line, len(self.starts)) - 1]
         piece = self.text[start : start + column]
@@ -29,7 +29,7 @@ class Offsets:
     def span(self, node: ast.expr | ast.keyword) -> tuple[int, int]:
         """Where a node begins and ends."""
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-        return self.at(node.lineno, node.col_offset), self.at(end_line, end_column)
+        return self.offset(node.lineno, node.col_offset), self.offset(end_line, end_column)
 
 
 def node_of(expression: ast.expr, offsets: Offsets) -> Node:

@@ -169,8 +169,8 @@ def number_of(token: str) -> int:
         if token.lower().startswith("0x"):
             return checked(int(token, 16))
         return checked(int(token, 8 if len(token) > 1 and token.startswith("0") else 10))
-    except ValueError as wrong:
-        raise NotArithmetic(token) from wrong
+    except ValueError as error:
+        raise NotArithmetic(token) from error
 
 
 def is_name(token: str) -> bool:

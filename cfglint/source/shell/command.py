@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 OPENING = (".", "…", "<", "{")  # what a placeholder begins with
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # in names of options
+ELLIPSES = ("...", "…")
 
 
 def is_placeholder(text: str) -> bool:
@@ -24,7 +25,7 @@ def is_placeholder(text: str) -> bool:
     first = text[:1]
     if first not in OPENING:
         return False
-    return text in ("...", "…") or (first == "<" and text != "<?>") or (first == "{" and text[1:2].isalpha())
+    return text in ELLIPSES or (first == "<" and text != "<?>") or (first == "{" and text[1:2].isalpha())
 
 
 def takes_text(key: str) -> bool:
@@ -95,6 +96,8 @@ class CommandDocument(Document):
         root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, " ".join(strings))))
         self.edges[key] = inside
         self.flags[key] = flag
+        if len(texts) > 1 and strings[-1] in ELLIPSES:  # stands for more arguments
+            texts, strings = texts[:-1], strings[:-1]
         if any(map(is_placeholder, strings)) and not takes_text(key):
             texts = [unknown("a placeholder")]
         if all(text.known for text in texts):

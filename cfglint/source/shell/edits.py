@@ -93,6 +93,18 @@ def shell_word(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+def size_of(document: CommandDocument) -> str | None:
+    """The number of processes of the launcher's option; None without one."""
+    node = document.find((document.size_key,))[1] if document.size_key else None
+    return node.raw if node is not None else None
+
+
+def size_after(document: CommandDocument, changes: list[Change]) -> str | None:
+    """The number of processes that the changes ask for."""
+    asked = [change.text for change in changes if change.kind == edit.REPLACE and change.path == (document.size_key,)]
+    return unquoted(asked[-1]) if asked else size_of(document)
+
+
 def checked(document: CommandDocument, text: str, changes: list[Change]) -> CommandDocument:
     """The document of the edited script, in which these arguments and nothing else of any launch may have changed."""
     if document.again is None:
@@ -109,7 +121,7 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
             expected[name] = [unquoted(change.text)]
         elif change.kind == edit.RENAME:
             expected[change.key] = value
-    if after.words != expected:
+    if after.words != expected or size_of(after) != size_after(document, changes):
         raise EditRefused("the edit would change something else of this launch too", document.extent[0])
     for before, now in zip(document.siblings, after.siblings, strict=True):
         if own_values(before, document.size_key) != own_values(now, document.size_key):

@@ -79,12 +79,13 @@ class Expander:
             simple = self.simple(word, start, True)
             if simple is not None:
                 return [Text(simple)] if simple or word[0] == '"' else []
-            return assembled(self.pieces(start, end))
+            return assembled(self.pieces(start, end), self.state.separators)
         from cfglint.source.shell.braces import expanded
 
         found: list[Text] = []
         for segments in expanded(self.script.text, start, end):
-            found.extend(assembled([piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]))
+            pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
+            found.extend(assembled(pieces, self.state.separators))
         return found[:MOST_FIELDS]
 
     def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
@@ -104,7 +105,7 @@ class Expander:
             if at < first:
                 found.extend(self.script.literal(at, first).parts)
             value = self.value(variable[1] or variable[2])
-            if splits and not quoted and any(map(value.string.__contains__, " \t\n")):
+            if splits and not quoted and any(map(value.string.__contains__, self.state.separators)):
                 return None
             found.extend(value.parts)
             at, left = after, left - 1
@@ -218,7 +219,7 @@ class Expander:
             return [Piece(fields=[])] if self.assume() else [Piece(unknown(f"{POSITIONAL}: {name}"), not quoted)]
         if quoted and separate:
             return [Piece(fields=list(values))]
-        return [Piece(joined(values), not quoted)]
+        return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
     def assume(self) -> bool:
         """Whether a value that only the caller could give counts as absent."""
@@ -380,8 +381,8 @@ class Expander:
         elements = value if isinstance(value, list) else [value]
         try:
             index = self.number(start, end)
-        except Unknowable as wrong:
-            return unknown(*wrong.reasons)
+        except Unknowable as error:
+            return unknown(*error.reasons)
         except NotArithmetic:
             return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
         return elements[index] if -len(elements) <= index < len(elements) else None
@@ -479,8 +480,8 @@ class Expander:
         """What `$((...))` comes to."""
         try:
             return literal(str(self.number(start, end)))
-        except Unknowable as wrong:
-            return unknown(*wrong.reasons)
+        except Unknowable as error:
+            return unknown(*error.reasons)
         except (NotArithmetic, RecursionError):
             return unknown(f"$(({self.script.text[start:end].strip()}))")
 
@@ -504,7 +505,7 @@ class Expander:
         return output[0:stripped] if output.value is not None else output
 
 
-def assembled(pieces: list[Piece]) -> list[Text]:
+def assembled(pieces: list[Piece], separators: str) -> list[Text]:
     """The words that pieces come to, next to one another."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
@@ -514,7 +515,7 @@ def assembled(pieces: list[Piece]) -> list[Text]:
         leads = trails = False
         fields = [piece.text] if piece.fields is None else piece.fields
         if piece.splits and piece.fields is None:
-            fields, leads, trails = split(piece.text)
+            fields, leads, trails = split(piece.text, separators)
         open_word = open_word and not leads
         for field in fields:
             if open_word:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell.text import Text, joined, literal, unknown
 
 TYPE_CHECKING = False
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 MACHINE = "the number of GPUs of the machine (nvidia-smi or device count)"
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 MOST = 1_000
+MARK = re.compile(r"%s|%d|%0\d{1,2}d")
 
 
 class NotKnown(Exception):
@@ -100,8 +103,8 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
     try:
         return str(evaluate(" ".join(arguments), refuse))
-    except NotArithmetic as wrong:
-        raise NotKnown from wrong
+    except NotArithmetic as error:
+        raise NotKnown from error
 
 
 def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -186,19 +189,29 @@ def lines_wanted(arguments: list[str]) -> int:
 
 
 def printf(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`printf` with `%s` and `%d`, each used once, or repeated for a list."""
+    """`printf` with `%s`, `%d` and `%02d`, each used once, or repeated for a list."""
     form, values = arguments[0].replace("\\n", "\n").replace("\\t", "\t"), arguments[1:]
-    wanted = form.count("%s") + form.count("%d")
-    if form.count("%") != wanted:
+    marks = MARK.findall(form)
+    if form.count("%") != len(marks):
         raise NotKnown
-    if not wanted:
+    if not marks:
         return form
+    pieces = MARK.split(form)
     found = ""
-    for start in range(0, max(len(values), 1), wanted):
-        group = [*values[start : start + wanted], *[""] * wanted][:wanted]
-        pieces = form.replace("%d", "%s").split("%s")
-        found += "".join(piece + value for piece, value in zip(pieces, [*group, ""], strict=True))
+    for start in range(0, max(len(values), 1), len(marks)):
+        group = [*values[start : start + len(marks)], *[""] * len(marks)][: len(marks)]
+        written = [formatted(mark, value) for mark, value in zip(marks, group, strict=True)]
+        found += "".join(piece + value for piece, value in zip(pieces, [*written, ""], strict=True))
     return found
+
+
+def formatted(mark: str, value: str) -> str:
+    """A value as `%s`, `%d` or `%02d` writes it."""
+    if mark in ("%s", "%d"):
+        return value
+    if not value.isdigit() or (value.startswith("0") and value != "0"):  # which would be octal
+        raise NotKnown
+    return mark % int(value)
 
 
 def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:

@@ -756,10 +756,12 @@ class Interpreter:
             return True
         spans: list[tuple[int, int]] = []
         environment: dict[str, Text] = {}
-        before = self._stdin
+        before, begins = self._stdin, self.begins(node)
         for child in (*node.children, *(extra or ())):
             kind = child.type
-            if kind == "variable_assignment" and not spans:
+            if kind == "variable_assignment" and child.start_byte < begins:
+                self.assign(child)
+            elif kind == "variable_assignment" and not spans:
                 self.prefix(child, environment)
             elif kind in OF_COMMAND:
                 spans.append((child.start_byte, child.end_byte))
@@ -780,6 +782,17 @@ class Interpreter:
         finally:
             self._stdin, self._placeholder = before, False
 
+    def begins(self, node: Any) -> int:
+        """Where a command begins. Several assignments on the line before are not its own, though the grammar takes them for it."""
+        last = None
+        for child in node.children:
+            if child.type == "variable_assignment":
+                last = child
+            elif child.type != "comment":
+                between = "" if last is None else self.script.text[last.end_byte : child.start_byte].replace("\\\n", "")
+                return int(child.start_byte if "\n" in between else node.start_byte)
+        return int(node.start_byte)
+
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
         """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""
         text = self.script.text
@@ -797,20 +810,26 @@ class Interpreter:
         return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
     def prefix(self, node: Any, environment: dict[str, Text]) -> None:
-        """An assignment in front of a command, which holds for that command alone."""
+        """An assignment in front of a command, which holds for that command, and for the assignments behind it."""
         start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
-        environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
+
+        def expand() -> None:
+            environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
+
+        self.within(dict(environment), expand)
 
     def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """Run a builtin or function, or note a command."""
         name = words[0].value
         if name in self.state.functions and name is not None:
-            return self.function(name, words[1:])
+            return self.within(environment, lambda: self.function(name, words[1:]))
         builtin = BUILTINS.get(name or "")
         if builtin is not None:
-            return builtin(self, words[1:])
-        if name in ("eval", "exec"):
-            return self.evaluated(words[1:], node) if name == "eval" else self.start_exec(words[1:], environment, node)
+            return self.within(environment, lambda: builtin(self, words[1:]))
+        if name == "eval":
+            return self.within(environment, lambda: self.evaluated(words[1:], node))
+        if name == "exec":
+            return self.start_exec(words[1:], environment, node)
         if self._captured is None:
             self.note(words, environment, node)
         else:
@@ -821,13 +840,32 @@ class Interpreter:
         """What a command prints."""
         return filters.output(words, self._stdin, self.state.folder)
 
+    def within(self, environment: dict[str, Text], action: Callable[[], bool | None]) -> bool | None:
+        """Do something with exported variables that hold for it alone: `BATCH=4 launch`, where `launch` is a function."""
+        if not environment:
+            return action()
+        before = {name: self.state.variables.get(name) for name in environment}
+        added = set(environment) - self.state.exported
+        for name, value in environment.items():
+            self.state.assign(name, value)
+        self.state.exported |= added
+        try:
+            return action()
+        finally:
+            self.state.exported -= added
+            for name, earlier in before.items():
+                if earlier is None:
+                    self.state.variables.pop(name, None)
+                else:
+                    self.state.variables[name] = earlier
+
     def start_exec(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """`exec command`; without a command it only redirects."""
         return self.start(words, environment, node) if words else True
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
-        start, end = node.start_byte, node.end_byte
+        start, end = self.begins(node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
         line = self.script.line(self.second_word(node)) if self._runner is None else self._runner.line(place)
@@ -841,12 +879,12 @@ class Interpreter:
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 
-    @staticmethod
-    def second_word(node: Any) -> int:
+    def second_word(self, node: Any) -> int:
         """Where the second word of a command begins: bash counts a command for the line of that one (LINENO)."""
-        named = [child for child in node.children if child.is_named and child.type != "comment"]
+        start = self.begins(node)
+        named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]
         plain = len(named) < 2 or named[0].type == "variable_assignment"
-        return int(node.start_byte if plain else named[1].start_byte)
+        return int(start if plain else named[1].start_byte)
 
     def continues(self, offset: int) -> bool:
         """Whether a command at an offset is what was meant to belong to the one noted last."""
@@ -1022,23 +1060,39 @@ class Interpreter:
         return True
 
     def read_input(self, words: list[Text]) -> bool | None:
-        """`read`, `mapfile`: what is read is not known, but for a here-string."""
+        """`read`: what is read is not known, but for a here-string or a here-document."""
         text = self._stdin
         names = [word.value for word in words if word.value and is_name(word.value)]
-        lists = any(word.value in ("-ra", "-a", "-ar") for word in words)
-        if text is not None and text.known and names:
-            separators = " \t\n"
-            fields = split(text, separators)[0]
-            if lists:
-                self.state.assign(names[-1], list(fields))
-            else:
-                for index, name in enumerate(names):
-                    rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
-                    self.state.assign(name, joined(rest))
+        given = [word.string for word in words if word.string.startswith("-")]
+        if text is None or not text.known or not names:
+            return self.read_something(names)
+        separators = self.state.separators
+        line = text if any("d" in option for option in given) else split_lines(text)[0]
+        fields = split(line, separators + "\n" if separators else "")[0]
+        if any("a" in option for option in given):
+            self.state.assign(names[-1], list(fields))
             return True
+        for index, name in enumerate(names):
+            rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
+            self.state.assign(name, joined(rest, separators[:1]))
+        return True
+
+    def read_something(self, names: list[str]) -> bool | None:
+        """Input that is not known."""
         for name in names:
             self.state.assign(name, unknown("read from input"))
         return None
+
+    def read_lines(self, words: list[Text]) -> bool | None:
+        """`mapfile`, `readarray`: the lines of a here-string or a here-document."""
+        names = [word.value for word in words if word.value and is_name(word.value)]
+        text = self._stdin
+        strips = any(word.value == "-t" for word in words)
+        if text is None or not text.known or not strips or not names or len(words) > 2:
+            return self.read_something(names)
+        body = text[: len(text) - 1] if text.string.endswith("\n") else text
+        self.state.assign(names[-1], split_lines(body))
+        return True
 
     def parse_options(self, words: list[Text]) -> bool | None:
         """`getopts`: a plain call has no options."""
@@ -1090,6 +1144,16 @@ def open_quote(root: Any, text: str) -> int | None:
     if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
         return None
     return text.rfind("\n", 0, last.start_byte + at) + 1
+
+
+def split_lines(text: Text) -> list[Text]:
+    """The lines of a known string, the empty ones included."""
+    found: list[Text] = []
+    start = 0
+    for line in text.string.split("\n"):
+        found.append(text[start : start + len(line)])
+        start += len(line) + 1
+    return found
 
 
 def inside(path: str) -> str:
@@ -1167,8 +1231,8 @@ BUILTINS: dict[str, Callable[[Interpreter, list[Text]], bool | None]] = {
     "shift": Interpreter.shift,
     "set": Interpreter.options,
     "read": Interpreter.read_input,
-    "mapfile": Interpreter.read_input,
-    "readarray": Interpreter.read_input,
+    "mapfile": Interpreter.read_lines,
+    "readarray": Interpreter.read_lines,
     "getopts": Interpreter.parse_options,
     "echo": Interpreter.echo,
     "printf": Interpreter.formatted,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.text import Text, unknown
+from cfglint.source.shell.text import BLANKS, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,12 @@ class State:
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
         self.folder, self.nounset, self.needs_caller = other.folder, other.nounset, other.needs_caller
+
+    @property
+    def separators(self) -> str:
+        """The characters at which an expansion without quotes is split: those of IFS."""
+        value = self.variables.get("IFS")
+        return value.string if isinstance(value, Text) and value.known else BLANKS
 
     def is_unset(self, name: str) -> bool:
         """Whether the script has unset a variable."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     Place = tuple[str, int, int]  # path, start and end offset in its text
 
+BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
 
 
@@ -124,10 +125,16 @@ def joined(texts: Iterable[Text], separator: str = " ") -> Text:
     return Text(parts)
 
 
-def split(text: Text, separators: str = " \t\n") -> tuple[list[Text], bool, bool]:
-    """(fields, whether it begins with a separator, whether it ends with one): what word splitting makes of an expansion."""
+def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]:
+    """(fields, whether it begins with a separator, whether it ends with one): what word splitting makes of an expansion.
+
+    A separator that is not blank delimits a field each time, so that a field may be empty.
+    """
     if text.known and not any(map(text.string.__contains__, separators)):
         return [text] if text.parts else [], False, False
+    if text.known and separators.strip():
+        cut = delimited(text, separators)
+        return cut, not cut[0].parts, text.string[-1] in separators
     fields: list[list[Part]] = [[]]
     runs = between(separators)
     for part in text.parts:
@@ -146,6 +153,20 @@ def split(text: Text, separators: str = " \t\n") -> tuple[list[Text], bool, bool
     found = [Text(parts) for parts in fields if parts]
     first, final = text.string[:1], text.string[-1:]
     return found, first != "" and first in separators, final != "" and final in separators
+
+
+def delimited(text: Text, separators: str) -> list[Text]:
+    """The fields of a known string, where some separator is not blank."""
+    some = re.escape(separators)
+    blanks = "".join(each for each in separators if each.isspace())
+    either = f"[{some}]" if not blanks else f"[{blanks}]*[{re.escape(separators.strip())}][{blanks}]*|[{blanks}]+"
+    string = text.string
+    found: list[Text] = []
+    start = 0
+    for mark in re.finditer(either, string):
+        found.append(text[start : mark.start()])
+        start = mark.end()
+    return [*found, text[start:]] if start < len(string) else found
 
 
 @cache

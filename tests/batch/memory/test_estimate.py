@@ -9,7 +9,7 @@ from cfglint.batch.memory.estimate import largest, possible
 from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name
 from cfglint.batch.shapes import config_of, shape_of
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 LLAMA = shape_of("llama-3-8b")
 RUN = Settings(sequence=2048, checkpointing=True)

@@ -10,7 +10,7 @@ from cases import each_case
 from cfglint.batch.memory import Fsdp, Lora, Settings, Zero, estimate
 from cfglint.batch.memory.moments import TERMS, TrainingStep
 from cfglint.batch.shapes import MODELS, shape_of
-from cfglint.record import changed
+from cfglint.source.record import changed
 
 GB = 1e9
 SMALL = ("llama-3.2-1b", "qwen2.5-0.5b", "qwen3-0.6b", "gemma-2b", "gemma-2-2b", "phi-1.5", "phi-3-mini", "gpt2", "pythia-160m", "olmo-1b")

@@ -24,7 +24,7 @@ def axolotl():
             target=options.pop("target", None),
             target_from=options.pop("target_from", None),
             complete=options.pop("complete", True),
-            declared=options.pop("declared", True),
+            kind_given=options.pop("kind_given", True),
         )
         documents = [parse("config.yml", text, "yaml"), *(parse(path, content, "json") for path, content in files.items())]
         return CheckedRun(documents, ["axolotl", *("deepspeed" for _ in files)], facts)

@@ -110,3 +110,24 @@ def test_the_keys_of_plugins_are_known_to_suggestions(axolotl, keys, help_text):
     text = f"base_model: m\nlearning_rate: 1.0e-4\ndatasets:\n  - {{path: d, type: alpaca}}\n{keys}"
     found = [each.help for each in axolotl(text=text).diagnostics if each.code == "AXL005"]
     assert [each[: len(help_text)] for each in found] == [help_text]
+
+
+@each_case(
+    ("key", "meant"),
+    [
+        ("type_of_model", "model_type"),
+        ("revision_of_model", "model_revision"),
+        ("max_seq_length", "sequence_len"),
+        ("num_train_epochs", "num_epochs"),
+        ("per_device_train_batch_size", "micro_batch_size"),
+        ("per_device_eval_batch_size", "eval_batch_size"),
+        ("lr_scheduler_type", "lr_scheduler"),
+        ("optim", "optimizer"),
+        ("lora_rank", "lora_r"),
+        ("train_on_split", "split"),
+        ("run_name", "wandb_name"),
+        ("report_to", "use_wandb"),
+    ],
+)
+def test_the_keys_of_the_trainer_and_of_older_releases_are_known_by_their_names_here(axolotl, key, meant):
+    assert [each.help for each in axolotl(f"{key}: 1\n").diagnostics if each.code == "AXL005"] in ([f"did you mean `{meant}`?"], [])

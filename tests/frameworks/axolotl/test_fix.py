@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 from tests.frameworks.axolotl.conftest import BASE
 
@@ -49,3 +50,32 @@ def test_a_longer_sequence_is_said_once(file, tmp_path, capsys):
     told = capsys.readouterr().out.partition("settings")[0]
     assert told.count("2048 -> 4096") == 1
     assert "sequence length" not in told
+
+
+OLD = BASE + "flash_attn_rms_norm: true\nfsdp:\n  - full_shard\nfsdp_config:\n"
+
+
+@each_case(
+    ("old", "new"),
+    [
+        ("  fsdp_sharding_strategy: FULL_SHARD\n", "  fsdp_reshard_after_forward: true\n"),
+        ("  sharding_strategy: SHARD_GRAD_OP\n  fsdp_version: 1\n", "  reshard_after_forward: false\n  fsdp_version: 2\n"),
+        ("  sharding_strategy: 1\n  reshard_after_forward: true\n", "  reshard_after_forward: true\n"),
+        ("  forward_prefetch: false\n  offload_params: true\n", "  offload_params: true\n"),
+        ("  sharding_strategy: HYBRID_SHARD\n", None),
+    ],
+)
+def test_all_keys_of_fsdp1_are_rewritten_at_once(tmp_path, old, new):
+    path = tmp_path / "config.yml"
+    path.write_text(OLD + old)
+    for _ in range(2):
+        main(["fix", str(path)])
+        assert path.read_text() == (BASE + "fsdp_config:\n" + new if new else OLD + old)
+
+
+def test_fsdp_without_a_config_or_with_offload_is_left(tmp_path):
+    path = tmp_path / "config.yml"
+    for text in (BASE + "fsdp:\n  - full_shard\n", BASE + "fsdp: [full_shard, offload]\nfsdp_config: {auto_wrap_policy: NO_WRAP}\n"):
+        path.write_text(text)
+        main(["fix", str(path)])
+        assert path.read_text() == text

@@ -75,6 +75,12 @@ def test_the_file_need_not_be_a_mapping(axolotl, found):
     assert found(axolotl(text="- a\n")) == [("AXL001", "")]
 
 
+def test_a_file_for_a_fork_is_reported_once(axolotl, found):
+    text = "base_model: m\ndatasets: [{path: d, type: alpaca}]\nlearning_rate: 0.1\nmy_a: 1\nmy_b: 2\nmicro_batch_sizes: 3\nmy_c: 4\n"
+    assert found(axolotl(text=text, complete=False, kind_given=False), "warning") == [("AXL005", "/my_a"), ("AXL005", "/micro_batch_sizes")]
+    assert len(found(axolotl(text=text), "warning")) == 4
+
+
 def test_a_part_of_a_run_may_lack_keys(axolotl, found):
     run = axolotl(text="base_model: m\n", complete=False)
     assert (found(run), run.verdict) == ([], "accept")

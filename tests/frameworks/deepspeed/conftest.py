@@ -19,7 +19,7 @@ class DeepSpeedRuns:
         return self.text(json.dumps(values), gpus, target, complete)
 
     def text(self, text, gpus=8, target=None, complete=True):
-        facts = LaunchFacts(gpus=gpus, target={"deepspeed": target} if target else {}, complete=complete, declared=complete)
+        facts = LaunchFacts(gpus=gpus, target={"deepspeed": target} if target else {}, complete=complete, kind_given=complete)
         return CheckedRun([parse("ds_config.json", text, "json")], ["deepspeed"], facts)
 
     def codes(self, values, severity=None, **facts):

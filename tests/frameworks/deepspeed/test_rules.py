@@ -313,7 +313,7 @@ def test_a_trainer_brings_the_optimizer():
     from cfglint.source.parse import parse
 
     document = parse("ds.json", '{"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2}', "json")
-    facts = LaunchFacts(gpus=1, complete=True, declared=True)
+    facts = LaunchFacts(gpus=1, complete=True, kind_given=True)
     values = {"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2, "train_micro_batch_size_per_gpu": 4}
     config = DeepSpeedConfig([document], facts, values=values, trainer=Config([document], facts), world_size=8)
     assert config.has_optimizer

@@ -21,7 +21,7 @@ def trainer():
             num_examples=examples,
             target=target,
             complete=options.pop("complete", True),
-            declared=options.pop("declared", True),
+            kind_given=options.pop("kind_given", True),
             strict_keys=options.pop("strict", False),
         )
         name = options.pop("name", "train.yaml")

@@ -106,6 +106,14 @@ def test_sizes_come_from_the_model(pair):
     assert section["stage3_param_persistence_threshold"] == 40960
 
 
+def test_a_size_that_is_filled_with_a_fraction_says_so_and_what_it_assumes(pair):
+    run = pair(version="4.37.2", zero_optimization={"stage": 3, "stage3_prefetch_bucket_size": "auto"})
+    (found,) = (each for each in run.diagnostics if each.code == "TYP100")
+    assert (found.severity, run.verdict) == ("warning", "accept")
+    assert '"auto", filled with 15099494.4' in found.message
+    assert "4096" in found.note
+
+
 @each_case(
     ("name", "verdict"),
     [

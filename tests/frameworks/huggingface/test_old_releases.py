@@ -27,6 +27,6 @@ from cfglint.source.parse import parse
     ],
 )
 def test_a_release_decides(text, release, verdict):
-    facts = LaunchFacts(gpus=2, num_examples=100, target={"transformers": release}, complete=True, declared=True, strict_keys=True)
+    facts = LaunchFacts(gpus=2, num_examples=100, target={"transformers": release}, complete=True, kind_given=True, strict_keys=True)
     run = CheckedRun([parse("train.yaml", f"output_dir: out\n{text}", "yaml")], ["huggingface"], facts)
     assert run.verdict == verdict, [each.message for each in run.diagnostics]

@@ -36,7 +36,7 @@ def test_best_model_strategies(trainer, strategy, version, verdict):
 def test_a_strategy_that_the_command_line_may_give_is_no_error(trainer):
     text = "output_dir: out\nload_best_model_at_end: true\n"
     assert trainer(text).verdict == "reject"
-    assert trainer(text, complete=False, declared=False).verdict == "accept"
+    assert trainer(text, complete=False, kind_given=False).verdict == "accept"
 
 
 @each_case(

@@ -87,14 +87,14 @@ def test_sgd_asks_the_other_way_round(trainer):
 
 def test_text_is_a_warning_where_another_parser_may_read_it(trainer, codes):
     text = "model_name_or_path: x\noutput_dir: out\nper_device_train_batch_size: 2\nlearning_rate: 1e-5\n"
-    run = trainer(text, complete=False, declared=False)
+    run = trainer(text, complete=False, kind_given=False)
     assert codes(run, "warning") == ["TYP200"]
     assert run.verdict == "accept"
 
 
 def test_a_file_without_output_dir_is_read_by_a_script_that_may_cast(trainer, codes):
     text = "model_name_or_path: x\nper_device_train_batch_size: 2\nlearning_rate: 1e-5\n"
-    assert codes(trainer(text, complete=False, declared=False)) == []
+    assert codes(trainer(text, complete=False, kind_given=False)) == []
     assert codes(trainer(text), "error") == ["TYP200"]
 
 

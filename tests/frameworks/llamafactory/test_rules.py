@@ -37,6 +37,12 @@ ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage
         ({"quantization_device_map": "auto", "quantization_bit": "4"}, ("LLF064", "ValueError", "config")),
         ({"val_size": '"0.1"'}, ("LLF070", "TypeError", "init")),
         ({"val_size": '"0.1"', "eval_strategy": "epoch"}, ("LLF070", "TypeError", "config")),
+        ({"resume_from_checkpoint": "0.1"}, ("TYP200", "TypeError", "init")),
+        ({"use_muon": "true", "learning_rate": '"1e-5"'}, ("TYP200", "TypeError", "first-step")),
+        ({"use_muon": "true", "finetuning_type": "full", "adam_epsilon": '"1e-8"'}, ("TYP200", "TypeError", "first-step")),
+        ({"seed": "0o17"}, ("TYP200", "TypeError", "config")),
+        ({"seed": "-1"}, ("HFT045", "ValueError", "config")),
+        ({"lr_scheduler_type": "cosine_with_min_lr"}, ("STP003", "ValueError", "init")),
         ({"use_galore": '"true"', "finetuning_type": "full", "optim": "adamw_torch"}, ("LLF070", "ValueError", "config")),
         ({"packing": "true", "cutoff_len": '"1024"'}, ("LLF070", "TypeError", "config")),
         ({"evaluation_strategy": "epoch"}, ("LLF001", "ValueError", "config")),
@@ -168,6 +174,13 @@ def test_a_template_is_suggested_for_one_typo_only(name, near):
     from cfglint.frameworks.llamafactory.rules.data import nearest_template
 
     assert nearest_template(name) == near
+
+
+@each_case(
+    "keys", [{"use_muon": "true", "adam_epsilon": '"1e-8"'}, {"use_muon": "true", "adam_beta1": "1.5"}, {"resume_from_checkpoint": "a"}]
+)
+def test_muon_checks_no_range_and_adapters_do_not_use_its_epsilon(factory, keys):
+    assert [each.code for each in factory(1, **keys).diagnostics if each.severity == "error"] == []
 
 
 def test_unknown_keys_of_two_types_cannot_be_sorted(of_text):

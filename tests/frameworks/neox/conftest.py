@@ -37,7 +37,7 @@ class NeoXRuns:
     def files(self, texts, gpus=8, num_examples=None, complete=True):
         documents = [parse(name, text, "yaml") for name, text in texts.items()]
         return CheckedRun(
-            documents, ["neox"] * len(documents), LaunchFacts(gpus=gpus, num_examples=num_examples, complete=complete, declared=True)
+            documents, ["neox"] * len(documents), LaunchFacts(gpus=gpus, num_examples=num_examples, complete=complete, kind_given=True)
         )
 
 

@@ -22,7 +22,7 @@ def trl():
             num_examples=examples,
             target=options.pop("target", target),
             complete=options.pop("complete", True),
-            declared=options.pop("declared", True),
+            kind_given=options.pop("kind_given", True),
             strict_keys=options.pop("strict", False),
             trainer=trainer,
             outside=options.pop("outside", {}),

@@ -24,6 +24,18 @@ def test_only_the_first_reason_is_given(trl, codes):
     assert codes(trl(HEAD + "num_generations: 8\ngeneration_batch_size: 12\n", "grpo", 8)) == ["TRL031"]
 
 
+def test_a_list_is_no_number_of_generations(trl, codes):
+    [found] = trl(HEAD + "num_generations: []\n", "grpo").diagnostics
+    assert (found.code, found.exception) == ("TYP200", "TypeError: unsupported operand type(s) for %: 'int' and 'list'")
+
+
+def test_a_program_of_its_own_may_turn_vllm_on(trl, codes):
+    text = HEAD + "num_generations: 8\nvllm_mode: colocate\n"
+    own = "my_task: a\nmy_data: b\nmy_project: c\n"
+    assert codes(trl(text, "grpo", complete=False)) == codes(trl(text + own, "grpo")) == ["TRL070"]
+    assert codes(trl(text + own, "grpo", complete=False)) == []
+
+
 def test_evaluation_needs_whole_groups_too(trl, codes):
     text = HEAD + "num_generations: 8\nper_device_eval_batch_size: 4\n"
     assert codes(trl(text, "grpo")) == []
@@ -42,7 +54,7 @@ def test_releases_before_generations_of_several_steps_count_one_micro_batch(trl)
     assert trl(text, "grpo", release="0.17.0").verdict == "accept"
     (finding,) = [each for each in trl(text, "grpo", release="0.17.0", **asked).diagnostics if each.code == "TRL030"]
     assert (finding.severity, finding.key) == ("warning", "/num_generations")
-    assert "(micro batch 1 x 1 GPUs x 1 step)" in finding.message
+    assert "(micro batch 1 x 1 GPU x 1 step)" in finding.message
 
 
 def test_groups_are_blamed_on_what_the_file_says(trl):

@@ -107,7 +107,35 @@ def test_a_file_that_is_no_mapping_of_names_is_not_loaded(trl, text):
     assert (run.verdict, run.fails_at) == ("reject", "load")
 
 
+@each_case(
+    ("text", "release", "exception"),
+    [
+        ("- a\n", "1.16.0", "ValueError: Config file train.yaml must contain a YAML mapping."),
+        ("- a\n", "1.0.0", "ValueError: Config file train.yaml must contain a YAML mapping."),
+        ("- a\n", "0.29.0", "TypeError: argument after ** must be a mapping, not list"),
+        ("", "0.29.0", "TypeError: argument of type 'NoneType' is not iterable"),
+        ("1: 2\n", "0.29.0", "TypeError: keywords must be strings"),
+    ],
+)
+def test_the_exception_of_a_release_for_what_is_no_mapping(trl, text, release, exception):
+    [found] = [each for each in trl(text, release=release).diagnostics if each.code == "TRL001"]
+    assert found.exception == exception
+
+
 def test_an_integer_beyond_the_limit_is_unknown():
     assert isinstance(converted("9" * 501, "int", True), Unknown)
     with pytest.raises(ValueError, match=r"^9"):
         converted("9" * 501 + "x", "int", True)
+
+
+def test_explain_leaves_open_what_the_two_releases_disagree_on(trl):
+    from cfglint.explanation.summary import RunSummary
+
+    def lines(release):
+        run = trl("output_dir: out\nper_device_train_batch_size: 4\n", release=release)
+        return {item.label: item.setting.value for item in RunSummary(run).items}
+
+    assert (lines("0.17.0")["precision"], lines("1.16.0")["precision"]) == ("fp32", "bf16")
+    between = lines("0.25.0")
+    assert (between["precision"], between["gradient checkpointing"]) == (None, None)
+    assert (between["learning rate"], between["micro batch"]) == (2e-5, 4)

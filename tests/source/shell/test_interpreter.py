@@ -45,10 +45,30 @@ def commands(text, files=None):
         ("declare -A M=([a]=1 [b]=2)\nrun ${M[b]}", ["run 2"]),
         ("cat <<EOF > f\nrun inside\nEOF\nrun after", ["cat", "run after"]),
         ("read a b <<< 'x y'\nrun $b $a", ["run y x"]),
+        ("A=1 \\\nB=$A\nrun $A $B", ["run 1 1"]),
+        ("A=1 B=2 # both\nrun $A", ["run 1"]),
+        ("A=0\nf() { run $B; }\nA=1 B=$A f", ["run 1"]),
+        ('IFS=, read -ra S <<< 1,,2\nrun ${#S[@]} "${S[@]}"', ["run 3 1  2"]),
+        ("IFS=: read a b c <<< 'x:y z:w:v'\nrun \"$a|$b|$c\"", ["run x|y z|w:v"]),
+        ("L=1,2\nold=$IFS\nIFS=,\nrun $L\nIFS=$old\nrun $L", ["run 1 2", "run 1,2"]),
+        ("IFS=' ,'\nv='a , b,c d'\nrun $v\nIFS=\nrun $v", ["run a b c d", "run a , b,c d"]),
+        ('A=(p q)\nIFS=+\nrun "${A[*]}"\nset -- 1 2\nrun "$*"', ["run p+q", "run 1+2"]),
+        ("mapfile -t M <<< $'one two\\nthree'\nrun ${#M[@]} ${M[0]}", ["run 2 one two"]),
+        ("read x y <<EOF\nfirst line rest\nsecond\nEOF\nrun $x $y", ["run first line rest"]),
+        ("f() { run $X $1; }\nX=1\nX=5 f a\nrun $X", ["run 5 a", "run 1"]),
+        ("X=5 eval 'run $X'", ["run 5"]),
+        ("printf -v N 'run_%02d_%s' 7 x\nrun $N $(printf %03d 12)", ["run run_07_x 012"]),
     ],
 )
 def test_words_are_what_bash_makes_of_them(text, expected):
     assert commands(text) == expected
+
+
+def test_assignments_of_the_line_before_are_not_exported():
+    [call] = follow("A=1 \\\nB=$A\nrun \\\n  --x 1\n").calls
+    assert (call.environment, call.line) == ({}, 4)
+    [call] = follow("A=1 \\\nB=2 run --x 1\n").calls
+    assert (sorted(call.environment), call.line) == (["A", "B"], 1)
 
 
 def test_a_word_knows_where_it_is_written():

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import WARN, Example, Finding, rule
+from cfglint.findings.wording import required
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl._tables import FIELDS, MODELS, PLUGINS
 from cfglint.frameworks.axolotl.fields import MISSING
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
+from cfglint.frameworks.base import FORK_KEYS
+
+EXPECTED = "Input should be "  # how pydantic's messages about types and choices begin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
@@ -93,16 +98,25 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             continue
         setting = config.place(fault.path)
-        words = fault.message.removeprefix("Value error, ").removeprefix("Input ").replace("; Input should be", ", or")
-        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in words else None
+        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in fault.message else None
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"write `warmup_ratio: {setting.value}` for a fraction of the steps"
         yield Finding(
             setting,
-            f"`{setting.name}` {words[0].lower()}{words[1:]}",
+            f"`{setting.name}` {fault_text(setting, fault.message)}",
             exception=f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}",
             help=help_text,
         )
+
+
+def fault_text(setting: Setting, message: str) -> str:
+    """What is wrong with a value and what its field requires, from pydantic's message; several types are joined by `or`."""
+    if not message.startswith(EXPECTED):
+        words = message.removeprefix("Value error, ").removeprefix("Input ")
+        return f"{words[0].lower()}{words[1:]}"
+    alternatives = [each.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0] for each in message.split("; ")]
+    actual = "a mapping" if isinstance(setting.value, dict) else "a list" if isinstance(setting.value, list) else setting.spelled
+    return f"is {actual}; it must be {required(' or '.join(dict.fromkeys(alternatives)))}".replace("'", '"')
 
 
 @rule(
@@ -174,7 +188,10 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
     "axolotl-unknown-key",
     WARNING,
     kinds=KINDS,
-    bad=BASE + "gradient_accumulation_step: 4\n",
+    bad=(
+        BASE + "gradient_accumulation_step: 4\n",
+        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),
+    ),
     good=BASE + "gradient_accumulation_steps: 4\n",
     example={"kind": KIND, "at": "/gradient_accumulation_step"},
 )
@@ -184,11 +201,30 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     pydantic ignores unknown keys, at the top and in nested mappings; `strict: true` does not change that. A plugin that is not
     bundled with axolotl may read it: then nothing is said.
 
+    An undeclared file with three or more such keys, none of them a typo, is taken to be written for a fork or another release,
+    and reported once.
+
     Fix: correct the name, add the plugin that the key belongs to, or remove the key.
 
     Source: axolotl 0.21.0 utils/schemas/config.py (no `extra` setting: pydantic's default, ignore).
     """
+    unknown = unknown_keys(config)
+    unexplained = [setting for setting, help_text in unknown if help_text is None and len(setting.path) == 1]
+    if not (config.facts.kind_given or config.facts.complete) and len(unexplained) >= FORK_KEYS:
+        names = [f"`{setting.path[0]}`" for setting in unexplained]
+        named = ", ".join(names[:FORK_KEYS]) + (", ..." if len(names) > FORK_KEYS else "")
+        message = f"{len(names)} unknown keys are ignored by axolotl 0.21.0 ({named}): is the file written for a fork or another release?"
+        yield Finding(unexplained[0], message, on_key=True)
+        unknown = [each for each in unknown if each[0] not in unexplained]
+    for setting, help_text in unknown:
+        where = f" in `{'.'.join(map(str, setting.path[:-1]))}`" if len(setting.path) > 1 else ""
+        yield Finding(setting, f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl", on_key=True, help=help_text)
+
+
+def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
+    """The written keys that no model has, each with what may be meant."""
     refused = [path for refusal in config.validation.refusals for path in refusal.paths]
+    found: list[tuple[Setting, str | None]] = []
     for path in config.validation.dropped:
         key = path[-1]
         if tuple(map(str, path)) in refused:
@@ -196,20 +232,18 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         if not isinstance(key, str) or (len(path) == 1 and (config.validation.foreign or key in READ_ELSEWHERE)):
             continue
         setting = config.place(path)
-        if not setting.written or setting.value is None:
-            continue
-        near = OTHERS.get(key) or closest(config, path)
-        where = f" in `{'.'.join(map(str, path[:-1]))}`" if len(path) > 1 else ""
-        help_text = f"did you mean `{near}`?" if near else None
-        plugin = plugin_of(near or key, config) if len(path) == 1 else ""
-        if plugin:
-            help_text = (
-                (f"did you mean `{near}`? It needs" if near else "add")
-                + f" the plugin {plugin}"
-                + (" in" if near else " to")
-                + " `plugins`"
-            )
-        yield Finding(setting, f"unknown key `{key}`{where} is ignored by axolotl", on_key=True, help=help_text)
+        if setting.written and setting.value is not None:
+            found.append((setting, meant(config, path, key)))
+    return found
+
+
+def meant(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
+    """The key that an unknown one may stand for, or the plugin that it needs, for people."""
+    near = OTHERS.get(key) or closest(config, path)
+    plugin = plugin_of(near or key, config) if len(path) == 1 else ""
+    if not plugin:
+        return f"did you mean `{near}`?" if near else None
+    return f"did you mean `{near}`? It needs the plugin {plugin} in `plugins`" if near else f"add the plugin {plugin} to `plugins`"
 
 
 def plugin_of(key: str, config: AxolotlConfig) -> str:

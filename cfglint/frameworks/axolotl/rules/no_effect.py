@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
@@ -62,8 +62,8 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
         fix = divided(config.place(("batch_size",)), micro, model.batch_size) if is_free else None
         yield Finding(
             config.place(("batch_size",)),
-            f"`batch_size` is {model.batch_size}, but a GPU takes {micro} x {accumulation} = {real} samples per step: the steps are "
-            "computed for another batch",
+            f"`batch_size` is {model.batch_size}, but micro batch {micro} x accumulation {accumulation} = {real} per GPU: axolotl computes "
+            f"the number of steps for {model.batch_size}",
             help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 and not fix else None,
             fix=fix,
         )
@@ -101,7 +101,8 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     model, world = config.model, config.facts.gpus
     if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
         yield Finding(
-            config.place(("ddp",)), f"`ddp: false` computes the steps for 1 of {world} processes: the run takes {world} times the samples"
+            config.place(("ddp",)),
+            f"with `ddp: false` the steps are computed for 1 process, but {world} run: the run trains on {world} times the samples",
         )
 
 

@@ -46,6 +46,8 @@ NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # what the launch l
 
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
     """The refusals of a topic."""
+    from cfglint.frameworks.axolotl.migration import migrated
+
     for refusal in config.refusals:
         if refusal.topic != topic:
             continue
@@ -58,6 +60,7 @@ def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
             exception=refusal.exception,
             fails_at=refusal.fails_at,
             severity="warning" if absent else None,
+            fix=migrated(config, refusal) if topic in (FSDP, REMOVED) else None,
             on_key=topic == REMOVED,
         )
 
@@ -268,8 +271,9 @@ def quantization(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=BASE + "fsdp:\n  - full_shard\n",
+    bad=BASE + "fsdp:\n  - full_shard\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n",
     good=BASE + "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
+    fixed=BASE + "fsdp_config:\n  fsdp_reshard_after_forward: true\n",
     example={"kind": KIND, "at": "/fsdp"},
 )
 def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
@@ -280,7 +284,8 @@ def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
-    Fix: change the key that the message names.
+    Fix: change the key that the message names. Without `fsdp_config`, or for a strategy other than FULL_SHARD and SHARD_GRAD_OP, there
+    is no automatic one.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1437-1600.
     """

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.schema import Candidate
-    from cfglint.frameworks.setting import Setting
 
 REFUSED = {
     "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),

@@ -215,7 +215,7 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
                 yield key, raised
     yield from incompatible_values(name, arguments)
     if name in READS_BETAS and "betas" in arguments:
-        raised = two_betas(arguments["betas"], compared=name not in (*FILLED, "DeepSpeedCPULion"))
+        raised = two_betas(arguments["betas"], compared=name not in (*FILLED, "DeepSpeedCPULion"), floats=name in ("Adam", "AdamW"))
         if raised:
             yield "betas", raised
 
@@ -239,8 +239,11 @@ def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[
         yield "rho", f"ValueError: Invalid rho value: {rho}"
 
 
-def two_betas(value: Any, compared: bool) -> str:
-    """The error of an optimizer for its betas, of which it uses the first two; empty where they are valid."""
+def two_betas(value: Any, compared: bool, floats: bool) -> str:
+    """The error of an optimizer for its betas, of which it uses the first two; empty where they are valid.
+
+    With `floats` both have to be floats (torch 2.13 optim/adam.py:68). hjson reads `0.0` as the integer 0.
+    """
     if not isinstance(value, (list, str)):
         return f"TypeError: '{type(value).__name__}' object is not subscriptable"
     if len(value) < 2:
@@ -250,6 +253,8 @@ def two_betas(value: Any, compared: bool) -> str:
             return f"TypeError: '<=' not supported between instances of 'float' and '{type(beta).__name__}'"
         if not 0 <= beta < 1:
             return f"ValueError: Invalid beta parameter at index {index}: {beta}"
+    if floats and not all(isinstance(beta, float) for beta in value[:2]):
+        return "ValueError: betas must be either both floats or both Tensors"
     return ""
 
 

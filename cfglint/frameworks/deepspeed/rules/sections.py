@@ -38,6 +38,7 @@ SINCE = {
     "expert_parallel": (0, 19, 2),
     "timers": (0, 14, 3),
 }
+ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; --model gives the real one"
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
 
@@ -48,7 +49,8 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
                 text = fault_text(setting, name, fault.message)
-                yield Finding(setting, text, exception=fault.exception, consumer_only=tuned(config, setting.value))
+                note = ASSUMED_SIZE if config.is_assumed(setting) else None
+                yield Finding(setting, text, exception=fault.exception, consumer_only=tuned(config, setting.value), note=note)
 
 
 def tuned(config: DeepSpeedConfig, value: Any) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
-from cfglint.frameworks.setting import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

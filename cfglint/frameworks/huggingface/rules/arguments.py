@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.setting import Setting
 
 OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
@@ -255,7 +255,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 def is_joined(config: TrainerConfig) -> bool:
     """Whether a person said what reads the file, or other files of the run are known: then what is missing has its default."""
-    return config.facts.declared or config.launcher is not None or config.deepspeed is not None
+    return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
 @rule(

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.setting import Setting
 
 KINDS: tuple[Kind, ...] = ("huggingface",)
 OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behavior that only 4.x has

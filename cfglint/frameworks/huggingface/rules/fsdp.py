@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.setting import Setting
 
 NULL_IS_OFF = (4, 57)  # null is an empty string from here on
 ZERO_IS_OFF = (5, 0)  # so is every value that is false

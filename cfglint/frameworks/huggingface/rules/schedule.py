@@ -221,7 +221,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    when: Stage = "first-step" if config.version >= FLOATS_TAKEN else "init"
+    late = config.version >= FLOATS_TAKEN and not config.framework.base  # recorded so for the Trainer alone: the model is wrapped before
+    when: Stage = "first-step" if late else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
@@ -507,7 +508,7 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
         for name in ("warmup_steps", "warmup_ratio"):
             if number(args[name]) and args[name] > 0:
                 related = (of(config, "lr_scheduler_type"),)
-                yield Finding(of(config, name), f"`{name}` is ignored, because schedule {kind} has no warm-up", related=related)
+                yield Finding(of(config, name), f"`{name}` is ignored: the schedule `{kind}` has no warm-up", related=related)
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
         related = (of(config, "lr_scheduler_type"),)
         yield Finding(of(config, "lr_scheduler_kwargs"), f"`lr_scheduler_kwargs` is ignored by schedule {kind}", related=related)

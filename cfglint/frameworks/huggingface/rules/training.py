@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
-from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS, makes_optimizer
+from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 
 TYPE_CHECKING = False
@@ -259,7 +259,8 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["seed"]
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
-        yield Finding(of(config, "seed"), f"`seed` is {value}; it must be between 0 and {SEEDS - 1}", exception=text)
+        message = f"`seed` is {value}; it must be between 0 and {SEEDS - 1}"
+        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at)
 
 
 @rule(
@@ -455,7 +456,7 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     Source: torch 2.13 optim/adam.py:58-72.
     """
     args = config.arguments
-    if not config.parsed or not makes_optimizer(config):
+    if not config.parsed or not config.makes_optimizer:
         return
     optimizer = args.optimizer
     rate = args["learning_rate"]
@@ -498,7 +499,7 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer_optimizer.py:65-73.
     """
     value = config.arguments["optim_args"]
-    if not isinstance(value, str) or not value or not config.parsed or not makes_optimizer(config):
+    if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
         return
     for part in value.replace(" ", "").split(","):
         count = part.count("=")
@@ -539,7 +540,7 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
     """
     optimizer = config.arguments.optimizer
-    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not makes_optimizer(config):
+    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
         return
     setting = of(config, "optim")
     if optimizer.endswith("layerwise") and config.launched:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.setting import Setting
 
 NUMERIC = ("int", "float")
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
@@ -73,7 +73,7 @@ def cast_by_script(config: TrainerConfig, value: Any) -> bool:
 
     `HfArgumentParser` gets every argument from a file that it reads, and releases before 4.49 require `output_dir`.
     """
-    known = config.facts.complete or config.facts.declared or config.sole_consumer
+    known = config.facts.complete or config.facts.kind_given or config.sole_consumer
     return isinstance(value, str) and not known and "output_dir" not in config.values
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.llamafactory._tables import EFFICIENT_EOS, TEMPLATES
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
@@ -186,7 +187,7 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if checkout is not None and name in checkout.templates:
         return
     near = nearest_template(name) if isinstance(name, str) else None
-    message = f"template `{name}` does not exist" + (f"; did you mean `{near}`?" if near else "")
+    message = f"`template` is {spelled(name)}, which LLaMA-Factory 0.9.5 does not have" + (f"; did you mean `{near}`?" if near else "")
     from cfglint.findings.fix_builders import replace
 
     setting = config.field("template")

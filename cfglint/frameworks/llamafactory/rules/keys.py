@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.setting import Setting
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(
@@ -51,7 +51,7 @@ FORK = 3  # unknown keys from which an undeclared file is taken to be written fo
         BASE + "lora_ranks: 16\n",
         BASE + "evaluation_strategy: epoch\nval_size: 0.1\n",
         BASE + "tensor_model_parallel_size: 2\npipeline_model_parallel_size: 2\n",
-        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"complete": False, "declared": False}),
+        Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", facts={"complete": False, "kind_given": False}),
     ),
     good=BASE + "lora_rank: 16\n",
     fixed=BASE + "lora_rank: 16\n",
@@ -76,13 +76,15 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if unknown:
         unknown = beyond_checkout(unknown, config)
     megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
-    strangers = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON]
-    if not (config.facts.declared or config.facts.complete or megatron) and len(strangers) >= FORK:
-        named = ", ".join(f"`{key}`" for key in strangers[:FORK])
-        more = ", ..." if len(strangers) > FORK else ""
-        message = f"{len(strangers)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): is it written for a fork or another release?"
-        yield Finding(config.setting(strangers[0]), message, severity=WARNING, on_key=True)
-        unknown = [key for key in unknown if key not in strangers]
+    foreign = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON]
+    if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK:
+        named = ", ".join(f"`{key}`" for key in foreign[:FORK])
+        more = ", ..." if len(foreign) > FORK else ""
+        message = (
+            f"{len(foreign)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): the file may be written for a fork or another release"
+        )
+        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True)
+        unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
         yield for_megatron(unknown, config)
         unknown = [key for key in unknown if not megatron and key not in MEGATRON]

@@ -187,7 +187,7 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
         optimizer = config.arguments.optimizer
         if optimizer not in taken and optimizer in OPTIMIZERS:
             text = f"NotImplementedError: Unknown optim: OptimizerNames.{str(optimizer).upper()}."
-            message = f"`{name}` requires `optim` adamw_torch, not {optimizer}"
+            message = f"`{name}` requires `optim: adamw_torch`" + ("" if "optim" in config.values else f" (the default is {optimizer})")
             where = "optim" if "optim" in config.values else name
             severity = certainty(config, "optim")
             yield Finding(config.field(where), message, exception=text, severity=severity, fix=plain_adamw(config))

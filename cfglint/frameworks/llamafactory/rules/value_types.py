@@ -142,4 +142,5 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
         if name not in CHOICES or name in CHECKED_ELSEWHERE or value in CHOICES[name]:
             continue
         listed = ", ".join("null" if each is None else str(each) for each in CHOICES[name])
-        yield Finding(config.field(name), f"`{name}` is {shown(value)}, not one of {listed}")
+        actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
+        yield Finding(config.field(name), f"`{name}` is {actual}, not one of {listed}")

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.rule import Check, Example, ExampleFacts, Text
+    from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Severity, Stage, WhenPartial
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.setting import Setting
 
 
 def neox_rule(

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.setting import Setting
 
 TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed

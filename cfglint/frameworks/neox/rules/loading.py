@@ -6,8 +6,8 @@ import os
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.neox.rules import neox_rule, remove
-from cfglint.frameworks.setting import WRITTEN, Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import UNUSED, choices, default, known
 from cfglint.frameworks.neox.python_errors import number
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
-    from cfglint.frameworks.setting import Setting
 
 # Common spellings of a precision, with the one that works.
 PRECISIONS = {
@@ -156,7 +156,9 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
         fix = None
         if "deepspeed_extra_args" not in config.values:
             fix = insert(config, ("deepspeed_extra_args",), {"gradient_clipping": 1.0}, title, safe=False)
-        message = "`gradient_clipping` 1.0 has no effect: GPT-NeoX does not pass its default to DeepSpeed, which then does not clip"
+        message = (
+            "`gradient_clipping` 1.0 does not clip: it is GPT-NeoX's default, which is not passed to DeepSpeed, whose own default is 0"
+        )
         yield Finding(setting, message, fix=fix)
 
 
@@ -445,7 +447,7 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
     count, gpus = config.argument("num_gpus"), config.facts.gpus
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
     if alone and gpus is not None and number(count) and count > 0 and count != gpus:
-        message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {gpus} GPUs"
+        message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {counted(gpus, 'GPU')}"
         yield Finding(config.setting("num_gpus"), message)
 
 

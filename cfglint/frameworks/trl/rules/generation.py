@@ -6,6 +6,7 @@ from math import gcd
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import counted
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, Generation, count, evaluation_group, generating, generation, number
@@ -15,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.setting import Setting
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.trl.config import TrlConfig
 
 MICRO = "per_device_train_batch_size"
@@ -70,7 +71,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config, made)
     yield Finding(
         of(config, blamed),
-        f"a generation batch has {made.size} completions ({terms}), which is not a multiple of `{GENERATIONS}` ({made.per_prompt})",
+        f"a generation batch has {counted(made.size, 'completion')} ({terms}), not a multiple of `{GENERATIONS}` ({made.per_prompt})",
         related=[of(config, name) for name in basis if name != blamed],
         exception=exception(config, made.size, made.per_prompt),
         fails_at="config" if config.modern else "init",
@@ -93,7 +94,7 @@ def one_micro_batch(config: TrlConfig) -> Generation:
 
 def terms_of(config: TrlConfig, made: Generation) -> str:
     """How the size of a generation comes about."""
-    return f"micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs x {made.steps} step{'' if made.steps == 1 else 's'}"
+    return f"micro batch {config.batch.micro_batch.value} x {counted(config.world_size, 'GPU')} x {counted(made.steps, 'step')}"
 
 
 def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
@@ -153,10 +154,10 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
         return
     one = indivisible_by(config)
     if one is not None:
-        size = config.arguments[GENERATION]
+        size, gpus = config.arguments[GENERATION], counted(config.world_size, "GPU")
         yield Finding(
             of(config, GENERATION),
-            f"`{GENERATION}` ({size}) is not a multiple of micro batch {config.batch.micro_batch.value} x {config.world_size} GPUs = {one}",
+            f"`{GENERATION}` ({size}) is not a multiple of micro batch {config.batch.micro_batch.value} x {gpus} = {one}",
             related=(config.batch.micro_batch,),
             exception=f"ValueError: generation_batch_size ({size}) must be divisible by the global batch size ({one}).",
             severity=certain(config, MICRO),
@@ -255,7 +256,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     found, world = evaluation_group(config), config.world_size
     if not ready(config) or found is None or not world or (found[0] * world) % found[1] == 0:
         return
-    size, per_prompt = found
+    (size, per_prompt), gpus = found, counted(world, "GPU")
     text = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by the number of generations used for evaluation "
     text += f"({per_prompt})."
     if not config.modern:
@@ -266,7 +267,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     others = [each for each in (of(config, EVALUATION_MICRO), of(config, key)) if each.path != setting.path]
     yield Finding(
         setting,
-        f"an evaluation batch is {size} x {world} GPUs = {size * world} completions, which is not a multiple of `{key}` ({per_prompt})",
+        f"an evaluation batch is {size} x {gpus} = {counted(size * world, 'completion')}, not a multiple of `{key}` ({per_prompt})",
         related=others,
         exception=text,
         fails_at="config" if config.modern else "init",

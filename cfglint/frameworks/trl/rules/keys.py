@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
-from cfglint.frameworks.setting import WRITTEN, Setting
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
@@ -79,7 +79,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
-        if not isinstance(key, str) or key in known or gone(key, config) or config.is_argument(key):
+        if not isinstance(key, str) or key in known or is_removed(key, config) or config.is_argument(key):
             continue
         if config.hands_on and is_option(key):
             continue
@@ -114,7 +114,7 @@ def refusal(key: str, value: Any, config: TrlConfig) -> str:
     return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. Please remove them, add them to the dataclass"
 
 
-def gone(key: str, config: TrlConfig) -> bool:
+def is_removed(key: str, config: TrlConfig) -> bool:
     """Whether older releases of TRL or transformers had a field of this name, which this release does not have at all."""
     if has(key, config.modelled):
         return False
@@ -173,20 +173,20 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
-        if not isinstance(key, str) or key in known or not gone(key, config) or config.is_argument(key):
+        if not isinstance(key, str) or key in known or not is_removed(key, config) or config.is_argument(key):
             continue
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
         owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "from TRL"
-        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + lost(key, value, config)
+        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + effect_of_removal(key, value, config)
         if refuses(config):
             yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True)
         else:
             yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True)
 
 
-def lost(key: str, value: Any, config: TrlConfig) -> str:
+def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
     """What the run does in place of a removed key, where that is easily overlooked."""
     args = config.arguments
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):

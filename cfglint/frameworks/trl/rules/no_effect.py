@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.trl.batch import generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, of, shown
@@ -39,18 +40,27 @@ DEPRECATED: dict[tuple[str, object], str] = {
 def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     """Options of vLLM have no effect while `use_vllm` is off: the model generates by transformers, much more slowly.
 
+    A file with several keys that no class of TRL has belongs to a program of its own, which may turn vLLM on in code: there
+    nothing is reported.
+
     Fix: `use_vllm: true`, or leave the options out.
 
     Source: trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130.
     """
     args = config.arguments
-    if not generating(config) or args["use_vllm"] or not args.known("use_vllm"):
+    if not generating(config) or args["use_vllm"] or not args.known("use_vllm") or has_own_program(config):
         return
     given = [name for name in args.given if name.startswith("vllm_") and name in args.fields.own]
     if given:
         related = [of(config, name) for name in given[1:]]
         others = f" (and {len(given) - 1} more)" if related else ""
         yield Finding(of(config, given[0]), f"`{given[0]}`{others} has no effect without `use_vllm: true`", on_key=True, related=related)
+
+
+def has_own_program(config: TrlConfig) -> bool:
+    """Whether the file, which nobody declared to be a whole run, has several keys of a program that is not TRL's."""
+    strangers = [key for key in config.values if key not in config.arguments.fields.types]
+    return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 
 
 @rule(

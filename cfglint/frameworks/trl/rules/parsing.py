@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.setting import WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, of, shown
 
 TYPE_CHECKING = False
@@ -183,7 +183,7 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
         Example("output_dir: out\npacking: true\ndatasets: 5\n", "/datasets", "TypeError: 'int' object is not iterable"),
     ),
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",
-    example={"declared": True, "at": "/datasets/0"},
+    example={"kind_given": True, "at": "/datasets/0"},
 )
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     """An entry of `datasets` needs `path`, and takes name, data_dir, data_files, split, columns and fraction.
@@ -196,7 +196,7 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 scripts/utils.py:38-73, 131-136.
     """
     entries = config.arguments["datasets"]
-    if not config.facts.declared or not config.modern or entries is None or "datasets" not in config.arguments:
+    if not config.facts.kind_given or not config.modern or entries is None or "datasets" not in config.arguments:
         return
     if not isinstance(entries, list):
         if not isinstance(entries, (str, dict)):

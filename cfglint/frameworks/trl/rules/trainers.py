@@ -241,7 +241,7 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
         return
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
     severity = certain(config, "max_steps")
-    if config.facts.declared or config.facts.trainer is not None:
+    if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
             of(config, key), "streamed data has no length: `max_steps` is required", related=(of(config, "max_steps"),), severity=severity
         )

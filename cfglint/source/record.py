@@ -26,8 +26,8 @@ def record(cls: type[Class]) -> type[Class]:
     def completed(values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         given = {**defaults, **dict(zip(names, values, strict=False)), **named}
         if len(values) > len(names) or given.keys() != set(names) or named.keys() & set(names[: len(values)]):
-            wrong = sorted(given.keys() ^ set(names)) or "too many or repeated values"
-            raise TypeError(f"{cls.__name__}: {wrong}")
+            mismatch = sorted(given.keys() ^ set(names)) or "too many or repeated values"
+            raise TypeError(f"{cls.__name__}: {mismatch}")
         return tuple(given[name] for name in names)
 
     def create(self: Any, *values: Any, **named: Any) -> None:

@@ -1,0 +1,75 @@
+"""From the keys of older releases to those of this one: what takes the place of FSDP1, and keys that changed no result.
+
+axolotl refuses one such key at a time; the fix is for all of them, so that one pass is enough. Source: axolotl 0.21.0
+utils/schemas/validation.py:1437-1478, utils/schemas/deprecated.py, docs/multi-gpu.qmd (migrating from FSDP1 to FSDP2).
+"""
+
+from __future__ import annotations
+
+from cfglint.findings.fix_builders import removed, renamed, replaced, several
+from cfglint.frameworks.axolotl.checks_before.parallel import FSDP1_REFUSED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.fix_builders import Part
+    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.axolotl.refusals import Refusal
+
+SECTION = "fsdp_config"
+PREFIX = "fsdp_"
+VERSIONS = ("fsdp_version", "version")
+RESHARDS = {"FULL_SHARD": True, "1": True, "SHARD_GRAD_OP": False, "2": False}  # FSDP1's strategies, as ZeRO-3 and ZeRO-2
+# Removed keys that chose a kernel, a way to compute the same, or what is logged.
+HARMLESS = ("flash_attn_rms_norm", "dpo_use_logits_to_keep", "dpo_generate_during_eval")
+
+
+def migrated(config: AxolotlConfig, refusal: Refusal) -> Fix | None:
+    """The fix that writes the old keys of a file in the new way; None for a refusal of another kind, or without a sure way."""
+    name = refusal.paths[0][-1] if refusal.paths else ""
+    if name not in ("fsdp", *VERSIONS, *HARMLESS) and plain(name) not in FSDP1_REFUSED:
+        return None
+    parts = of_fsdp1(config)
+    if parts is None:
+        return None
+    parts += [removed(config.place((key,))) for key in HARMLESS if config.get(key) is not None]
+    return several(parts, "write it for FSDP2" if name not in HARMLESS else f"remove {name}", safe=True) if parts else None
+
+
+def of_fsdp1(config: AxolotlConfig) -> list[Part] | None:
+    """The changes that make FSDP2 of FSDP1; None where what the file asks for has no counterpart."""
+    section, old = config.get(SECTION), config.get("fsdp")
+    given: dict[Any, Any] = section if isinstance(section, dict) else {}
+    parts: list[Part] = []
+    if old:
+        offloads = "offload" in str(old) and not any(given.get(key) for key in ("offload_params", "fsdp_offload_params"))
+        if not given or offloads:
+            return None
+        parts.append(removed(config.place(("fsdp",))))
+    versions = [("fsdp_version",), *((SECTION, key) for key in VERSIONS)]
+    values = [config.get("fsdp_version"), *(given.get(key) for key in VERSIONS)]
+    parts += [replaced(config.place(path), 2) for path, value in zip(versions, values, strict=True) if value not in (None, 2, "2")]
+    for key in given:
+        found = of_key(config, str(key), given) if plain(str(key)) in FSDP1_REFUSED else []
+        if found is None:
+            return None
+        parts += found
+    return parts
+
+
+def of_key(config: AxolotlConfig, key: str, given: dict[Any, Any]) -> list[Part] | None:
+    """The changes for an option of FSDP1; None for a strategy that FSDP2 does not have."""
+    setting, new = config.place((SECTION, key)), FSDP1_REFUSED[plain(key)]
+    if not new or any(given.get(name) is not None for name in (new, PREFIX + new)):
+        return [removed(setting)]
+    reshards = RESHARDS.get(str(given[key]).upper())
+    if reshards is None:
+        return None
+    return [replaced(setting, reshards), renamed(setting, (PREFIX if key.startswith(PREFIX) else "") + new)]
+
+
+def plain(key: str) -> str:
+    """An option's name without the prefix that older files give it."""
+    return key.removeprefix(PREFIX)
