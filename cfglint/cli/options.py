@@ -12,7 +12,7 @@ from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.base import LaunchFacts, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
@@ -325,8 +325,7 @@ def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> I
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
         for index, declared in enumerate(project.runs):
-            found = declared_run(declared, arguments, project, stats, folders)
-            if found is not None:
+            for found in declared_runs(declared, arguments, project, stats, folders):
                 yield index, found
         return
     discovery, paths = discovery_of(arguments, project, stats)
@@ -336,21 +335,23 @@ def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> I
         yield from discovery.each(paths)
 
 
-def declared_run(
+def declared_runs(
     declared: DeclaredRun, arguments: Namespace, project: Configuration, stats: ScanStats, folders: Folders
-) -> CheckedRun | None:
-    """A run as the configuration declares it, None when nobody can tell what it is.
+) -> list[CheckedRun]:
+    """The run that the configuration declares, or the runs of its launch line; none where that cannot be told.
 
     `folders` is what one finds out about versions for the next.
     """
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
     discovery.stats, discovery.folders = stats, folders
     try:
-        return discovery.one(declared.files)
+        return discovery.declared(declared.files)
+    except LaunchChoiceError as error:
+        stats.unchosen.append(str(error))
     except UnknownKindError as error:
         if error.path not in stats.unreadable:
             stats.unknown_kind.append(error.path)
-        return None
+    return []
 
 
 def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[Discovery, list[str]]:
@@ -383,8 +384,13 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
         if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
             raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
     if declared is not None:
-        return Discovery(facts, declared.kind).one(declared.files)
-    return Discovery(facts, arguments.kind, section, FileSource(piped)).one(paths)
+        discovery, paths = Discovery(facts, declared.kind), declared.files
+    else:
+        discovery = Discovery(facts, arguments.kind, section, FileSource(piped))
+    run = discovery.one(paths)
+    if discovery.others_of_line:
+        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; `cfglint runs` lists them")
+    return run
 
 
 def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
@@ -465,6 +471,7 @@ def left_out(stats: ScanStats) -> list[str]:
     if stats.unknown_kind:
         runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
+    parts += stats.unchosen[:MOST_UNKNOWN]
     if stats.beyond_limits:
         parts.append(
             f"{counted(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
@@ -509,7 +516,7 @@ def not_done(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
         warn(f"{path}: not recognised as a training config{kind}")
     if len(stats.unrecognized_named) > MOST_UNKNOWN:
         warn(f"{len(stats.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
-    return bool(stats.unreadable or stats.beyond_limits or stats.unknown_kind or stats.unrecognized_named)
+    return bool(stats.unreadable or stats.beyond_limits or stats.unchosen or stats.unknown_kind or stats.unrecognized_named)
 
 
 def first_few(names: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
 from cfglint.review.git import GitProblem, Repository
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery import LaunchChoiceError, ScanStats, UnknownKindError
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -123,6 +123,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
         was = facts_of_declared(twin, arguments, before) if twin else facts
         try:
             old, new = branch.declared(declared.files, was, facts, declared.kind)
+        except LaunchChoiceError:
+            continue  # compared as what its script starts
         except UnknownKindError as error:
             stats.unknown_kind.append(error.path)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.options import declared_run, discovery_of
+from cfglint.cli.options import declared_runs, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
@@ -77,8 +77,7 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
     def work(block: list[tuple[int, DeclaredRun]]) -> PartialOutcomes:
         part = PartialOutcomes()
         for index, each in block:
-            found = declared_run(each, arguments, project, part.stats, folders)
-            if found is not None:
+            for found in declared_runs(each, arguments, project, part.stats, folders):
                 part.found.append((index, outcome_of(found, arguments)))
         return part
 
@@ -135,11 +134,12 @@ def of_runs_that_hold(
     folders: Folders = {}
     for each in project.runs:
         stats = ScanStats()
-        found = declared_run(each, arguments, project, stats, folders)
-        files = {discovery.source.identity(document.path) for document in found.documents} if found is not None else set()
-        if found is not None and files & places.keys():
+        found = declared_runs(each, arguments, project, stats, folders)
+        files = {discovery.source.identity(document.path) for run in found for document in run.documents}
+        if files & places.keys():
             held |= files
-            part.found.append((min(places[path] for path in files & places.keys()), outcome_of(found, arguments)))
+            position = min(places[path] for path in files & places.keys())
+            part.found += [(position, outcome_of(run, arguments)) for run in found]
             part.stats.add(stats)
     return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 

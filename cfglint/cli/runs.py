@@ -156,24 +156,32 @@ def because(fields: list[str], reason: str) -> str:
 
 
 def declared(found: list[Outcome]) -> str:
-    """A `[[run]]` table for each run, with its global batch as a promise where that is known."""
-    tables: list[str] = []
+    """A `[[run]]` table for each run, one for those of a line, with their global batch as a promise where they have the same."""
+    tables: dict[str, list[Outcome]] = {}
     for outcome in found:
-        launch = outcome.launch
-        lines = ["[[run]]"]
-        if launch is None:
-            lines.append(f"files = [{', '.join(map(quoted, outcome.files))}]")
-        elif launch["conditional"] and not launch["needs_caller"]:
-            continue
-        else:
-            path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
-            lines.append(f"launch = {quoted(os.path.normpath(path) + ':' + line)}")
-        if outcome.machine and outcome.gpus is not None:
-            lines.append(f"gpus = {outcome.gpus}")
-        if outcome.resolved.get("global_batch") is not None:
-            lines.append(f"global-batch = {outcome.resolved['global_batch']}")
-        tables.append("\n".join(lines) + "\n")
-    return "\n".join(tables)
+        if outcome.launch is None or not outcome.launch["conditional"] or outcome.launch["needs_caller"]:
+            tables.setdefault(named(outcome), []).append(outcome)
+    return "\n".join(f"[[run]]\n{name}\n{promises(runs)}" for name, runs in tables.items())
+
+
+def named(outcome: Outcome) -> str:
+    """`launch = "train.sh:12"`, or the files of a run."""
+    launch = outcome.launch
+    if launch is None:
+        return f"files = [{', '.join(map(quoted, outcome.files))}]"
+    path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
+    return f"launch = {quoted(os.path.normpath(path) + ':' + line)}"
+
+
+def promises(runs: list[Outcome]) -> str:
+    """The GPUs that a machine gives a run, and its global batch; neither where the runs of a line differ."""
+    lines = []
+    gpus = {outcome.gpus if outcome.machine else None for outcome in runs}
+    batches = {outcome.resolved.get("global_batch") for outcome in runs}
+    for key, values in (("gpus", gpus), ("global-batch", batches)):
+        if len(values) == 1 and values != {None}:
+            lines.append(f"{key} = {values.pop()}\n")
+    return "".join(lines)
 
 
 def quoted(text: str) -> str:

@@ -89,6 +89,7 @@ class LaunchLine:
         "program",
         "program_path",
         "script_path",
+        "sourced",
         "srun",
         "threads",
         "unknown",
@@ -100,6 +101,7 @@ class LaunchLine:
         self.launcher = launcher
         self.path = call.path
         self.script_path = call.path
+        self.sourced: list[str] = []  # files that the script sources, which may set what the line uses
         self.program: Text | None = None
         self.program_path: str | None = None
         self.module = False

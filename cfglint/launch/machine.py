@@ -47,6 +47,7 @@ def number(text: Text | None, default: int | None, machine: Machine, line: Launc
     elif field == "nodes" and machine.nodes is not None:
         return machine.nodes
     elif field == "gpus_per_node" and machine.gpus_per_node is not None:
+        line.machine = True
         return machine.gpus_per_node
     line.unsure(field, text.reasons)
     return None

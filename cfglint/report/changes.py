@@ -88,8 +88,8 @@ def line(indent: str, text: str, width: int | None) -> str:
 
 
 def title(comparison: Comparison) -> str:
-    """The files of a run, with their old names where they had others."""
-    files = ", ".join(comparison.files)
+    """The files of a run, a script with the line of its launch, and their old names where they had others."""
+    files = ", ".join([comparison.name or "", *comparison.files[1:]])
     return f"{', '.join(comparison.renamed)} -> {files}" if comparison.renamed else files
 
 
@@ -141,7 +141,7 @@ def entry(comparison: Comparison) -> dict[str, Any]:
     return {
         "files": comparison.files,
         "renamed_from": comparison.renamed,
-        "run": comparison.files[0] if comparison.files else None,
+        "run": comparison.name,
         "before": comparison.before.entry() if comparison.before else None,
         "after": comparison.after.entry() if comparison.after else None,
         "consequences": [consequence_entry(each) for each in comparison.consequences],

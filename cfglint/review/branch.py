@@ -8,7 +8,7 @@ import stat
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_program, is_script
+from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -131,7 +131,10 @@ class Branch:
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         """A declared run before and after."""
-        run = self._discovery(NEW, after, kind).one(names)
+        discovery = self._discovery(NEW, after, kind)
+        run = discovery.one(names)
+        if discovery.others_of_line:
+            raise LaunchChoiceError(names[0], run.documents[:1])
         return self._run_before([*map(self.old_name, names)], before, kind), run
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
@@ -145,7 +148,7 @@ class Branch:
 
     def _there(self, names: list[str]) -> list[str]:
         """The files among these that the old side has."""
-        return [name for name in names if self.old.is_file(name)]
+        return [name for name in names if self.old.is_file(line_of(name)[0])]
 
     def _run_before(self, names: list[str], facts: LaunchFacts, kind: str | None = None) -> CheckedRun | None:
         """The run of files in their earlier state; None where they did not exist or their kind is unknown."""
@@ -210,9 +213,9 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 
 def names_of(run: CheckedRun | None) -> set[str]:
-    """The files of a run as a branch names them, with the script whose launch it is."""
+    """The files of a run as a branch names them, with the script whose launch it is, and those that it sources."""
     if run is None:
         return set()
     line = getattr(run.documents[0], "launch_line", None)
-    scripts = [line.script_path] if line is not None else []
+    scripts = [line.script_path, *line.sourced] if line is not None else []
     return {os.path.relpath(path) for path in (*(document.path for document in run.documents), *scripts)}

@@ -42,6 +42,13 @@ class Comparison:
         return side.files if side else []
 
     @property
+    def name(self) -> str | None:
+        """The run by its first file, or by the line that launches it: `scripts/train.sh:12`."""
+        side = self.after or self.before
+        launch = side.launch if side else None
+        return f"{launch['file']}:{launch['line']}" if launch else self.files[0] if self.files else None
+
+    @property
     def renamed(self) -> list[str]:
         """The files before, where they had other names."""
         return self.before.files if self.before and self.after and self.before.files != self.after.files else []

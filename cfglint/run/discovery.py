@@ -50,6 +50,7 @@ class ScanStats:
         "related_tools",
         "targets",
         "templates",
+        "unchosen",
         "unclear",
         "unknown_kind",
         "unreadable",
@@ -66,6 +67,7 @@ class ScanStats:
         self.related_tools: dict[str, int] = {}
         self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
+        self.unchosen: list[str] = []  # why a declared launch is not one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
         self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
@@ -96,6 +98,7 @@ class ScanStats:
         self.unclear += other.unclear
         self.beyond_limits += other.beyond_limits
         self.unreadable += other.unreadable
+        self.unchosen += other.unchosen
         self.unknown_kind += other.unknown_kind
         self.targets.update(other.targets)
         self.outside.update(other.outside)
@@ -225,6 +228,7 @@ class Discovery:
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
         self.scripts = False  # whether launch lines may name the files that are looked at
+        self.others_of_line = 0  # further launches of the line of the one that was asked for
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
         self.exclude: list[str] = []  # patterns of absolute paths that are left out
@@ -390,13 +394,29 @@ class Discovery:
         finally:
             self.facts = before
 
+    def declared(self, paths: list[str]) -> list[CheckedRun]:
+        """The runs of one declaration: several where a loop or a function starts the same line several times."""
+        is_launch = self.kind in (None, LAUNCH) and len(paths) == 1 and is_script(line_of(paths[0])[0])
+        if not is_launch or self.facts.arguments or self.section:
+            return [self.one(paths)]
+        found = list(self.launches(paths[0]))
+        if len(found) < 2 or not are_of_one_line(found):
+            return [self._chosen(paths[0], found, [])]
+        for run in found:
+            self.stats.count(run)
+        return found
+
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
         """The one launch of a script or program, or the one at `script:line`, with further files that a person joins to it."""
-        found = list(self.built_in(path) if is_program(path) else self.launches(path))
+        return self._chosen(path, list(self.built_in(path) if is_program(path) else self.launches(path)), others)
+
+    def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
         if path in self.stats.unreadable:
             document = self.source.document(line_of(path)[0])
             return CheckedRun([document], ["huggingface"], self.facts)
-        if len(found) != 1:
+        if len(found) > 1 and are_of_one_line(found):
+            self.others_of_line = len(found) - 1
+        elif len(found) != 1:
             raise LaunchChoiceError(path, [run.documents[0] for run in found])
         run = found[0]
         for other in others:
@@ -661,6 +681,11 @@ class Discovery:
         from cfglint.project.pinned_versions import Repositories
 
         return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages)
+
+
+def are_of_one_line(runs: list[CheckedRun]) -> bool:
+    """Whether the same command starts all of some runs, as in a loop."""
+    return len({getattr(run.documents[0], "extent", None) for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:

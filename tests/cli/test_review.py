@@ -111,6 +111,17 @@ class TestAnswer:
         ]
         assert (status, "1 error new; against main" in err) == (1, True)
 
+    def test_a_launch_is_named_by_its_line_whether_declared_or_not(self, topic, review):
+        line = "for b in 4 8; do torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $b --max_steps 9; done\n"
+        topic.write(train__sh="#!/bin/sh\n" + line)
+        topic.commit()
+        topic.write(train__sh="#!/bin/sh\n" + line.replace("node 4", "node 2"))
+        for settings in ("", '[[run]]\nlaunch = "train.sh:2"\n'):
+            topic.write(cfglint__toml=settings)
+            changes = json.loads(review("--base", "HEAD", "--format", "json")[1])["changes"]
+            assert [change["run"] for change in changes if not change["no_effect"]] == ["train.sh:2"] * 2
+            assert "train.sh:2\n  global batch" in review("--base", "HEAD")[1]
+
     def test_states(self, topic, review):
         topic.write(ds__json=BAD)
         assert [review("--state", state)[0] for state in ("working", "staged", "committed")] == [1, 0, 0]

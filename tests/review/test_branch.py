@@ -237,11 +237,16 @@ PROGRAM = "from transformers import TrainingArguments\nargs = TrainingArguments(
 
 @pytest.mark.parametrize(
     ("changed", "paths"),
-    [({"train__py": PROGRAM.replace("4", "8")}, ["run.sh", "train.py"]), ({"all__sh": "bash inner.sh 2\n"}, ["inner.sh"])],
+    [
+        ({"train__py": PROGRAM.replace("4", "8")}, ["run.sh", "train.py"]),
+        ({"all__sh": "bash inner.sh 2\n"}, ["inner.sh"]),
+        ({"env__sh": "BATCH=2\n"}, ["sourcing.sh"]),
+    ],
 )
-def test_a_launch_is_touched_by_its_program_and_its_caller(checkout, touched, changed, paths):
+def test_a_launch_is_touched_by_its_program_its_caller_and_what_it_sources(checkout, touched, changed, paths):
     inner = "torchrun --nproc_per_node $1 x.py --output_dir o --learning_rate 1e-5 --per_device_train_batch_size 4 --bf16 True\n"
     checkout.write(run__sh="torchrun train.py\n", train__py=PROGRAM, all__sh="bash inner.sh 1\n", inner__sh=inner)
+    checkout.write(env__sh="BATCH=4\n", sourcing__sh="source env.sh\n" + inner.replace("$1", "2").replace("size 4", "size $BATCH"))
     checkout.commit()
     checkout.git("checkout", "-q", "-b", "topic")
     checkout.write(**changed)

@@ -249,6 +249,40 @@ def test_runs_lists_and_declares(project, capsys):
     assert "expected 65" in str(report(capsys, "check"))
 
 
+LOOP = "for b in 4 8; do torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $b --max_steps 9; done\n"
+
+
+def test_a_declared_line_may_start_several_runs(project, capsys):
+    (project / "train.sh").write_text(LOOP)
+    (project / "cfglint.toml").write_text('[[run]]\nlaunch = "train.sh:1"\nglobal-batch = 16\n')
+    found = report(capsys, "check")
+    assert [run["resolved"]["global_batch"] for run in found["runs"]] == [16, 32]
+    assert ["32" in each["message"] for each in found["diagnostics"] if each["code"] == "RUN100"] == [True]
+    assert [run["resolved"]["global_batch"] for run in report(capsys, "check", "train.sh")["runs"]] == [16, 32]
+    assert main(["explain", "train.sh"]) == 0
+    assert "the first of 2 launches" in capsys.readouterr().err
+
+
+def test_runs_of_a_line_are_declared_once(project, capsys):
+    (project / "train.sh").write_text(
+        LOOP + LOOP.replace("4 8", "2 2") + LOOP.replace("for b in 4 8; do ", "").replace("4 train", "$1 train")[:-7]
+    )
+    main(["runs", "train.sh", "--gpus", "2", "--declare"])
+    tables = capsys.readouterr().out.split("\n\n")
+    assert [each.split("\n")[1:] for each in map(str.strip, tables)] == [
+        ['launch = "train.sh:1"'],
+        ['launch = "train.sh:2"', "global-batch = 8"],
+        ['launch = "train.sh:3"', "gpus = 2", "global-batch = 4"],
+    ]
+
+
+def test_a_declared_script_with_several_lines_says_which_there_are(project, capsys):
+    (project / "train.sh").write_text(SCRIPT * 2)
+    (project / "cfglint.toml").write_text('[[run]]\nlaunch = "train.sh"\n')
+    assert main(["check"]) == 2
+    assert "2 launches; name one of them: train.sh:3, train.sh:9" in capsys.readouterr().err
+
+
 def test_one_of_several_launches_has_to_be_named(project, capsys):
     (project / "train.sh").write_text(SCRIPT * 2)
     assert main(["explain", "train.sh"]) == 2

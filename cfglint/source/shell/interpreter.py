@@ -138,7 +138,8 @@ class Interpreter:
         self._captured: list[Text] | None = None
         self._stdin: Text | None = None
         self._placeholder = False  # whether a command reads a file, as `<path>` in a template does
-        self.sources = 0  # sourced files that are there
+        self.sources = 0  # sourced and called files that are there
+        self.sourced_files: list[str] = []
         self._open_quote: int | None = None  # where the last line begins whose quote is never closed
         self._refused = False  # whether bash would have stopped at a syntax error by now
         self._locals: list[list[tuple[str, Any]]] = []
@@ -964,6 +965,7 @@ class Interpreter:
         if text is None or located is None or self._calls_deep > DEEPEST_CALL:
             return None
         self.sources += 1
+        self.sourced_files.append(self.readable(located))
         self._calls_deep += 1
         positional = self.state.positional
         if len(words) > 1:
