@@ -130,7 +130,7 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
 
     A separator that is not blank delimits a field each time, so that a field may be empty.
     """
-    if text.known and not any(map(text.string.__contains__, separators)):
+    if not separators or (text.known and not any(map(text.string.__contains__, separators))):
         return [text] if text.parts else [], False, False
     if text.known and separators.strip():
         cut = delimited(text, separators)
