@@ -12,6 +12,7 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
+from cfglint.source import files
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
@@ -124,7 +125,7 @@ class Follower(Interpreter):
         real = self.project.real(located)
         if real is None:
             return located
-        return like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
+        return files.spelled_like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def printed(self, words: list[Text]) -> Text:
         """What a command prints; where a tool's input hangs on the folder, that has to be settled first."""
@@ -383,7 +384,7 @@ class Reader:
             line.unsure("files", file.word.reasons)
             return
         found = self.path_of(written, line.folder)
-        file.path = like(line.path, found) if found is not None else None
+        file.path = files.spelled_like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
@@ -425,11 +426,6 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
-
-
-def like(script: str, path: str) -> str:
-    """The path of a file that a script names, with the `./` that the script's own begins with."""
-    return f"./{path}" if script.startswith("./") and not path.startswith((".", "/")) else path
 
 
 def set_start_folder(call: Call, folder: str) -> None:
