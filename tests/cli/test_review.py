@@ -169,6 +169,10 @@ class TestBase:
         assert status == 2
         assert "must not start with a dash" in err
 
+    def test_an_empty_base_is_not_the_default(self, topic, review):
+        status, _, err = review("--base", "")
+        assert (status, "--base is empty" in err) == (2, True)
+
     def test_no_base_at_all(self, topic, review):
         topic.git("branch", "-D", "main")
         status, _, err = review()

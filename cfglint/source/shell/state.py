@@ -92,6 +92,8 @@ class State:
     def environment(self) -> dict[str, Text]:
         """The exported variables."""
         exported = self.exported
+        if not exported:
+            return {}
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
