@@ -51,7 +51,7 @@ NUMBERS = names("gradient_clipping megatron_lm_attention_dropout megatron_lm_gra
 CHOICES = {"mixed_precision": ("no", "fp16", "bf16", "fp8"), "fsdp_version": ("1", "2")}
 # Options of these families come and go with the releases of accelerate.
 FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_lm_", "mpirun_", "parallelism_config_", "tpu_")
-# `accelerate_config` takes these names, without the ending, beside paths: distributed type by name. All of them say 8 processes.
+# `accelerate_config` takes these names, without the ending, in addition to paths: distributed type by name. All of them say 8 processes.
 PACKAGED = {
     "single_gpu": "NO",
     "multi_gpu": "MULTI_GPU",

@@ -16,7 +16,7 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 
 
 class Part:
-    """A piece of a string: `text` is None where it is unknown, and `reasons` then say why.
+    """A piece of a string: `text` is None where it is unknown, and `reasons` are then the causes.
 
     `place` is where exactly these characters are written; None for what was computed.
     """
@@ -179,7 +179,7 @@ def delimited(text: Text, separators: str) -> list[Text]:
 
 @cache
 def stretches(separators: str) -> re.Pattern[str]:
-    """What finds the stretches of separators, and of other characters, in a string."""
+    """The pattern that splits a string into separators and other characters."""
     some = re.escape(separators)
     return re.compile(f"[^{some}]+|[{some}]+")
 
