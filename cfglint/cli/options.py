@@ -144,6 +144,8 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
     try:
         path = arguments.config or settings_file.find(working_directory())
         project = read(path) if path else Configuration()
+        if not arguments.config:
+            settings_file.refuse_foreign_runs(project)
         if project.policy_files:
             from cfglint.project import policy_schema
 

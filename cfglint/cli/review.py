@@ -77,6 +77,8 @@ def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
     head = repository.commit("HEAD")
     if head is None:
         raise UsageError("there is no commit yet, so nothing to compare with")
+    if arguments.base == "":
+        raise UsageError("--base is empty: name what to compare with, or leave it out")
     names = candidates(arguments.base)
     for each in names:
         commit = repository.commit(each)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from cfglint.cli.options import declared_runs, discovery_of
+from cfglint.cli.options import UsageError, declared_runs, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.discovery import ScanStats
@@ -46,6 +47,9 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
         parts = of_declared(arguments, project)
     elif arguments.run:
         discovery, paths = discovery_of(arguments, project, stats)
+        folder = next(filter(os.path.isdir, paths), None)
+        if folder is not None:
+            raise UsageError(f"{folder}: is a folder; --run takes the files of one run")
         return [outcome_of(discovery.one(paths), arguments)]
     else:
         parts = of_paths(arguments, project, holding)
@@ -99,7 +103,8 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
 
 def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
     """The files of the paths, without those that were named by another one; see `outcomes`."""
-    discovery, paths = discovery_of(arguments, project, ScanStats())
+    walked = PartialOutcomes()  # of the walk itself: folders that cannot be read
+    discovery, paths = discovery_of(arguments, project, walked.stats)
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
@@ -119,7 +124,7 @@ def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> lis
     declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
     parts = watched(work, numbered, arguments.jobs, "files checked")
     check_unclaimed(parts, discovery)
-    return [*parts, declared]
+    return [walked, *parts, declared]
 
 
 def of_runs_that_hold(

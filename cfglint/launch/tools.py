@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfglint.frameworks.trl.launcher_options import PACKAGED, PACKAGED_PROCESSES
+from cfglint.frameworks.accelerate.packaged import PACKAGED, PACKAGED_PROCESSES
 from cfglint.launch import accelerate, torchrun
 from cfglint.launch.line import MACHINE, NamedFile
 from cfglint.launch.machine import Machine, number, visible

@@ -1,4 +1,4 @@
-"""The files that git tracks, read from the index of a work tree; git itself is not started.
+"""The files that git tracks and their contents, read from the index of a work tree; git itself is not started.
 
 Source: git 2.47 Documentation/gitformat-index.txt, versions 2 to 4.
 """
@@ -9,9 +9,15 @@ import os
 
 from cfglint.source.files import FileProblem, read_bytes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LARGEST = 50_000_000  # bytes of an index
 HEAD = 62  # bytes of an entry before its path, with 20 for a SHA-1 name
 SHA1 = 20
+SIZE, ID = 36, 40  # where the size of a file and the id of its content begin in an entry
+WORD = 0xFFFFFFFF  # numbers in the index have 32 bits
 EXTENDED = 0x4000
 LENGTH = 0x0FFF
 
@@ -54,14 +60,52 @@ def git_folder(top: str) -> str:
     return os.path.join(top, text.removeprefix("gitdir:").strip())
 
 
+class KnownContents:
+    """The ids of the contents of tracked files, for those that were not touched since git looked at them.
+
+    As git does, a file counts as untouched when its size, inode and both times are those in the index, and are older than
+    the index itself. Nothing is known where object names are not SHA-1.
+    """
+
+    def __init__(self, top: str) -> None:
+        self._known: dict[str, tuple[tuple[int, ...], str]] = {}
+        try:
+            path = os.path.join(git_folder(top), "index")
+            self._written = os.stat(path).st_mtime_ns
+            data = read_bytes(path, LARGEST)
+            self._known = {name: (stamp_of(data, place), data[place + ID : place + ID + SHA1].hex()) for place, name in entries_of(data)}
+        except (FileProblem, OSError, ValueError, IndexError):
+            self._known = {}
+
+    def id_of(self, path: str, status: os.stat_result) -> str | None:
+        """The id of the content of a file with this status, by its path in the repository; None where only reading it tells."""
+        known = self._known.get(path)
+        if known is None or max(status.st_mtime_ns, status.st_ctime_ns) >= self._written:
+            return None
+        stamp = (status.st_ctime_ns, status.st_mtime_ns, status.st_ino & WORD, status.st_size & WORD)
+        return known[1] if known[0] == stamp else None
+
+
+def stamp_of(data: bytes, place: int) -> tuple[int, ...]:
+    """(time of the last change of the inode, of the content, both in ns, inode, size) of the file of an entry."""
+    ctime, ctime_ns, mtime, mtime_ns, _, inode = (int.from_bytes(data[place + each : place + each + 4], "big") for each in range(0, 24, 4))
+    size = int.from_bytes(data[place + SIZE : place + SIZE + 4], "big")
+    return ctime * 10**9 + ctime_ns, mtime * 10**9 + mtime_ns, inode, size
+
+
 def paths_of(data: bytes) -> list[str]:
     """The paths of the entries of an index."""
+    return [path for _, path in entries_of(data)]
+
+
+def entries_of(data: bytes) -> Iterator[tuple[int, str]]:
+    """(offset, path) of the entries of an index."""
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4) or count * HEAD > len(data):
-        return []
-    found: list[str] = []
+        return
     place, path = 12, b""
     for _ in range(count):
+        entry = place
         flags = int.from_bytes(data[place + HEAD - 2 : place + HEAD], "big")
         start = place + HEAD + (2 if flags & EXTENDED and version > 2 else 0)
         if version == 4:
@@ -73,8 +117,7 @@ def paths_of(data: bytes) -> list[str]:
             end = start + (flags & LENGTH) if flags & LENGTH < LENGTH else data.index(b"\0", start)
             path = data[start:end]
             place = end + 8 - (end - place) % 8
-        found.append(path.decode("utf-8", "surrogateescape"))
-    return found
+        yield entry, path.decode("utf-8", "surrogateescape")
 
 
 def offset_at(data: bytes, place: int) -> tuple[int, int]:

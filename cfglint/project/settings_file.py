@@ -279,6 +279,16 @@ def read(path: str) -> Configuration:
         raise ConfigurationError(str(error)) from error
 
 
+def refuse_foreign_runs(project: Configuration) -> None:
+    """Raise ConfigurationError for a run whose files lie outside the project: its configuration may be anybody's."""
+    from cfglint.source.root import is_inside, root_of
+
+    root = root_of(project.path) if project.runs else ""
+    for file in (file for run in project.runs for file in run.files):
+        if not is_inside(file.rpartition(":")[0] if file.rpartition(":")[2].isdecimal() else file, root):
+            raise ConfigurationError(f"{project.path}: a run names `{file}`, which lies outside the project; pass --config to allow it")
+
+
 def configuration_of(content: bytes, path: str) -> Configuration:
     """The configuration in a file's content. ConfigurationError when it cannot be used."""
     table = parse(content, path)

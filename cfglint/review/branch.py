@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
@@ -50,6 +51,7 @@ class Branch:
         self._known = {*self._before, *self._after, *self._index, *repository.untracked()}
         self.old = Snapshot(repository, self._before, self._known)
         self.new = FileSource() if state == WORKING else Snapshot(repository, self._after, self._known)
+        self._contents = KnownContents(repository.top) if state == WORKING and repository.algorithm == "sha1" else None
         self.altered: set[str] = set()
         self.gone: set[str] = set()
         self.same: list[str] = []
@@ -82,6 +84,10 @@ class Branch:
         """The ids of the files in the working tree; line endings that git converts are not a change."""
         ids: dict[str, str] = {}
         for path in paths:
+            untouched = self._untouched(path)
+            if untouched is not None:
+                ids[path] = untouched
+                continue
             data = content(os.path.join(self.repository.top, path))
             if data is None:
                 if path in self._index and self._index[path].sparse:
@@ -93,6 +99,15 @@ class Branch:
                 unix = self.repository.id_of(data.replace(b"\r\n", b"\n"))
                 ids[path] = unix if unix == before.id else ids[path]
         return ids
+
+    def _untouched(self, path: str) -> str | None:
+        """The id of a file's content, if the index tells that nothing was written to the file since git read it."""
+        if self._contents is None:
+            return None
+        try:
+            return self._contents.id_of(path, os.lstat(os.path.join(self.repository.top, path)))
+        except OSError:
+            return None
 
     def old_name(self, name: str) -> str:
         """The old name of a file."""

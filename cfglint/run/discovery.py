@@ -645,14 +645,14 @@ class Discovery:
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
-        adjacent = os.path.normpath(os.path.join(os.path.dirname(origin), name))
+        adjacent = files.spelled_like(origin, os.path.normpath(os.path.join(os.path.dirname(origin), name)))
         if self.source.is_file(adjacent):
             return adjacent
         if not os.path.isabs(name):
             from cfglint.source.root import folders_upwards
 
             for folder in folders_upwards(origin)[1:]:
-                path = os.path.normpath(os.path.join(folder, name))
+                path = files.spelled_like(origin, os.path.normpath(os.path.join(folder, name)))
                 if self.source.is_file(path):
                     return path
         return name if self.source.is_file(name) else None

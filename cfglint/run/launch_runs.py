@@ -14,7 +14,7 @@ from cfglint.launch import accelerate
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Project, Reader, like
+from cfglint.launch.reader import Project, Reader
 from cfglint.run.loaded import LAUNCH
 from cfglint.source import files
 from cfglint.source.document import SCALAR, Node
@@ -199,7 +199,7 @@ class LaunchReader:
         found = [
             project.real(os.path.normpath(f"{line.folder}/{name}")) for name in command.program.config_files if not os.path.isabs(name)
         ]
-        return [like(line.path, os.path.relpath(path)) for path in found[:1] if path is not None and project.is_file(path)]
+        return [files.spelled_like(line.path, os.path.relpath(path)) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """What is known of the program of a line, where the project has it."""

@@ -177,6 +177,8 @@ class OpenFiles:
             return Configuration()
         try:
             project = settings_file.configuration_of(self.buffers.read_bytes(path), path)
+            if self.config is None:
+                settings_file.refuse_foreign_runs(project)
             if project.policy_files:
                 from cfglint.project import policy_schema
 

@@ -170,6 +170,11 @@ def walk(folder: str) -> Iterator[str]:
     return (entry.path for entry in walk_entries(folder))
 
 
+def spelled_like(origin: str, path: str) -> str:
+    """A path that a file names, with the `./` that the path of that file begins with."""
+    return f"./{path}" if origin.startswith("./") and not path.startswith((".", "/")) else path
+
+
 def walk_entries(
     folder: str, tracked: Callable[[str, bool], bool] | None = None, unreadable: list[str] | None = None
 ) -> Iterator[os.DirEntry[str]]:

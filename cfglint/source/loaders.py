@@ -179,7 +179,7 @@ class Construction:
         """The value that an alias refers to, the same object each time."""
         target = node.resolved()
         if id(target) in self.begun and id(target) not in self.shared:
-            raise Refused(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", "value"))
+            raise Refused(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", LIMIT))
         value = self.anchored(target)
         self.expand(node, self.sizes[id(target)])
         return value

@@ -109,6 +109,25 @@ class TestStatus:
         (folder / "ds_config.json").chmod(0)
         assert check("ds_config.json")[0] == 2
 
+    def test_a_folder_that_cannot_be_read_is_named(self, folder, check, monkeypatch):
+        write(folder, ds_config__json=GOOD)
+        (folder / "closed").mkdir()
+        scan = os.scandir
+
+        def scandir(path="."):
+            if os.fspath(path).endswith("closed"):
+                raise PermissionError(13, "Permission denied", path)
+            return scan(path)
+
+        monkeypatch.setattr(os, "scandir", scandir)
+        status, _, err = check(".")
+        assert (status, "1 folder could not be opened: ./closed" in err) == (2, True)
+
+    def test_a_folder_is_not_a_run(self, folder, check):
+        write(folder, ds_config__json=GOOD)
+        status, _, err = check(".", "--run")
+        assert (status, "is a folder" in err) == (2, True)
+
     def test_link_loops_and_empty_folders(self, folder, check):
         (folder / "a.json").symlink_to("b.json")
         (folder / "b.json").symlink_to("a.json")

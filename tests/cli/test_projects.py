@@ -95,3 +95,22 @@ def test_an_unrecognised_file_is_named(folder, capsys):
     assert "slip.yaml: not recognised as a training config (closest: huggingface)" in err
     assert "nothing found" not in err
     assert report(capsys, "slip.yaml", "--skip-unrecognized")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["../outside.json", "link.json", "link.json:1"])
+def test_a_declared_run_does_not_reach_out_of_the_project(tmp_path, monkeypatch, capsys, name):
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"train_micro_batch_size_per_gpu": 2, "gradient_cliping": 1.0}')
+    before = outside.read_text()
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "repo")
+    (tmp_path / "repo" / "link.json").symlink_to(outside)
+    config = tmp_path / "repo" / "cfglint.toml"
+    config.write_text(f'[[run]]\nfiles = ["{name}"]\n')
+    for command in (["check"], ["fix", "--unsafe-fixes"]):
+        assert main(command) == 2
+        assert "lies outside the project" in capsys.readouterr().err
+    assert outside.read_text() == before
+    if ":" not in name:  # the configuration is the user's own word
+        assert main(["check", "--config", str(config)]) == 0
+        assert "KEY105" in capsys.readouterr().out

@@ -120,7 +120,7 @@ class TestAnswer:
             topic.write(cfglint__toml=settings)
             changes = json.loads(review("--base", "HEAD", "--format", "json")[1])["changes"]
             assert [change["run"] for change in changes if not change["no_effect"]] == ["train.sh:2"] * 2
-            assert "train.sh:2\n  global batch" in review("--base", "HEAD")[1]
+            assert "train.sh:2\n  GPUs 4 -> 2" in review("--base", "HEAD")[1]
 
     def test_states(self, topic, review):
         topic.write(ds__json=BAD)
@@ -168,6 +168,10 @@ class TestBase:
         status, _, err = review("--base=--upload-pack=x")
         assert status == 2
         assert "must not start with a dash" in err
+
+    def test_an_empty_base_is_not_the_default(self, topic, review):
+        status, _, err = review("--base", "")
+        assert (status, "--base is empty" in err) == (2, True)
 
     def test_no_base_at_all(self, topic, review):
         topic.git("branch", "-D", "main")

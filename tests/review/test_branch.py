@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
 
 from cfglint.frameworks.base import LaunchFacts
-from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch
+from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.review.git import Repository
 from cfglint.run.discovery import ScanStats
 
@@ -55,6 +56,17 @@ def test_each_state_sees_what_it_should(started, touched):
     assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (1, 1, 1)
     started.write(a__yaml=TRAINER)
     assert (len(touched(WORKING)), len(touched(STAGED)), len(touched(COMMITTED))) == (0, 1, 1)
+
+
+def test_only_files_that_were_written_to_are_read(started, touched, monkeypatch):
+    from cfglint.review import branch
+
+    os.utime(".git/index", (4_000_000_000, 4_000_000_000))  # later than all files
+    started.write(a__yaml=TRAINER.replace("4", "8"))
+    read = []
+    monkeypatch.setattr(branch, "content", lambda path: read.append(os.path.basename(path)) or content(path))
+    assert touched() == [(["a.yaml"], ["a.yaml"])]
+    assert read == ["a.yaml"]
 
 
 def test_the_staged_text_is_the_one_that_is_read(started):

@@ -24,6 +24,9 @@ BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
 IN_BRACKETS = {both[0]: re.compile(rf"""[\\'"{re.escape(both)}]""").search for both in ("()", "{}", "[]")}
 IN_STRING = re.compile(r"""[\\"$]""").search
 PLAIN = frozenset("\\\"'$`~{").isdisjoint
+SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
+SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
+VARIABLES = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*|[0-9]))").finditer
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
@@ -73,6 +76,9 @@ class Expander:
         if PLAIN(word):
             return [self.script.literal(start, end)] if word else []
         if "{" not in word or ("," not in word and ".." not in word):
+            simple = self.simple(word, start, True)
+            if simple is not None:
+                return [Text(simple)] if simple or word[0] == '"' else []
             return assembled(self.pieces(start, end), self.state.separators)
         from cfglint.source.shell.braces import expanded
 
@@ -81,6 +87,32 @@ class Expander:
             pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
             found.extend(assembled(pieces, self.state.separators))
         return found[:MOST_FIELDS]
+
+    def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
+        """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other.
+
+        `splits`: without quotes the blanks in values separate words, and it is none of these then.
+        """
+        quoted = word[:1] == '"'
+        inner = word[1:-1] if quoted else word
+        if not (SIMPLE_IN_QUOTES(inner) and word[1:].endswith('"') if quoted else SIMPLE(inner)):
+            return None
+        at = start = start + quoted
+        left = inner.count("$")
+        found: list[Part] = []
+        for variable in VARIABLES(self.script.text, start, start + len(inner)):
+            first, after = variable.span()
+            if at < first:
+                found.extend(self.script.literal(at, first).parts)
+            value = self.value(variable[1] or variable[2])
+            if splits and not quoted and any(map(value.string.__contains__, self.state.separators)):
+                return None
+            found.extend(value.parts)
+            at, left = after, left - 1
+        if left:
+            return None
+        found.extend(self.script.literal(at, start + len(inner)).parts)
+        return found
 
     def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
         """The pieces of what brace expansion leaves; a tilde counts at the beginning of a word alone."""
@@ -93,6 +125,10 @@ class Expander:
 
     def string(self, start: int, end: int, quoted: bool = False) -> Text:
         """A span as one string: the value of an assignment, a here-document, an operand of a test."""
+        if not quoted:
+            simple = self.simple(self.script.text[start:end], start, False)
+            if simple is not None:
+                return Text(simple)
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 

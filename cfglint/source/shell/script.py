@@ -37,7 +37,6 @@ class Script:
         self.unknown: dict[str, Text] = {}
         self._parts = parts
         self._starts: list[int] = []
-        self._breaks: list[int] | None = None
         if parts is not None:
             self._from_parts(parts)
 
@@ -64,9 +63,7 @@ class Script:
 
     def line(self, offset: int) -> int:
         """The number of the line in the file that holds an offset of the text."""
-        if self._breaks is None:
-            self._breaks = line_breaks(self.text)
-        return self.first_line + bisect_right(self._breaks, offset - 1)
+        return self.first_line + self.text.count("\n", 0, offset)
 
     def place(self, start: int, end: int) -> Place | None:
         """Where in the file some characters of the text are written."""
@@ -139,13 +136,3 @@ class InAscii(dict[int, str]):
 
 
 IN_ASCII = InAscii()
-
-
-def line_breaks(text: str) -> list[int]:
-    """Where the lines of a text end."""
-    found: list[int] = []
-    at = text.find("\n")
-    while at >= 0:
-        found.append(at)
-        at = text.find("\n", at + 1)
-    return found

@@ -24,6 +24,14 @@ from cfglint.source.parse import parse
         ("fsdp: [bogus]\n", "5.5.4", "accept"),
         ("torch_empty_cache_steps: -1\n", "4.46.3", "accept"),
         ("torch_empty_cache_steps: -1\n", "5.5.4", "reject"),
+        ("lr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 0}\n", "4.39.3", "reject"),
+        ("lr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 0}\n", "4.40.0", "accept"),
+        ("optim: galore_adamw\n", "4.38.2", "reject"),
+        ("optim: rmsprop\n", "4.33.3", "reject"),
+        ("optim: rmsprop\n", "4.34.0", "accept"),
+        ("neftune_noise_alpha: 5.0\n", "4.34.1", "reject"),
+        ("neftune_noise_alpha: 5.0\n", "4.35.0", "accept"),
+        ("project: x\n", "4.57.0", "accept"),
     ],
 )
 def test_a_release_decides(text, release, verdict):

@@ -6,12 +6,13 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
+from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
-from cfglint.frameworks.trl.launcher_options import PACKAGED, is_flag, is_option, refused
+from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS
 from cfglint.frameworks.unknown import Unknown
 
