@@ -18,6 +18,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import in_build_log
+from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
@@ -97,7 +98,7 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        for _, each in runs_of(arguments, project, stats):
+        for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked"):
             work = Work(each)
             works.append(work)
             if not asked or not _hit_target(work, arguments, target_gpus):

@@ -17,6 +17,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import check_outputs
+from cfglint.cli.progress import counted_on_terminal
 from cfglint.project import settings_file
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
@@ -135,7 +136,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
             stats.checked += len(new.documents) if new else 0
             comparisons.append(Comparison(old, new))
     alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
-    comparisons += [Comparison(*pair) for pair in branch.undeclared(alone[0], alone[1], taken, stats)]
+    touched = branch.undeclared(alone[0], alone[1], taken, stats)
+    comparisons += [Comparison(*pair) for pair in counted_on_terminal(touched, "runs compared")]
     return comparisons
 
 
