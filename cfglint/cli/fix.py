@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _name_skipped_once(works: list[Work]) -> None:
-    """Leave out what was not fixed in a file and has been said of another run that holds it."""
+    """Leave out what was not fixed in a file and has been reported for another run that contains it."""
     named: set[tuple[str, str, str]] = set()
     for work in works:
         work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
@@ -164,7 +164,7 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
 
 
 def _needed(found: Retarget) -> str:
-    """What has to be set outside these files, and an example of it."""
+    """The values that have to be set outside these files, with an example."""
     split = found.solution.chosen
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
@@ -274,7 +274,7 @@ def _not_fixed_often(works: list[Work]) -> Counter[Reason]:
 
 
 def _counted_lines(often: Counter[Reason]) -> list[str]:
-    """What is not fixed in many files."""
+    """The lines about fixes that were not applied in many files."""
     return [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
 
 

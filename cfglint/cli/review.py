@@ -52,7 +52,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare the branch, report, and tell by the exit status."""
+    """Compare the branch and report; return the exit status."""
     stats = ScanStats()
     arguments.kind = None
     try:
@@ -92,7 +92,7 @@ def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
 
 
 def candidates(asked: str | None) -> tuple[str, ...]:
-    """What may be the base: what was asked for, else what a build server tells, else the usual ones."""
+    """Candidates for the base: the requested revision, else that of the CI environment, else the usual branch names."""
     if asked:
         return (asked,)
     if os.environ.get(GITHUB):
@@ -106,7 +106,7 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
     if base is not None:
         return base
     if repository.shallow:
-        raise UsageError(f"this clone is too shallow to tell where the branch left {name}; fetch the rest: {DEEPER}")
+        raise UsageError(f"this clone is too shallow to find where the branch left {name}; fetch the rest: {DEEPER}")
     raise UsageError(f"HEAD and {name} have no commit in common; `cfglint diff OLD NEW` compares folders")
 
 
