@@ -28,7 +28,7 @@ ENV = "env"  # taken out of the file and exported before anything else
 class TrlConfig(TrainerConfig):
     """What a TRL trainer makes of its files.
 
-    `trainers` are those that the file may be for; one of them where somebody said it or the keys tell. `values` holds the
+    `trainers` are those that the file may be for; one of them where it is given or the keys decide. `values` holds the
     strings as the parser casts them; those that it refuses are in `refused`.
     """
 
@@ -50,7 +50,7 @@ class TrlConfig(TrainerConfig):
         self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
-        """The arguments that the values come to, once the parser has cast them."""
+        """The arguments made of the values, after the casts of the parser."""
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
