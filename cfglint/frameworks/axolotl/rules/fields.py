@@ -39,6 +39,9 @@ OTHERS = {
     "run_name": "wandb_name",
     "report_to": "use_wandb",
     "use_cce": "cut_cross_entropy",
+    "adam_eps": "adam_epsilon",
+    "attention": "attn_implementation",
+    "attn_impl": "attn_implementation",
 }
 # Keys that axolotl's checks look at although no model has them.
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
