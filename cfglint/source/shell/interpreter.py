@@ -103,7 +103,7 @@ class Return(Exception):
 
 
 class Leave(Exception):
-    """A loop is left, or goes on with its next round."""
+    """`break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -553,11 +553,11 @@ class Interpreter:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
-        """What expands words here and now."""
+        """The expander for the current state."""
         return Expander(self.script, self.state, self.capture, self._calls_deep + self._depth // 3)
 
     def capture(self, script: Script) -> Text:
-        """What a text prints when it is run as a command of its own."""
+        """The output of a string that is run as a command."""
         text = script.text.strip()
         if text.startswith("<"):
             return self.contents(script.text[script.text.index("<") + 1 :].strip())
@@ -625,7 +625,7 @@ class Interpreter:
         return name
 
     def assign_array(self, name: str, node: Any, adds: bool) -> None:
-        """`name=(a b c)`; an associative one where its members say so."""
+        """`name=(a b c)`; an associative one where its members have keys."""
         current = self.state.variables.get(name)
         members = [child for child in node.children if child.is_named and child.type != "comment"]
         if members and all(self.source(child).startswith("[") and "]=" in self.source(child) for child in members):
@@ -791,7 +791,7 @@ class Interpreter:
         return int(node.start_byte)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""
+        """The expanded words of some spans; the grammar cuts some words into adjacent pieces."""
         text = self.script.text
         whole: list[tuple[int, int]] = []
         for start, end in spans:

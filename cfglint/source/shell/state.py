@@ -1,4 +1,4 @@
-"""What is set while a script runs."""
+"""The state of a script while it runs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class State:
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
-        """What is the same in both states stays known."""
+        """Keep what is equal in both states; the rest becomes unknown."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):
