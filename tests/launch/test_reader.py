@@ -231,7 +231,6 @@ def test_counts_that_the_launcher_refuses(line, refusal):
         ("generate.py", 0),
         ("eval.py", 0),
         ("[train.py]", 0),
-       
         ("tools/ckpts/convert_hf_to_sequential.py", 0),
     ],
 )
