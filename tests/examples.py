@@ -65,26 +65,38 @@ def by_family(rules):
     return families
 
 
-def findings_of(run, above):
-    """A run in lines: its verdict and numbers, its launch line, and each finding with all that a report shows of it.
+def findings_of(run, above, code):
+    """A run in lines: its verdict and numbers, its launch line, and each finding of a rule with all that a report shows of it.
 
-    The examples are in folders of `above`, which the lines leave out.
+    Findings of other rules, which have examples of their own, are one line. The folders of the examples are in `above`; the lines leave
+    it out.
     """
     numbers = {name: value for name, value in run.resolved.items() if value is not None}
     lines = [f"  {run.verdict} {run.fails_at} {json.dumps(numbers)}"]
     if "launch" in run.kinds:
         lines.append(f"  {json.dumps(run.outcome().launch)}")
+    others = [f"{each.code} {each.key}" for each in run.diagnostics if each.code != code]
+    if others:
+        lines.append(f"  also {', '.join(others)}")
     for each in run.diagnostics:
-        place = f"{each.place.file}:{each.place.line}:{each.place.column}-{each.place.end_line}:{each.place.end_column}"
-        lines.append(f"  {place} {each.severity} {each.code} {each.key} {each.fails_at}: {each.message}")
-        parts = {"exception": each.exception, "note": each.note, "help": each.help}
-        lines += [f"    {name}: {text}" for name, text in parts.items() if text]
-        lines += [f"    {other.file}:{other.line}:{other.column}: {text}" for other, text in each.related]
-        if each.fix is not None:
-            edits = [(edit.start, edit.end, edit.text) for edit in each.fix.edits]
-            lines.append(f"    {'safe' if each.fix.safe else 'unsafe'} fix: {each.fix.title} {edits}")
+        if each.code == code:
+            lines += shown(each)
     folder = rf"({re.escape(os.path.relpath(above))}|{re.escape(above)})/\d+/?"
     return [line for text in lines for line in re.sub(folder, "", text).splitlines()]
+
+
+def shown(each):
+    """A finding in lines."""
+    place = f"{each.place.file}:{each.place.line}:{each.place.column}-{each.place.end_line}:{each.place.end_column}"
+    yield f"  {place} {each.severity} {each.code} {each.key} {each.fails_at}: {each.message}"
+    for name, text in (("exception", each.exception), ("note", each.note), ("help", each.help)):
+        if text:
+            yield f"    {name}: {text}"
+    for other, text in each.related:
+        yield f"    {other.file}:{other.line}:{other.column}: {text}"
+    if each.fix is not None:
+        edits = [(edit.start, edit.end, edit.text) for edit in each.fix.edits]
+        yield f"    {'safe' if each.fix.safe else 'unsafe'} fix: {each.fix.title} {edits}"
 
 
 def recorded(path, lines, updating):

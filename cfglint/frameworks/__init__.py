@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework
     from cfglint.source.document import Document
 
+OTHER_PACKAGES = {"torch", "peft"}
 _loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 
@@ -23,6 +24,11 @@ def kinds() -> list[str]:
         here = os.path.dirname(os.path.abspath(__file__))
         _kinds.extend(sorted(name for name in os.listdir(here) if os.path.exists(os.path.join(here, name, "__init__.py"))))
     return _kinds
+
+
+def known_packages() -> set[str]:
+    """The packages whose version can be a target: those of all kinds, and others that rules ask for."""
+    return {package for kind in kinds() for package in framework(kind).packages()} | OTHER_PACKAGES
 
 
 def framework(kind: str) -> Framework[Any]:
@@ -85,7 +91,7 @@ def detect(document: Document) -> tuple[str | None, int]:
         elif clarity and clarity == clearest:
             best.append(kind)
     bases = {framework(kind).base for kind in best}
-    best = [kind for kind in best if kind not in bases]  # a kind that stands on another one is the closer match
+    best = [kind for kind in best if kind not in bases]  # a kind that extends another one is the closer match
     if clearest == CERTAIN and len(best) == 1:
         return best[0], CERTAIN
     return None, MAYBE if clearest else NO_MATCH

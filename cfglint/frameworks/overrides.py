@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
-# Words and paths that YAML can only parse as a string, except for WORDS.
-PLAIN_STRING = re.compile(r"(?:[A-Za-z/]|\.\.?/)(?:[A-Za-z0-9_.,/@+=-]|[#:](?=[A-Za-z0-9_./])| (?=[A-Za-z0-9_./]))*")
+# Words and paths that YAML can only parse as a string, except for WORDS; behind a number, lists of numbers, addresses and names.
+PLAIN_STRING = re.compile(
+    r"(?:(?:[A-Za-z/]|\.\.?/|~/|[0-9][0-9_.,]*(?: [0-9]|[g-su-wyzG-SU-WYZ]|\.[0-9]+\.|,))"
+    r"(?:[A-Za-z0-9_.,/@+=-]|[#:]+(?=[A-Za-z0-9_./])| (?=[A-Za-z0-9_./]))*"
+    r"|%root%/[A-Za-z0-9_.,/@+=-]*)"
+)
 WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
 BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-PLAIN_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+PLAIN_INTEGER = re.compile(r"-?(?:0|[1-9](?:_?[0-9]){0,17})")
 PLAIN_FLOAT = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30}(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})")
 MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
 REMEMBERED = 4096  # strings of launch lines, of which a project has many twice

@@ -113,7 +113,7 @@ def own(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen, per_prompt: int | None) -> int | None:
-    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    """Write epochs or steps; return the number of optimizer steps, where it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -152,7 +152,7 @@ def usual_rate(name: str, lora: bool) -> tuple[float, str]:
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; from 1.0 on bf16 is what TRL does when nothing is said."""
+    """The number format; from 1.0 on bf16 is TRL's default."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
@@ -185,8 +185,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folder: str) -> tuple[str, ...]:
     """What the files cannot say."""
-    processes = f" --num_processes {job.gpus}" if (job.gpus or 1) > 1 else ""
-    lines = [chosen.equation, f"start it with: trl {name} --config {inside(folder, NAME)}{processes}"]
+    lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, inside(folder, NAME))}"]
     if per_prompt is not None:
         lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
     if job.num_examples and not job.steps and not job.tokens:
@@ -195,6 +194,15 @@ def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folde
     if name in GENERATING:
         lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")
     return tuple(lines)
+
+
+def command(job: JobSpec, name: str, split: Split, per_prompt: int | None, path: str) -> str:
+    """The line that starts the file: TRL's command where it reads one, and where its own check of a single process passes."""
+    processes = f" --num_processes {job.gpus}" if (job.gpus or 1) > 1 else ""
+    alone = split.micro_batch * split.accumulation
+    if job.version(KIND) >= NEW_DEFAULTS and (per_prompt is None or alone % per_prompt == 0):
+        return f"trl {name} --config {path}{processes}"
+    return f"accelerate launch{processes} -m trl.scripts.{name} --config {path}"
 
 
 class TrlFiles(Generator):

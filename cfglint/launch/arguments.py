@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.options import after_mark, before_mark, is_option
+from cfglint.launch.options import after_mark, before_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
     before: list[Text] = []
     for word in words:
         text = word.string
-        if text.startswith("--") and len(text) > 2 and is_option(word):
-            name, mark, _ = text.partition("=")
+        name, mark, _ = text.partition("=")
+        if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse takes it
             key = name[2:].replace("-", "_")
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
-        elif assignments and "=" in text and text.partition("=")[0].replace(".", "_").isidentifier():
-            found.append(Argument(text.partition("=")[0], before_mark(word), [after_mark(word)]))
+        elif assignments and mark and name.replace(".", "_").isidentifier():
+            found.append(Argument(name, before_mark(word), [after_mark(word)]))
         elif found:
             found[-1].texts.append(word)
         else:

@@ -46,7 +46,8 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
     document.launch_line = line
     document.machine = line.machine
-    for argument in read_arguments(line.arguments, assignments=line.launcher == "llamafactory-cli")[0]:
+    given, assignments = line.given, line.launcher == "llamafactory-cli"
+    for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)
     add_size(document, line)
     return document
@@ -58,7 +59,7 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
         return
     for name in ("nproc_per_node", "num_gpus", "num_processes"):
         option = line.options.given.get(name) if line.options is not None else None
-        if option is not None and option.value is not None and option.value.string.isdigit():
+        if option is not None and not option.in_file and option.value is not None and option.value.string.isdigit():
             document.add_size(name, option.word, option.value)
             return
     given = line.call.environment.get(SIZE_VARIABLE) if line.inner == "torchrun" else None

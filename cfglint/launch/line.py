@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.vocabulary import Severity
+    from cfglint.launch.arguments import Argument
     from cfglint.launch.options import Options
     from cfglint.source.shell.interpreter import Call
     from cfglint.source.shell.text import Text
@@ -74,6 +75,7 @@ class LaunchLine:
         "call",
         "files",
         "folder",
+        "given",
         "gpus_per_node",
         "inner",
         "launcher",
@@ -105,6 +107,7 @@ class LaunchLine:
         self.module = False
         self.options: Options | None = None
         self.arguments: list[Text] = []
+        self.given: list[Argument] | None = None  # the arguments as options, once they are read
         self.gpus_per_node: int | None = None
         self.nodes: int | None = None
         self.processes: int | None = None

@@ -13,7 +13,7 @@ from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
 from cfglint.source import files
-from cfglint.source.shell.filters import normal
+from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Call, Interpreter
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
@@ -21,8 +21,10 @@ from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    from cfglint.source.shell.state import State
 
 ROOT = "%root%"  # the project's top in paths that a script computes
 HERE = "%cwd%"  # the folder from which a script is started, where it is not settled yet
@@ -71,29 +73,52 @@ class Project:
         return None if real is None else self.is_file(real)
 
 
+class Unsettled(Exception):
+    """What a script does depends on the folder from which it is started; from all folders of a group it may do the same."""
+
+    def __init__(self, groups: list[list[str]]) -> None:
+        super().__init__()
+        self.groups = groups
+
+
 class Follower(Interpreter):
-    """An interpreter that looks into `bash -c` and into called scripts, also behind srun and its like."""
+    """An interpreter that looks into `bash -c` and into called scripts, also behind srun and its like.
+
+    `folders` are those from which the script may be started, while that is not settled: what they decide raises Unsettled.
+    """
 
     project: Project
-    folders: Sequence[str] = ()  # where the script may be started, while its folder is not settled
+    folders: Sequence[str] = ()
+
+    def settle_folder(self) -> None:
+        """End where what follows depends on the folder of the script."""
+        if self.folders:
+            raise Unsettled([[folder] for folder in self.folders])
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there; from a folder that is not settled, where all of them say the same."""
+        """Whether a path is there; from a folder that is not determined, where all candidates agree."""
         located = self.located(path)
         if located is None or not located.startswith(HERE):
             return super().exist(path)
-        answers = {self.exists(normal(folder + located[len(HERE) :])) for folder in self.folders}
-        if len(answers) == 1:
-            return answers.pop()
-        self.consulted = True
-        return None
+        answers = {folder: self.exists(normal(folder + located[len(HERE) :])) for folder in self.folders}
+        given = [*dict.fromkeys(answers.values())]
+        if len(given) == 1:
+            return given[0]
+        raise Unsettled([[folder for folder, each in answers.items() if each is answer] for answer in given])
 
     def located(self, path: str) -> str | None:
         """A path from the working folder; one above a folder that is not settled has to be asked for again."""
         found = super().located(path)
         if found is not None and (self.state.folder or "").startswith(HERE) and not found.startswith((HERE, "/", "%", "~")):
-            self.consulted = True
+            self.settle_folder()
         return found
+
+    def join(self, other: State) -> None:
+        """Go on with what is the same in two states; a folder that is not settled may be the same as one of the project."""
+        one, two = self.state.folder or "", other.folder or ""
+        if one != two and any(each.startswith(HERE) for each in (one, two)) and any(each.startswith(ROOT) for each in (one, two)):
+            self.settle_folder()
+        super().join(other)
 
     def readable(self, located: str) -> str:
         """The path of a sourced or called file, as the program takes it: like that of the script."""
@@ -102,19 +127,26 @@ class Follower(Interpreter):
             return located
         return files.spelled_like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
+    def printed(self, words: list[Text]) -> Text:
+        """What a command prints; where a tool's input hangs on the folder, that has to be settled first."""
+        name = (words[0].value or "").rpartition("/")[2]
+        given = [*words[1:], self._stdin or EMPTY]
+        if self.folders and (name in TOOLS or name == "dirname") and all(each.known for each in given):
+            relative = name in RESOLVING and any(not each.string.startswith(("/", "%", "~", "-")) for each in given[:-1])
+            if relative or any(HERE in each.string for each in given):
+                self.settle_folder()
+        return super().printed(words)
+
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
         """Keep a command, or follow the script that it is given."""
-        if self._captured is not None:  # its output may hang on the folder
-            asked = (*words, self._stdin or EMPTY)
-            self.consulted = self.consulted or base(words[0]) in RESOLVING or any(HERE in each.string for each in asked)
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
         script = called_script(inner)
-        exported = {**self.state.environment(), **environment, **given}
         start = len(self.calls)
-        if self._captured is None and text is not None:
+        if text is not None:
+            exported = {**self.state.environment(), **environment, **given}
             self.apart(lambda: self.in_environment(exported, text, node))
-        elif self._captured is not None or script is None or not self.called(*script, exported, node):
+        elif script is None or not self.called(*script, {**self.state.environment(), **environment, **given}, node):
             super().note(words, environment, node)
             return
         for call in self.calls[start:]:
@@ -178,17 +210,25 @@ class Reader:
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[Interpreter, bool]:
         """(the script as followed from one of the folders, whether anything that it names exists there)."""
+        runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
-            return self.follow(script, folders[0], name, text), True
-        first = self.follow(script, HERE, name, text, folders)
-        runs = {folder: self.follow(script, folder, name, text) if first.consulted else first for folder in folders}
-        looked_for = {id(run): [*sought(run.calls)] for run in runs.values()}
-        scores = [self.score(looked_for[id(run)], folder) + 2 * run.sources for folder, run in runs.items()]
+            return runs[folders[0]], True
+        looked_for = {run: looked_for_by(run.calls) for run in {*runs.values()}}
+        scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
         best = folders[scores.index(max(scores))]
-        if not first.consulted:
-            for call in first.calls:
-                set_start_folder(call, best)
+        for call in runs[best].calls:
+            set_start_folder(call, best)
         return runs[best], max(scores) > 0
+
+    def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, Interpreter]:
+        """The script as followed from each folder; one run serves all those from which it does the same."""
+        if len(folders) == 1:
+            return {folders[0]: self.follow(script, folders[0], name, text)}
+        try:
+            return dict.fromkeys(folders, self.follow(script, HERE, name, text, folders))
+        except Unsettled as unsettled:
+            parts = [self.runs_from(script, group, name, text) for group in unsettled.groups]
+        return {folder: run for part in parts for folder, run in part.items()}
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
         """Follow a script from a folder; from `HERE` where it is one of the `folders` and not settled yet."""
@@ -202,14 +242,13 @@ class Reader:
         interpreter.follow(script)
         return interpreter
 
-    def score(self, calls: list[tuple[str, set[str]]], folder: str) -> int:
+    def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         """How much of what the commands name exists, seen from a folder: 3 for a program, 2 for a config."""
         total = 0
-        for start, names in calls:
-            here = normal(folder + start[len(HERE) :]) if start.startswith(HERE) else start
-            for name in names:
-                if self.project.exists(normal(f"{here}/{name}")):
-                    total += 3 if name.endswith(".py") else 2
+        for (start, name), count in names.items():
+            here = folder + start[len(HERE) :] if start.startswith(HERE) else start
+            if self.project.exists(normal(f"{here}/{name}")):
+                total += count * (3 if name.endswith(".py") else 2)
         return total
 
     def line(self, call: Call, known: bool, text: str) -> LaunchLine | None:
@@ -227,6 +266,7 @@ class Reader:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
+        line.given = arguments
         self.name_files(line, arguments, before)
         always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
         if line.program is not None and not line.module and line.program.value:
@@ -392,26 +432,26 @@ def set_start_folder(call: Call, folder: str) -> None:
     """Put the folder from which the script starts in the place of the one that was not settled."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])
-    call.words = [settled(word, folder) for word in call.words]
-    call.environment = {key: settled(value, folder) for key, value in call.environment.items()}
+    call.words = [settled(word, folder) if HERE in word.string else word for word in call.words]
+    call.environment = {key: settled(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
 
 
 def settled(text: Text, folder: str) -> Text:
     """A string with the folder in it."""
-    if HERE not in text.string:
-        return text
     return Text(Part(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
 
 
-def sought(calls: list[Call]) -> Iterator[tuple[str, set[str]]]:
-    """(working folder, what is looked for from there) for each command that may start a program."""
+def looked_for_by(calls: list[Call]) -> dict[tuple[str, str], int]:
+    """(working folder, file that is looked for from there): by how many commands, of those that may start a program."""
+    found: dict[tuple[str, str], int] = {}
     for call in calls:
         _, _, inner = unwrapped(call.words)
         if call.folder is None or not inner or not launches(base(inner[0])):
             continue
-        ours = {name for name in named(inner[1:], SOUGHT) if not name.startswith(("/", "~", "%"))}
-        if ours:
-            yield call.folder, ours
+        for name in named(inner[1:], SOUGHT):
+            if not name.startswith(("/", "~", "%")):
+                found[call.folder, name] = found.get((call.folder, name), 0) + 1
+    return found
 
 
 def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.shell.text import Part, Text
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
 MARK = "#SBATCH"
+WORDS = re.compile(r"[^ \t\r]+").finditer
 
 
 class Header:
@@ -107,18 +110,10 @@ def header(path: str, text: str) -> Header:
 def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> None:
     """The options on one line: `--name=value`, `--name value`, `-N value`, `-N4`."""
     words: list[tuple[str, int]] = []
-    at = len(MARK)
-    while at < len(line):
-        if line[at] in " \t\r":
-            at += 1
-            continue
-        end = at
-        while end < len(line) and line[end] not in " \t\r":
-            end += 1
-        if line[at] == "#":
+    for found in WORDS(line, len(MARK)):
+        if found.group().startswith("#"):
             break
-        words.append((line[at:end], offset + at))
-        at = end
+        words.append((found.group(), offset + found.start()))
     index = 0
     while index < len(words):
         word, start = words[index]

@@ -50,6 +50,7 @@ VALUED = {
 RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pdm", "rye", "hatch")
 SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
 PROFILERS = ("nsys", "ncu")
+WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, "mpirun", "mpiexec", *VALUED))
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 MOST = 12
@@ -64,6 +65,8 @@ def unwrapped(words: list[Text]) -> tuple[list[Text], dict[str, Text], list[Text
     """(wrappers with their options, environment that they set, the command inside)."""
     environment: dict[str, Text] = {}
     rest = words
+    if not words or base(words[0]) not in WRAPPERS:
+        return [], environment, words
     for _ in range(MOST):
         after = inside(rest, environment)
         if after is None or not after:

@@ -8,13 +8,16 @@ import pytest
 import yaml
 
 from cases import each_case
+from cfglint.frameworks.base import LaunchFacts
 from cfglint.generators import RUN, generate
 from cfglint.generators.generated import GeneratedFile, Keys
 from cfglint.generators.job_spec import JobSpec
 from cfglint.generators.models import PYTHIA, SHAPES, nearest
 from cfglint.generators.neox import fraction
+from cfglint.run.discovery import Discovery, FileSource
 
 NUMBERS = [1e-5, 5e-324, 0.1, 1e22, 3, True]
+SCRIPT = "accelerate launch --num_processes 8 -m trl.scripts.{} --config train.yaml"
 WORDS = ["no", "NO", "on", "1e-5", "012", "null", "1:30", "a: b", "", "x #y", "ü"]
 
 
@@ -147,3 +150,21 @@ class TestShareOfWarmup:
     @each_case("part", [1, 7, 13, 99])
     def test_is_never_below_the_steps(self, part, total):
         assert part <= fraction(part, total) * total < part + 1e-9
+
+
+@each_case(
+    ("facts", "expected"),
+    [
+        ({"trainer": "grpo", "global_batch": 8, "micro_batch": 1}, SCRIPT.format("grpo")),
+        ({"trainer": "grpo", "global_batch": 64}, "trl grpo --config train.yaml --num_processes 8"),
+        ({"trainer": "sft", "micro_batch": 1}, "trl sft --config train.yaml --num_processes 8"),
+        ({"trainer": "sft", "target": {"trl": "0.17.0"}}, SCRIPT.format("sft")),
+    ],
+)
+def test_the_command_for_a_trl_file_starts_it(facts, expected):
+    made = generate("trl", JobSpec(gpus=8, **facts))
+    [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
+    assert line == expected
+    source = FileSource({"run.sh": line + "\n", "train.yaml": made.files[0].text})
+    run = Discovery(LaunchFacts(gpus=8, target=facts.get("target")), source=source).one(["run.sh"])
+    assert (run.verdict, run.resolved["data_parallel"]) == ("accept", 8)

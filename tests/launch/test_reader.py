@@ -104,6 +104,30 @@ def test_a_path_may_be_computed_from_the_folder_that_is_found(written, expected)
     assert [file.path for file in line.files] == [expected]
 
 
+@each_case(
+    ("text", "files", "times"),
+    [
+        ("", {}, 1),
+        ("A=$(basename $(realpath $MISSING))\nB=$(ssh node test -f $PWD/x)\n", {}, 1),
+        ('D=$(dirname "$(realpath "$0")")\n', {}, 1),
+        ("A=$(realpath x)\n", {}, 4),
+        ("[ -f setup.cfg ] && N=2\n", {"a/setup.cfg": ""}, 3),
+        ('if $X; then cd "$(dirname $0)/.."; fi\n', {}, 4),
+    ],
+)
+def test_a_script_is_followed_again_only_where_its_folder_matters(text, files, times, monkeypatch):
+    folders = []
+    follow = Reader.follow
+    monkeypatch.setattr(Reader, "follow", lambda self, script, folder, *rest: folders.append(folder) or follow(self, script, folder, *rest))
+    [_] = lines(text + "torchrun" + TAIL, files, name="a/b/run.sh")
+    assert len(folders) == times
+
+
+def test_a_branch_into_the_folder_of_the_start_keeps_it_known():
+    [line] = lines('if $X; then cd "$(dirname $0)/.."; fi\ntorchrun' + TAIL, {"a/train.py": "", "train.py": ""}, name="a/run.sh")
+    assert line.folder == "%root%"
+
+
 def test_sourced_files_tell_the_folder_and_get_arguments():
     files = {"sub/env.sh": "N=$1\n", "sub/train.py": ""}
     [line] = lines(
@@ -200,7 +224,16 @@ def test_counts_that_the_launcher_refuses(line, refusal):
     assert [each.exception for each in found.problems if each.code == "LCH018"] == ([refusal] if refusal else [])
 
 
-@each_case(("program", "expected"), [("train.py", 1), ("generate.py", 0), ("eval.py", 0), ("tools/ckpts/convert_hf_to_sequential.py", 0)])
+@each_case(
+    ("program", "expected"),
+    [
+        ("train.py", 1),
+        ("generate.py", 0),
+        ("eval.py", 0),
+        ("[train.py]", 0),
+        ("tools/ckpts/convert_hf_to_sequential.py", 0),
+    ],
+)
 def test_deepy_also_starts_what_does_not_train(program, expected):
     assert len(lines(f"python deepy.py {program} -d configs a b\n", {"configs/a.yml": ""})) == expected
 

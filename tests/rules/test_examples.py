@@ -143,13 +143,13 @@ def test_good_example_is_clean_of_it(rule, checked_good):
 
 @each_case("family", by_family(RULES))
 def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, checked, checked_good, updating):
-    """All findings of every example with their texts and fixes, the verdict and the numbers; `CFGLINT_UPDATE=1` rewrites the record."""
+    """The findings of every example with their texts and fixes, the verdict and the numbers; `CFGLINT_UPDATE=1` rewrites the record."""
     lines = []
     for rule in by_family(RULES)[family]:
         for number in range(len(rule.bad_examples)):
-            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number), above)]
+            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number), above, rule.code)]
         if rule.good:
-            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above)]
+            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above, rule.code)]
     assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
 
 

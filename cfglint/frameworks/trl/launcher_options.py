@@ -1,7 +1,7 @@
 """What `trl sft` and its like hand on to `accelerate launch`: every key of the file that none of the script's classes has.
 
 Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
-commands/launch.py, whose parser takes no abbreviations; the files in trl/accelerate_configs.
+commands/launch.py, whose parser takes no abbreviations.
 """
 
 from __future__ import annotations
@@ -51,14 +51,6 @@ NUMBERS = names("gradient_clipping megatron_lm_attention_dropout megatron_lm_gra
 CHOICES = {"mixed_precision": ("no", "fp16", "bf16", "fp8"), "fsdp_version": ("1", "2")}
 # Options of these families come and go with the releases of accelerate.
 FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_lm_", "mpirun_", "parallelism_config_", "tpu_")
-# `accelerate_config` takes these names, without the ending, beside paths: distributed type by name. All of them say 8 processes.
-PACKAGED = {
-    "single_gpu": "NO",
-    "multi_gpu": "MULTI_GPU",
-    **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
-    **dict.fromkeys(("zero1", "zero2", "zero3"), "DEEPSPEED"),
-}
-PACKAGED_PROCESSES = 8
 
 
 def is_option(key: str) -> bool:

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place, Text
 
 
+OPENING = (".", "…", "<", "{")  # what a placeholder begins with
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # in names of options
-
-
 ELLIPSES = ("...", "…")
 
 
 def is_placeholder(text: str) -> bool:
     """Whether a value is to be filled in: `{batch size}`, `<N>`, `...`; inline JSON and lists are none."""
-    if text in ELLIPSES or (text.startswith("<") and text != "<?>"):
-        return True
-    return text.startswith("{") and text[1:2].isalpha()
+    first = text[:1]
+    if first not in OPENING:
+        return False
+    return text in ELLIPSES or (first == "<" and text != "<?>") or (first == "{" and text[1:2].isalpha())
 
 
 def takes_text(key: str) -> bool:
@@ -92,19 +92,19 @@ class CommandDocument(Document):
         place = texts[0].place if len(texts) == 1 else None
         inside = place is not None and place[0] == self.path
         value_start, value_end = self.within(place if inside else None, (start, end))
-        raw = " ".join(text.string for text in texts)
-        root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, raw)))
+        strings = [text.string for text in texts]
+        root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, " ".join(strings))))
         self.edges[key] = inside
         self.flags[key] = flag
-        if len(texts) > 1 and texts[-1].string in ELLIPSES:  # stands for more arguments
-            texts = texts[:-1]
-        known = all(text.known for text in texts)
-        if any(is_placeholder(text.string) for text in texts) and not takes_text(key):
-            texts, known = [unknown("a placeholder")], False
-        self.words[key] = [text.string for text in texts] if known else None
-        if known:
+        if len(texts) > 1 and strings[-1] in ELLIPSES:  # stands for more arguments
+            texts, strings = texts[:-1], strings[:-1]
+        if any(map(is_placeholder, strings)) and not takes_text(key):
+            texts = [unknown("a placeholder")]
+        if all(text.known for text in texts):
+            self.words[key] = strings
             self.unknown.pop(key, None)
         else:
+            self.words[key] = None
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
 
     def leave_out(self, key: str) -> None:

@@ -24,6 +24,9 @@ BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
 IN_BRACKETS = {both[0]: re.compile(rf"""[\\'"{re.escape(both)}]""").search for both in ("()", "{}", "[]")}
 IN_STRING = re.compile(r"""[\\"$]""").search
 PLAIN = frozenset("\\\"'$`~{").isdisjoint
+SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
+SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
+VARIABLES = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*|[0-9]))").finditer
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
@@ -45,7 +48,7 @@ class Piece:
 
 
 class Unknowable(Exception):
-    """A number that is not known; `reasons` say why."""
+    """A number that is not known; `reasons` are the causes."""
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
         super().__init__(", ".join(reasons))
@@ -55,7 +58,7 @@ class Unknowable(Exception):
 class Expander:
     """Expands spans of a script in a state. `run` gives the output of a substituted command.
 
-    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` tells that
+    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` is whether
     it mattered.
     """
 
@@ -68,11 +71,14 @@ class Expander:
         self.assumed = False
 
     def fields(self, start: int, end: int) -> list[Text]:
-        """The words that a span comes to."""
+        """The words of a span after expansion."""
         word = self.script.text[start:end]
         if PLAIN(word):
             return [self.script.literal(start, end)] if word else []
         if "{" not in word or ("," not in word and ".." not in word):
+            simple = self.simple(word, start, True)
+            if simple is not None:
+                return [Text(simple)] if simple or word[0] == '"' else []
             return assembled(self.pieces(start, end), self.state.separators)
         from cfglint.source.shell.braces import expanded
 
@@ -81,6 +87,32 @@ class Expander:
             pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
             found.extend(assembled(pieces, self.state.separators))
         return found[:MOST_FIELDS]
+
+    def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
+        """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other.
+
+        `splits`: without quotes the blanks in values separate words, and it is none of these then.
+        """
+        quoted = word[:1] == '"'
+        inner = word[1:-1] if quoted else word
+        if not (SIMPLE_IN_QUOTES(inner) and word[1:].endswith('"') if quoted else SIMPLE(inner)):
+            return None
+        at = start = start + quoted
+        left = inner.count("$")
+        found: list[Part] = []
+        for variable in VARIABLES(self.script.text, start, start + len(inner)):
+            first, after = variable.span()
+            if at < first:
+                found.extend(self.script.literal(at, first).parts)
+            value = self.value(variable[1] or variable[2])
+            if splits and not quoted and any(map(value.string.__contains__, self.state.separators)):
+                return None
+            found.extend(value.parts)
+            at, left = after, left - 1
+        if left:
+            return None
+        found.extend(self.script.literal(at, start + len(inner)).parts)
+        return found
 
     def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
         """The pieces of what brace expansion leaves; a tilde counts at the beginning of a word alone."""
@@ -93,6 +125,10 @@ class Expander:
 
     def string(self, start: int, end: int, quoted: bool = False) -> Text:
         """A span as one string: the value of an assignment, a here-document, an operand of a test."""
+        if not quoted:
+            simple = self.simple(self.script.text[start:end], start, False)
+            if simple is not None:
+                return Text(simple)
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
@@ -141,7 +177,7 @@ class Expander:
         return self.dollar(at, end, quoted)
 
     def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
-        """What begins at a dollar sign."""
+        """The expansion that begins at a dollar sign."""
         text = self.script.text
         following = text[at + 1 : at + 2]
         if following == "(" and text.startswith("((", at + 1):
@@ -238,7 +274,7 @@ class Expander:
         return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else EMPTY
 
     def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
-        """What `${...}` comes to; the span is what stands between the braces."""
+        """The value of `${...}`; the span is what is between the braces."""
         text = self.script.text
         mark = text[start : start + 1] if text[start : start + 1] in "#!" and end > start + 1 else ""
         at = start + len(mark)
@@ -441,7 +477,7 @@ class Expander:
         self.state.variables[name] = literal(str(value))
 
     def arithmetic(self, start: int, end: int) -> Text:
-        """What `$((...))` comes to."""
+        """The value of `$((...))`."""
         try:
             return literal(str(self.number(start, end)))
         except Unknowable as error:
@@ -470,7 +506,7 @@ class Expander:
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:
-    """The words that pieces come to, next to one another."""
+    """The words formed by adjacent pieces."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
     words: list[list[Part]] = []
@@ -607,7 +643,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a":
 
 
 def ansi_c(text: str) -> str:
-    """What `$'...'` stands for."""
+    """The string that `$'...'` means."""
     found = ""
     at = 0
     while at < len(text):

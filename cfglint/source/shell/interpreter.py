@@ -40,6 +40,7 @@ WORDS = frozenset(
     )
 )  # fmt: skip
 OF_COMMAND = WORDS | {"command_name", "variable_assignment"}
+PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # whatever its words are
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
@@ -102,7 +103,7 @@ class Return(Exception):
 
 
 class Leave(Exception):
-    """A loop is left, or goes on with its next round."""
+    """`break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -129,7 +130,6 @@ class Interpreter:
         self.exhausted = False
         self.written: set[str] = set()  # files that redirections make
         self.errors = False  # whether some of the text is not clear
-        self.consulted = False  # whether the working folder or the project's files made a difference
         self._steps = 0
         self._conditional = 0
         self._depth = 0
@@ -279,8 +279,15 @@ class Interpreter:
         finally:
             self._conditional -= 1
         after, self.state = self.state, before
-        before.merge(after, UNDECIDED)
+        self.join(after)
         return None
+
+    def join(self, other: State) -> None:
+        """Go on with what is the same in two states."""
+        self.state.merge(other, UNDECIDED)
+
+    def settle_folder(self) -> None:
+        """Called where the files of the working folder decide what follows."""
 
     def explore(self, *nodes: Any) -> None:
         """Look into statements that a plain call does not reach, without an effect on what follows."""
@@ -404,7 +411,7 @@ class Interpreter:
             raise Stop
         before.take(ends[0])
         for other in ends[1:]:
-            before.merge(other, UNDECIDED)
+            self.join(other)
 
     def statements(self, nodes: list[Any]) -> bool | None:
         """Several statements."""
@@ -546,14 +553,17 @@ class Interpreter:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
-        """What expands words here and now."""
+        """The expander for the current state."""
         return Expander(self.script, self.state, self.capture, self._calls_deep + self._depth // 3)
 
     def capture(self, script: Script) -> Text:
-        """What a text prints when it is run as a command of its own."""
+        """The output of a string that is run as a command."""
         text = script.text.strip()
         if text.startswith("<"):
             return self.contents(script.text[script.text.index("<") + 1 :].strip())
+        prints = PRINTS_UNKNOWN(text)
+        if prints is not None and prints[1] not in self.state.functions:
+            return filters.output([literal(prints[1])], None, None)
         before, conditional, calls = self._captured, self._conditional, len(self.calls)
         self._captured = []
         self._calls_deep += 1
@@ -615,7 +625,7 @@ class Interpreter:
         return name
 
     def assign_array(self, name: str, node: Any, adds: bool) -> None:
-        """`name=(a b c)`; an associative one where its members say so."""
+        """`name=(a b c)`; an associative one where its members have keys."""
         current = self.state.variables.get(name)
         members = [child for child in node.children if child.is_named and child.type != "comment"]
         if members and all(self.source(child).startswith("[") and "]=" in self.source(child) for child in members):
@@ -746,15 +756,11 @@ class Interpreter:
         if self._captured is None and self.only_prints(node):
             return True
         spans: list[tuple[int, int]] = []
-        environment: dict[str, Text] = {}
-        before, begins = self._stdin, self.begins(node)
+        environment = self.prefixes(node) if node.children and node.children[0].type == "variable_assignment" else {}
+        before = self._stdin
         for child in (*node.children, *(extra or ())):
             kind = child.type
-            if kind == "variable_assignment" and child.start_byte < begins:
-                self.assign(child)
-            elif kind == "variable_assignment" and not spans:
-                self.prefix(child, environment)
-            elif kind in OF_COMMAND:
+            if kind in OF_COMMAND and (spans or kind != "variable_assignment"):
                 spans.append((child.start_byte, child.end_byte))
             elif kind == "herestring_redirect":
                 named = [each for each in child.children if each.is_named]
@@ -785,7 +791,7 @@ class Interpreter:
         return int(node.start_byte)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""
+        """The expanded words of some spans; the grammar cuts some words into adjacent pieces."""
         text = self.script.text
         whole: list[tuple[int, int]] = []
         for start, end in spans:
@@ -800,14 +806,25 @@ class Interpreter:
         prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in self.state.functions
         return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
-    def prefix(self, node: Any, environment: dict[str, Text]) -> None:
-        """An assignment in front of a command, which holds for that command, and for the assignments behind it."""
-        start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
-
-        def expand() -> None:
-            environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
-
-        self.within(dict(environment), expand)
+    def prefixes(self, node: Any) -> dict[str, Text]:
+        """The assignments in front of a command: they hold for that command alone, and each one for those behind it."""
+        begins = self.begins(node)
+        environment: dict[str, Text] = {}
+        before: dict[str, Any] = {}
+        unset = set(self.state.unset)
+        for child in node.children:
+            if child.type != "variable_assignment":
+                break
+            if child.start_byte < begins:
+                self.assign(child)
+                continue
+            name = self.source(part_of(child, "name"))
+            before.setdefault(name, self.state.variables.get(name))
+            start = child.children[1].end_byte if len(child.children) > 1 else child.end_byte
+            environment[name] = self.expander().string(start, child.end_byte)
+            self.state.assign(name, environment[name])
+        self.state.restore(before, unset & before.keys())
+        return environment
 
     def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """Run a builtin or function, or note a command."""
@@ -821,16 +838,21 @@ class Interpreter:
             return self.within(environment, lambda: self.evaluated(words[1:], node))
         if name == "exec":
             return self.start_exec(words[1:], environment, node)
-        self.note(words, environment, node)
-        if self._captured is not None:
-            self._captured.append(filters.output(words, self._stdin, self.state.folder))
+        if self._captured is None:
+            self.note(words, environment, node)
+        else:
+            self._captured.append(self.printed(words))
         return None
+
+    def printed(self, words: list[Text]) -> Text:
+        """What a command prints."""
+        return filters.output(words, self._stdin, self.state.folder)
 
     def within(self, environment: dict[str, Text], action: Callable[[], bool | None]) -> bool | None:
         """Do something with exported variables that hold for it alone: `BATCH=4 launch`, where `launch` is a function."""
         if not environment:
             return action()
-        before = {name: self.state.variables.get(name) for name in environment}
+        before, unset = {name: self.state.variables.get(name) for name in environment}, self.state.unset & environment.keys()
         added = set(environment) - self.state.exported
         for name, value in environment.items():
             self.state.assign(name, value)
@@ -839,11 +861,7 @@ class Interpreter:
             return action()
         finally:
             self.state.exported -= added
-            for name, earlier in before.items():
-                if earlier is None:
-                    self.state.variables.pop(name, None)
-                else:
-                    self.state.variables[name] = earlier
+            self.state.restore(before, unset)
 
     def start_exec(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """`exec command`; without a command it only redirects."""
@@ -932,7 +950,6 @@ class Interpreter:
     def change_folder(self, words: list[Text]) -> bool | None:
         """`cd`, `pushd`."""
         targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
-        self.consulted = self.consulted or self.state.folder is None
         if not targets:
             self.state.folder = None if words else "~"
             return True
@@ -947,7 +964,7 @@ class Interpreter:
         located = self.located(path) if path is not None else None
         text = self.read(located) if located is not None else None
         if text is None and path is not None and not path.startswith(("/", "~")):
-            self.consulted = self.consulted or self.exist(path) is not False
+            self.ask_for(path)
         if text is None or located is None or self._calls_deep > DEEPEST_CALL:
             return None
         self.sources += 1
@@ -965,13 +982,18 @@ class Interpreter:
             self.state.positional = positional
         return None
 
+    def ask_for(self, path: str) -> None:
+        """A script of the project that cannot be read may be there, seen from another folder."""
+        if self.exist(path) is not False:
+            self.settle_folder()
+
     def called(self, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
         """Follow a script that is run as a command of its own, with its exported variables; False where it cannot be followed."""
         name = path.value
         located = self.located(name) if name is not None else None
         text = self.read(located) if located is not None else None
         if text is None and name is not None and not name.startswith(("/", "~")):
-            self.consulted = self.consulted or self.exist(name) is not False
+            self.ask_for(name)
         if text is None or located is None or located in self._followed or len(self._followed) > MOST_SCRIPTS:
             return False
         self.sources += 1

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place
 
 LONGEST = 1_000_000  # characters of a script that is read
-HELD = "\x7f"  # what stands for characters that the grammar takes otherwise than bash: a carriage return is part of a word
-PLACEHOLDER = "__unknown_"  # variables that stand for the unknown parts of a text that is itself a script
+HELD = "\x7f"  # placeholders of characters that the grammar parses otherwise than bash: a carriage return is part of a word
+PLACEHOLDER = "__unknown_"  # variables for the unknown parts of a string that is itself a script
 CHUNK = 1 << 16
 SECONDS = 2.0  # for building a syntax tree
 PARTS = 4_096  # of the nodes of these trees
@@ -37,7 +37,6 @@ class Script:
         self.unknown: dict[str, Text] = {}
         self._parts = parts
         self._starts: list[int] = []
-        self._breaks: list[int] | None = None
         if parts is not None:
             self._from_parts(parts)
 
@@ -64,9 +63,7 @@ class Script:
 
     def line(self, offset: int) -> int:
         """The number of the line in the file that holds an offset of the text."""
-        if self._breaks is None:
-            self._breaks = line_breaks(self.text)
-        return self.first_line + bisect_right(self._breaks, offset - 1)
+        return self.first_line + self.text.count("\n", 0, offset)
 
     def place(self, start: int, end: int) -> Place | None:
         """Where in the file some characters of the text are written."""
@@ -112,7 +109,7 @@ def part_of(node: Any, field: str) -> Any:
 
 
 def without_inline_comments(text: str) -> str:
-    """The text with blanks for comments between backquotes, which stand for nothing and which the grammar does not take."""
+    """The text with blanks for comments between backquotes, which mean nothing and which the grammar does not accept."""
     if "`#" not in text:
         return text
     import re
@@ -139,13 +136,3 @@ class InAscii(dict[int, str]):
 
 
 IN_ASCII = InAscii()
-
-
-def line_breaks(text: str) -> list[int]:
-    """Where the lines of a text end."""
-    found: list[int] = []
-    at = text.find("\n")
-    while at >= 0:
-        found.append(at)
-        at = text.find("\n", at + 1)
-    return found

@@ -7,7 +7,7 @@ from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     Place = tuple[str, int, int]  # path, start and end offset in its text
 
@@ -16,7 +16,7 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 
 
 class Part:
-    """A piece of a string: `text` is None where it is unknown, and `reasons` then say why.
+    """A piece of a string: `text` is None where it is unknown, and `reasons` are then the causes.
 
     `place` is where exactly these characters are written; None for what was computed.
     """
@@ -38,43 +38,30 @@ class Part:
 
 
 class Text:
-    """A string as the parts that it is made of."""
+    """A string as the parts that it is made of.
 
-    __slots__ = ("_known", "_string", "parts")
+    `string` are its characters, with a mark for each unknown part; `value` the same, None when some of them are unknown;
+    `known`: whether every part is.
+    """
+
+    __slots__ = ("known", "parts", "string", "value")
 
     def __init__(self, parts: Iterable[Part] = ()) -> None:
-        self.parts = tuple(parts)
-        self._string: str | None = None
-        self._known = True
-
-    def _read(self) -> str:
-        texts = [part.text for part in self.parts]
-        self._known = None not in texts
-        self._string = "".join([UNKNOWN if text is None else text for text in texts])
-        return self._string
-
-    @property
-    def known(self) -> bool:
-        """Whether every part is known."""
-        if self._string is None:
-            self._read()
-        return self._known
-
-    @property
-    def string(self) -> str:
-        """The characters, with a mark for each unknown part."""
-        return self._read() if self._string is None else self._string
-
-    @property
-    def value(self) -> str | None:
-        """The characters; None when some of them are unknown."""
-        string = self._read() if self._string is None else self._string
-        return string if self._known else None
+        self.parts = parts = tuple(parts)
+        if len(parts) == 1:
+            self.value = text = parts[0].text
+            self.known = text is not None
+            self.string: str = UNKNOWN if text is None else text
+            return
+        texts = [part.text for part in parts]
+        self.known = None not in texts
+        self.string = "".join(texts) if self.known else "".join([UNKNOWN if text is None else text for text in texts])  # type: ignore[arg-type]
+        self.value = self.string if self.known else None
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is not known."""
-        return tuple(dict.fromkeys(reason for part in self.parts for reason in part.reasons))
+        return () if self.known else tuple(dict.fromkeys(reason for part in self.parts for reason in part.reasons))
 
     @property
     def place(self) -> Place | None:
@@ -93,7 +80,7 @@ class Text:
         return Text((*self.parts, *other.parts))
 
     def __len__(self) -> int:
-        return sum(len(part.text or "") for part in self.parts)
+        return len(self.string) if self.known else sum(len(part.text or "") for part in self.parts)
 
     def __bool__(self) -> bool:
         return bool(self.parts)
@@ -143,24 +130,29 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
 
     A separator that is not blank delimits a field each time, so that a field may be empty.
     """
-    if text.known and not any(map(text.string.__contains__, separators)):
+    if not separators or (text.known and not any(map(text.string.__contains__, separators))):
         return [text] if text.parts else [], False, False
     if text.known and separators.strip():
         cut = delimited(text, separators)
         return cut, not cut[0].parts, text.string[-1] in separators
     fields: list[list[Part]] = [[]]
-    characters = "".join("?" if part.text is None else part.text for part in text.parts)
+    runs = between(separators)
     for part in text.parts:
         if part.text is None:
             fields[-1].append(part)
             continue
-        for start, end, separate in runs(part.text, separators):
-            if separate:
+        last = 0
+        for run in runs(part.text):
+            start, end = run.span()
+            if start > last:
                 fields.append([])
-            else:
-                fields[-1].append(part.cut(start, end))
+            fields[-1].append(part.cut(start, end))
+            last = end
+        if last < len(part.text):
+            fields.append([])
     found = [Text(parts) for parts in fields if parts]
-    return found, characters[:1] in separators if characters else False, characters[-1:] in separators if characters else False
+    first, final = text.string[:1], text.string[-1:]
+    return found, first != "" and first in separators, final != "" and final in separators
 
 
 def delimited(text: Text, separators: str) -> list[Text]:
@@ -178,13 +170,6 @@ def delimited(text: Text, separators: str) -> list[Text]:
 
 
 @cache
-def stretches(separators: str) -> re.Pattern[str]:
-    """What finds the stretches of separators, and of other characters, in a string."""
-    some = re.escape(separators)
-    return re.compile(f"[^{some}]+|[{some}]+")
-
-
-def runs(text: str, separators: str) -> Iterator[tuple[int, int, bool]]:
-    """(start, end, whether separators) for the stretches of a string."""
-    for found in stretches(separators).finditer(text):
-        yield found.start(), found.end(), found.group()[0] in separators
+def between(separators: str) -> Callable[[str], Iterator[re.Match[str]]]:
+    """The matcher of the parts of a string between separators."""
+    return re.compile(f"[^{re.escape(separators)}]+").finditer

@@ -40,6 +40,7 @@ ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage
         ({"resume_from_checkpoint": "0.1"}, ("TYP200", "TypeError", "init")),
         ({"use_muon": "true", "learning_rate": '"1e-5"'}, ("TYP200", "TypeError", "first-step")),
         ({"use_muon": "true", "finetuning_type": "full", "adam_epsilon": '"1e-8"'}, ("TYP200", "TypeError", "first-step")),
+        ({"template": "[a]"}, ("LLF014", "TypeError", "init")),
         ({"seed": "0o17"}, ("TYP200", "TypeError", "config")),
         ({"seed": "-1"}, ("HFT045", "ValueError", "config")),
         ({"lr_scheduler_type": "cosine_with_min_lr"}, ("STP003", "ValueError", "init")),

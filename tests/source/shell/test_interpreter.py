@@ -52,6 +52,7 @@ def commands(text, files=None):
         ("IFS=: read a b c <<< 'x:y z:w:v'\nrun \"$a|$b|$c\"", ["run x|y z|w:v"]),
         ("L=1,2\nold=$IFS\nIFS=,\nrun $L\nIFS=$old\nrun $L", ["run 1 2", "run 1,2"]),
         ("IFS=' ,'\nv='a , b,c d'\nrun $v\nIFS=\nrun $v", ["run a b c d", "run a , b,c d"]),
+        ("IFS=\nrun $UNSET_BY_NOBODY/a", ["run <?>/a"]),
         ('A=(p q)\nIFS=+\nrun "${A[*]}"\nset -- 1 2\nrun "$*"', ["run p+q", "run 1+2"]),
         ("mapfile -t M <<< $'one two\\nthree'\nrun ${#M[@]} ${M[0]}", ["run 2 one two"]),
         ("read x y <<EOF\nfirst line rest\nsecond\nEOF\nrun $x $y", ["run first line rest"]),

@@ -184,7 +184,7 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 
     checkout = checkout_of(config.documents[0].path)
-    if checkout is not None and name in checkout.templates:
+    if checkout is not None and isinstance(name, str) and name in checkout.templates:
         return
     near = nearest_template(name) if isinstance(name, str) else None
     message = f"`template` is {spelled(name)}, which LLaMA-Factory 0.9.5 does not have" + (f"; did you mean `{near}`?" if near else "")
@@ -192,7 +192,9 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     setting = config.field("template")
     fix = replace(setting, near, f"write {near}", safe=False) if near else None
-    yield Finding(setting, message, exception=f"ValueError: Template {name} does not exist.", fix=fix)
+    hashable = not isinstance(name, (list, dict))
+    raised = f"ValueError: Template {name} does not exist." if hashable else f"TypeError: unhashable type: '{type(name).__name__}'"
+    yield Finding(setting, message, exception=raised, fix=fix)
 
 
 def nearest_template(name: str) -> str | None:

@@ -1,0 +1,12 @@
+"""The accelerate configs that TRL's package brings along, which its command takes by name (trl 1.16.0 trl/accelerate_configs)."""
+
+from __future__ import annotations
+
+# Distributed type by name.
+PACKAGED = {
+    "single_gpu": "NO",
+    "multi_gpu": "MULTI_GPU",
+    **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
+    **dict.fromkeys(("zero1", "zero2", "zero3"), "DEEPSPEED"),
+}
+PACKAGED_PROCESSES = 8  # `num_processes` in each of them
