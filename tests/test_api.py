@@ -260,3 +260,11 @@ def test_a_result_shows_what_has_to_be_set_elsewhere():
     ds = '{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}'
     shown = repr(cfglint.fix({"ds_config.json": ds}, gpus=8, global_batch=64))
     assert shown.endswith("to be set elsewhere: per_device_train_batch_size = 4, gradient_accumulation_steps = 2>")
+
+
+def test_the_settings_of_an_account_are_rows(tmp_path):
+    (tmp_path / "ds.json").write_text('{"train_batch_size": 64, "gradient_accumulation_steps": 2}')
+    rows = cfglint.explain(str(tmp_path / "ds.json"), kind="deepspeed", gpus=8).to_dicts()
+    values = {row["key"].removeprefix("/"): row["value"] for row in rows}
+    assert values["train_batch_size"] == 64
+    assert values["gradient_accumulation_steps"] == 2
