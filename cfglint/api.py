@@ -1,4 +1,4 @@
-"""What the commands do, for Python: `check`, `fix`, `plan`, `explain`, `diff` and `new` over paths or texts.
+"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new` over paths or texts.
 
 Nothing is printed and no file is written, but for `FixResult.write` and `NewFiles.write`. In a notebook each result
 shows itself as HTML. Sources are a path, several paths, or a mapping from file names to texts; a file that another one
@@ -202,7 +202,7 @@ class PlanResult:
 
 
 class Explanation:
-    """Every number that a run comes to, with its origin; true where the run would start."""
+    """Every number that a run resolves to, with its origin; true where the run would start."""
 
     def __init__(self, summary: RunSummary) -> None:
         self._summary = summary
@@ -272,7 +272,7 @@ class DiffResult:
 
 
 class NewFiles:
-    """Generated config files: `texts` by name, the consumer first; `notes` say what no file can."""
+    """Generated config files: `texts` by name, the consumer first; `notes` are what no file can contain."""
 
     def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
         self.texts = texts
@@ -415,7 +415,7 @@ def explain(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> Explanation:
-    """Every number that one run comes to, and where it comes from."""
+    """Every number that a run resolves to, and its origin."""
     return Explanation(RunSummary(single(sources, facts_from(kind, gpus, num_examples, target, overrides, strict_keys, True), kind)))
 
 
@@ -430,7 +430,7 @@ def diff(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> DiffResult:
-    """What a change means for one run."""
+    """The effect of a change on one run."""
     from cfglint.review.compare import Comparison
 
     facts = facts_from(kind, gpus, num_examples, target, overrides, strict_keys, True)

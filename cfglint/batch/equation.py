@@ -2,7 +2,7 @@
 
 `micro` is the samples that one model replica takes at a time, `accumulation` the micro batches between two
 optimizer steps, `data_parallel` the number of replicas, `global` the samples of one optimizer step.
-What divides the GPUs into replicas is each framework's own affair: tensor, pipeline and context parallelism
+Each framework defines what divides the GPUs into replicas: tensor, pipeline and context parallelism
 as a rule; Megatron's sequence parallelism, expert parallelism, ZeRO and FSDP sharding never.
 """
 

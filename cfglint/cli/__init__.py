@@ -60,10 +60,10 @@ def program() -> NoReturn:
 
 
 def ended(error: Exception) -> int:
-    """The exit status of a command that an exception has ended, which is told; a bug of ours in one line, with its place."""
+    """Report the exception that ended a command, a bug of ours in one line with its place; return the exit status."""
     from cfglint.cli.console import fail
 
-    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as with `| head`
+    if isinstance(error, BrokenPipeError):  # the process that reads our output has ended, as with `| head`
         return NOT_DONE
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return fail(f"standard output: {error.strerror}")
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
 
 
 def unknown_command(name: str) -> int:
-    """Say that there is no such command, with the nearest one; the exit status for that."""
+    """Report an unknown command with the nearest one; return the exit status."""
     from cfglint.cli.console import fail
     from cfglint.cli.option_values import closest
 

@@ -24,7 +24,7 @@ INDENT = 28  # columns before the explanation of an option
 
 
 class Namespace:
-    """What was given, an attribute an option; an option that is not there is its default."""
+    """The parsed arguments, an attribute per option; an absent option has its default."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -72,7 +72,7 @@ class Option:
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in texts."""
+        """The placeholder of the value in help and usage lines."""
         return self._metavar or ("{" + ",".join(self.choices) + "}" if self.choices else self.dest.upper())
 
     @property
@@ -82,7 +82,7 @@ class Option:
 
     @property
     def positional(self) -> bool:
-        """Whether it is told by its place."""
+        """Whether it is a positional argument."""
         return not self.name.startswith("-")
 
     def value(self, text: str) -> Any:
@@ -147,7 +147,7 @@ class Parser:
         self.examples.append((command, what))
 
     def parse_args(self, arguments: list[str]) -> Namespace:
-        """What was given."""
+        """The parsed arguments."""
         try:
             return self._parse(arguments)
         except Misused as error:
@@ -220,7 +220,7 @@ class Parser:
         return " ".join([self.prog, *(option.shown() for option in self.positionals), "[OPTION ...]"])
 
     def help(self) -> str:
-        """What `--help` prints."""
+        """The text that `--help` prints."""
         lines = [f"usage: {self.usage()}", "", self.description, ""]
         for option in (*self.positionals, *self.options.values()):
             lines += explained(option)

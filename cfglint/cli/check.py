@@ -166,14 +166,14 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
 
 
 def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
-    """What was checked, what was found, and what was left alone."""
+    """The last line: numbers of checked files, findings and skipped files."""
     counts = {"error": 0, "warning": 0, "info": 0}
-    silenced = 0
+    suppressed = 0
     fixable = {True: 0, False: 0}  # by whether the fix is safe
     for outcome in outcomes:
         for each in outcome.diagnostics:
             if each.suppressed:
-                silenced += 1
+                suppressed += 1
             else:
                 counts[each.severity] += 1
                 if each.fix is not None:
@@ -186,8 +186,8 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
         parts.append(", ".join(found) or "no findings")
     if any(fixable.values()):
         parts.append(fixes_available(fixable[True], fixable[False]))
-    if silenced:
-        parts.append(f"{silenced} suppressed")
+    if suppressed:
+        parts.append(f"{suppressed} suppressed")
     if stats.targets:
         parts.append("for " + first_few(stats.targets))
     parts += left_out(stats)

@@ -116,7 +116,7 @@ def bash(commands: dict[str, Parser]) -> str:
 
 
 def bash_value(option: Option) -> str:
-    """What bash does for the value of an option."""
+    """The bash code that completes the value of an option."""
     if takes_codes(option):
         return "words=$codes"
     if words(option):
@@ -179,7 +179,7 @@ def specification(option: Option) -> str:
 
 
 def zsh_value(option: Option) -> str:
-    """What zsh completes a value with."""
+    """The zsh action that completes a value."""
     if takes_codes(option):
         return "_cfglint_codes"
     if words(option):
@@ -223,7 +223,7 @@ def fish_option(option: Option) -> str:
 
 
 def fish_value(option: Option) -> str:
-    """What fish completes a value with."""
+    """The fish arguments that complete a value."""
     if takes_codes(option):
         return "-a '(__cfglint_codes)'"
     return f"-a {fish_quoted(words(option))}" if words(option) else ""

@@ -1,4 +1,4 @@
-"""Lines for the person, beside the result: on standard error, with nothing of a file or a name that a terminal obeys."""
+"""Messages for the user on standard error, with control characters of files and names escaped."""
 
 from __future__ import annotations
 

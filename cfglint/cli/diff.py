@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare, report, and tell by the exit status."""
+    """Compare and report; return the exit status."""
     stats = ScanStats()
     try:
         check_outputs(arguments)
@@ -118,7 +118,7 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
 
 
 def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
-    """What makes runs of the paths of a side."""
+    """The discovery of the runs of one side."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section)
     found.stats = stats
@@ -127,7 +127,7 @@ def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *,
 
 
 def of_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
-    """Two files; what one of them is, the other is, too, where it does not tell."""
+    """The runs of two files; where the kind of one is unknown, it is that of the other."""
     runs: list[CheckedRun | None] = [of_file(path, arguments, project, stats) for path in (old, new)]
     recognized = next((each for each in runs if each is not None), None)
     if recognized is None:
@@ -138,7 +138,7 @@ def of_files(old: str, new: str, arguments: Namespace, project: Configuration, s
 
 
 def of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
-    """The run of a file with the files that it names; None where its kind cannot be told."""
+    """The run of a file with the files that it names; None where its kind is unknown."""
     runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).each([path])
     return next((each for _, each in runs), None)
 

@@ -65,7 +65,7 @@ def holds_banner(path: str) -> bool:
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """The lines of a log of any size, those that are too long in parts; what is no text is replaced. Raises FileProblem."""
+    """The lines of a log of any size, very long ones in parts; undecodable bytes are replaced. Raises FileProblem."""
     with os.fdopen(files.open_regular(path), "rb") as file:
         start = file.read(3)
         encoding = next((name for mark, name in ENCODINGS if start.startswith(mark)), "utf-8")
@@ -88,7 +88,7 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:
-    """What every banner of a log tells, held against the files where some are given."""
+    """The analysis of each banner of a log, compared with the files if any are given."""
     found = [log_analysis.explain(banner) for banner in log_parser.read(read_lines(path))]
     if arguments.paths:
         for each in found:
@@ -98,7 +98,7 @@ def explain_log(path: str, arguments: Namespace, project: Configuration) -> list
 
 
 def place_in(each_run: CheckedRun) -> Callable[[str], str]:
-    """A function that tells where a number of a run comes from."""
+    """A function that returns the origin of a number of a run."""
     from cfglint.explanation.summary import RunSummary, origin
 
     account = RunSummary(each_run)

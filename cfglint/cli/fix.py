@@ -18,6 +18,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import in_build_log
+from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
@@ -97,7 +98,7 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        for _, each in runs_of(arguments, project, stats):
+        for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked"):
             work = Work(each)
             works.append(work)
             if not asked or not _hit_target(work, arguments, target_gpus):
@@ -119,7 +120,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _name_skipped_once(works: list[Work]) -> None:
-    """Leave out what was not fixed in a file and has been said of another run that holds it."""
+    """Leave out what was not fixed in a file and has been reported for another run that contains it."""
     named: set[tuple[str, str, str]] = set()
     for work in works:
         work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
@@ -163,7 +164,7 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
 
 
 def _needed(found: Retarget) -> str:
-    """What has to be set outside these files, and an example of it."""
+    """The values that have to be set outside these files, with an example."""
     split = found.solution.chosen
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
@@ -273,7 +274,7 @@ def _not_fixed_often(works: list[Work]) -> Counter[Reason]:
 
 
 def _counted_lines(often: Counter[Reason]) -> list[str]:
-    """What is not fixed in many files."""
+    """The lines about fixes that were not applied in many files."""
     return [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
 
 

@@ -69,7 +69,7 @@ def add_training(parser: Parser) -> None:
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples")
     parser.add_argument("--seq-length", type=positive, metavar="L", help="tokens of a sample")
     parser.add_argument("--lr", type=above_zero, metavar="RATE", help="peak learning rate")
-    parser.add_argument("--warmup", type=not_negative, metavar="W", help="a share of the run below 1, else steps")
+    parser.add_argument("--warmup", type=not_negative, metavar="W", help="a fraction of the run below 1, else steps")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
     parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
     parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default sft)")
@@ -77,13 +77,13 @@ def add_training(parser: Parser) -> None:
 
 
 def add_model(parser: Parser) -> None:
-    """What only GPT-NeoX files hold."""
+    """Add the options that only GPT-NeoX files use."""
     model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
     parser.add_argument("--model", metavar="NAME", help=model_help)
     parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in the place of --max-micro-batch")
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
         parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")
-    parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: GPUs that share each layer")
+    parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: GPUs that each layer is split over")
     parser.add_argument("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
 
 
@@ -131,7 +131,7 @@ def run(arguments: Namespace) -> int:
 
 
 def answered(ask: Callable[[str | None, str], Asked], arguments: Namespace) -> Asked:
-    """What the person answers; Ctrl-C ends the command, and says that nothing was written."""
+    """The answers of the user; Ctrl-C ends the command and reports that nothing was written."""
     try:
         return ask(arguments.kind, arguments.framework)
     except KeyboardInterrupt:
@@ -147,7 +147,7 @@ def sources(arguments: Namespace) -> list[str]:
 
 
 def facts_given(arguments: Namespace) -> dict[str, Any]:
-    """The facts that flags say."""
+    """The facts given by flags."""
     given = {name: getattr(arguments, flag(name)[2:].replace("-", "_"), None) for name in FLAGS}
     given["offload"] = "all" if arguments.offload_weights else "optimizer" if arguments.offload else None
     given["target"] = targets(arguments) or None
@@ -155,7 +155,7 @@ def facts_given(arguments: Namespace) -> dict[str, Any]:
 
 
 def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
-    """The facts of the existing run, if there is one, with those that flags say in their place."""
+    """The facts of the existing run, if there is one, overridden by those of flags."""
     if not sources(arguments):
         return given
     from cfglint.generators.convert import Existing
@@ -177,7 +177,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
-    """The job with the versions that the configuration or the repository tells, where no flag does."""
+    """The job with the versions of the flags, else those of the configuration or the repository."""
     from cfglint.frameworks import framework
     from cfglint.project.pinned_versions import Repositories
 
@@ -197,7 +197,7 @@ def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
 
 
 def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
-    """The job with the largest micro batch that surely fits, asked of the files that it comes to with a micro batch of 1."""
+    """The job with the largest micro batch that surely fits, estimated from the files generated with a micro batch of 1."""
     from cfglint.frameworks.memory import micro_batch_bound, missing_for
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
@@ -216,7 +216,7 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
 
 
 def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
-    """What cfglint itself has against the files: nothing, or a warning that the facts bring with them.
+    """The findings of cfglint in the generated files: none, or warnings that follow from the facts.
 
     UsageError when the framework would refuse them, which is a mistake of cfglint's own.
     """
@@ -275,7 +275,7 @@ def placed(path: str, text: str) -> writing.Write:
 
 
 def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
-    """The path of each file; UsageError where a single name is given for several, or one that its reader would not take."""
+    """The path of each file; UsageError where a single name is given for several, or one that its parser would refuse."""
     if not names_file(output):
         return {os.path.normpath(os.path.join(output, file.name)): file for file in made.files}
     if len(made.files) > 1:
@@ -288,7 +288,7 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
 
 
 def print_notes(made: Generated, doubts: list[str], output: str) -> None:
-    """The reasons of what has no comments, what no file can say, and doubts."""
+    """Print the reasons of values in files without comments, the notes and the findings."""
     for file in made.files:
         if file.is_json:
             report(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
@@ -314,6 +314,6 @@ def as_json(value: Any) -> str:
 
 
 def report(lines: Iterable[str]) -> None:
-    """Lines for the person, beside the result."""
+    """Messages for the user, in addition to the result."""
     for line in lines:
         warn(line)

@@ -1,4 +1,4 @@
-"""Options that several commands take, and what they come to."""
+"""Options that several commands share, and the values made of them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ LONGEST_LINE = 100_000  # characters of a launch line; a word takes the square o
 
 
 class UsageError(Exception):
-    """Arguments that make no sense together; the text tells what to do. Exit status 2."""
+    """Invalid or contradictory arguments; the message names the remedy. Exit status 2."""
 
 
 def add_run_options(parser: Parser) -> None:
-    """What tells a run: files, kind, and the facts of its launch."""
+    """Add the options that describe a run: kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
     parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else detected")
     add_fact_options(parser)
@@ -112,7 +112,7 @@ def gpu_memory(text: str) -> float:
 
 
 def model_of(text: str | None) -> Model | None:
-    """The model that a flag or a declared run names; UsageError when its shape cannot be told."""
+    """The model that a flag or a declared run names; UsageError when its shape is unknown."""
     if text is None:
         return None
     from cfglint.frameworks.memory import UnknownModel, named_model
@@ -340,9 +340,9 @@ def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> I
 def declared_runs(
     declared: DeclaredRun, arguments: Namespace, project: Configuration, stats: ScanStats, folders: Folders
 ) -> list[CheckedRun]:
-    """The run that the configuration declares, or the runs of its launch line; none where that cannot be told.
+    """The run that the configuration declares, or the runs of its launch line; none where its kind is unknown.
 
-    `folders` is what one finds out about versions for the next.
+    `folders` caches what is found out about versions for the next.
     """
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
     discovery.stats, discovery.folders = stats, folders
@@ -357,7 +357,7 @@ def declared_runs(
 
 
 def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[Discovery, list[str]]:
-    """What makes runs of the paths of a command line, and the paths."""
+    """The discovery of the runs of a command line, and its paths."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
@@ -396,7 +396,7 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
 
 
 def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
-    """The only declared run that lists all of the paths; None where flags or standard input say what the files are."""
+    """The only declared run that lists all of the paths; None where flags or standard input determine what the files are."""
     if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
         return None
     wanted = set(map(os.path.realpath, arguments.paths))
@@ -405,7 +405,7 @@ def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
-    """The paths with `-` under its name, and the bytes that it stands for: no more than show that they are too many."""
+    """The paths with `-` replaced by its file name, and the bytes of standard input, at most one more than the limit."""
     if "-" not in arguments.paths:
         return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
@@ -429,7 +429,7 @@ def suppress(outcomes: list[Outcome], selection: Selection) -> None:
 
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:
-    """What the flags and the configuration select; UsageError for a code of a flag that no rule has."""
+    """The selection of flags and configuration; UsageError for an unknown code of a flag."""
     from cfglint.project.selection import Selection
 
     selection = Selection(project, arguments.select, arguments.ignore, getattr(arguments, "fail_on", None))
@@ -459,7 +459,7 @@ def tell_unknown(selection: Selection) -> None:
 
 
 def left_out(stats: ScanStats) -> list[str]:
-    """What was not looked at, and why, for the last line on standard error."""
+    """The files that were skipped, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
         parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
@@ -490,7 +490,7 @@ def left_out(stats: ScanStats) -> list[str]:
 
 
 def is_missing(path: str) -> bool:
-    """Whether nothing has this path; False where that cannot be told, as below a folder that is closed."""
+    """Whether the path does not exist; False where that cannot be determined, as below an unreadable folder."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -501,7 +501,7 @@ def is_missing(path: str) -> bool:
 
 
 def add_skip_option(parser: Parser) -> None:
-    """What is made of a named file that is not recognised."""
+    """Add the option for named files that are not recognised."""
     parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs (for hooks)")
 
 

@@ -54,7 +54,7 @@ def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) 
 
 
 def to_file(text: str, output: str) -> bool:
-    """Write a report to its file; False, and said why, when that cannot be."""
+    """Write a report to its file; False, with a message, when that is impossible."""
     from cfglint.source import files, writing
 
     try:

@@ -24,15 +24,15 @@ WIDE = 1 << 20  # bytes that wait in a pipe, so that a process need not wait for
 
 
 def quiet(_done: int, _total: int) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None, tell: Tell = quiet) -> list[Result]:
-    """The results of `work` for blocks of the tasks, in their order, however many processes had a share in it.
+    """The results of `work` for blocks of the tasks, in their order, however many processes did it.
 
-    `jobs` is their number, this one included; without it, as many as pay, which the first tasks tell. Those are done
-    here, and what they import and find out every process then has. Results travel pickled. The share of a process
-    that does not come to its end is done here. `tell` gets the number of tasks that are done, and of all.
+    `jobs` is their number, this one included; by default as many as are worth starting, judged by the first tasks. Those are done
+    in this process, so that the others inherit its imports and caches. Results are pickled. The blocks of a process
+    that ends early are done in this one. `tell` is called with the number of finished tasks and of all tasks.
     """
     if jobs == 1 or not tasks or not hasattr(os, "fork"):
         return alone(work, cut(tasks, BLOCK), 0, tell)
@@ -99,7 +99,7 @@ def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int,
 
 
 class Worker:
-    """A process that works on some blocks, and what it has told so far."""
+    """A process that works on some blocks, and the results received from it so far."""
 
     def __init__(self, work: Work[Task, Result], blocks: list[list[Task]]) -> None:
         self.blocks = len(blocks)
@@ -121,7 +121,7 @@ class Worker:
             return
 
     def results(self) -> list[Any] | None:
-        """The results, waited for; None when the process did not come to its end."""
+        """Wait for the results; None when the process ended early."""
         import io
         import pickle
 
@@ -136,7 +136,7 @@ class Worker:
 
 
 def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> NoReturn:
-    """Work on the blocks, tell the results one by one, and end the process."""
+    """Work on the blocks, send the results one by one, and end the process."""
     try:
         import pickle
 
@@ -145,7 +145,7 @@ def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> 
             for block in blocks:
                 pickle.dump(work(block), pipe, pickle.HIGHEST_PROTOCOL)
                 pipe.flush()
-    except BaseException:  # whatever it is, it happens again where the share is done once more
+    except BaseException:  # whatever it is, it happens again where the blocks are done once more
         os._exit(1)
     os._exit(0)
 

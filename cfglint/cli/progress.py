@@ -5,27 +5,35 @@ from __future__ import annotations
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
+
 PATIENCE = 1.0  # seconds before the line appears
 PAUSE = 0.1  # seconds between two states of it
 CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """How many of some files are done, on standard error where that is a terminal; nothing elsewhere."""
+    """How many files or runs are done, on standard error where that is a terminal; nothing elsewhere."""
 
     def __init__(self, thing: str) -> None:
         self.thing = thing
         self.next = time.monotonic() + PATIENCE if sys.stderr.isatty() else float("inf")
         self.drawn = False
 
-    def __call__(self, done: int, total: int) -> None:
-        """Show so many of so many."""
+    def __call__(self, done: int, total: int | None = None) -> None:
+        """Show so many, and of how many where that is known."""
         now = time.monotonic()
         if now < self.next:
             return
         self.next = now + PAUSE
         self.drawn = True
-        self.write(f"{CLEAR}cfglint: {min(done, total):,} of {total:,} {self.thing}")
+        count = f"{done:,}" if total is None else f"{min(done, total):,} of {total:,}"
+        self.write(f"{CLEAR}cfglint: {count} {self.thing}")
 
     def end(self) -> None:
         """Take the line away."""
@@ -39,3 +47,14 @@ class Progress:
             sys.stderr.flush()
         except OSError:
             self.next = float("inf")
+
+
+def counted_on_terminal(items: Iterable[Item], thing: str) -> Iterator[Item]:
+    """The items; how many of them were taken is shown while they are."""
+    progress = Progress(thing)
+    try:
+        for number, item in enumerate(items, 1):
+            progress(number)
+            yield item
+    finally:
+        progress.end()

@@ -154,7 +154,7 @@ def samples_or_unknown(text: str) -> int | None:
 
 
 def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
-    """What is split and moved to make the model fit."""
+    """The parallel sizes and offloading."""
     usual = "1" if neox else "2" if kind == RUN else "none"
     stage = dialogue.choice("ZeRO stage", "--zero", (*("none",) * (usual == "none"), "0", "1", "2", "3"), usual)
     if stage == "none":
@@ -168,7 +168,7 @@ def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
 
 
 def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
-    """What is trained and how fast; the rate in brackets is one that people train with."""
+    """The training facts; the learning rate in brackets is a usual one."""
     found: Answers = {}
     trainers = generator_of(kind, framework).trainers
     if trainers:
@@ -202,7 +202,7 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
 
 
 def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
-    """The global batch and the bound on the micro batch, asked again until the person agrees with what they come to."""
+    """The global batch and the bound on the micro batch, asked again until the user accepts the result."""
     if kind == "accelerate":
         return {}
     wanted = NEOX_BATCH if facts.get("model") is not None else BATCH
@@ -219,7 +219,7 @@ def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answ
 
 
 def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
-    """Print what `cfglint plan` says of these facts unless that was told already; False where they come to nothing."""
+    """Print the plan for these facts unless it was printed already; False where no plan is possible."""
     works = True
     try:
         text = planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples"))

@@ -17,6 +17,7 @@ from cfglint.cli.options import (
     selection_of,
 )
 from cfglint.cli.output import check_outputs
+from cfglint.cli.progress import counted_on_terminal
 from cfglint.project import settings_file
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
@@ -51,7 +52,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare the branch, report, and tell by the exit status."""
+    """Compare the branch and report; return the exit status."""
     stats = ScanStats()
     arguments.kind = None
     try:
@@ -91,7 +92,7 @@ def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
 
 
 def candidates(asked: str | None) -> tuple[str, ...]:
-    """What may be the base: what was asked for, else what a build server tells, else the usual ones."""
+    """Candidates for the base: the requested revision, else that of the CI environment, else the usual branch names."""
     if asked:
         return (asked,)
     if os.environ.get(GITHUB):
@@ -105,7 +106,7 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
     if base is not None:
         return base
     if repository.shallow:
-        raise UsageError(f"this clone is too shallow to tell where the branch left {name}; fetch the rest: {DEEPER}")
+        raise UsageError(f"this clone is too shallow to find where the branch left {name}; fetch the rest: {DEEPER}")
     raise UsageError(f"HEAD and {name} have no commit in common; `cfglint diff OLD NEW` compares folders")
 
 
@@ -135,7 +136,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
             stats.checked += len(new.documents) if new else 0
             comparisons.append(Comparison(old, new))
     alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
-    comparisons += [Comparison(*pair) for pair in branch.undeclared(alone[0], alone[1], taken, stats)]
+    touched = branch.undeclared(alone[0], alone[1], taken, stats)
+    comparisons += [Comparison(*pair) for pair in counted_on_terminal(touched, "runs compared")]
     return comparisons
 
 

@@ -1,4 +1,4 @@
-"""What the runs of a command line come to; where there are many, several processes have a share in the work."""
+"""The outcomes of all runs of a command line; several processes where there are many."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PartialOutcomes:
 
 
 def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, holding: bool = True) -> list[Outcome]:
-    """What every run came to, in the order of the arguments; `holding`: a declared run that holds one of them stands in its place."""
+    """The outcome of every run, in the order of the arguments; `holding`: a path is checked in the declared runs that contain it."""
     if not arguments.paths and project.runs and not arguments.args:
         parts = of_declared(arguments, project)
     elif arguments.run:
@@ -62,7 +62,7 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
 
 
 def tell_once(found: list[Outcome]) -> None:
-    """Leave out what was said of another run already: a file in several runs has the same mistakes in each of them."""
+    """Leave out what was reported for another run already: a file in several runs has the same mistakes in each of them."""
     seen: set[tuple[str, int, str, str, str, str]] = set()
     for outcome in found:
         kept = []
@@ -89,7 +89,7 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
 
 
 def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str) -> list[PartialOutcomes]:
-    """The shares of blocks of the tasks, with a line of progress on a terminal."""
+    """The results of blocks of the tasks, with a progress line on a terminal."""
     if not sys.stderr.isatty():
         return map_blocks(work, tasks, jobs)
     from cfglint.cli.progress import Progress
@@ -150,7 +150,7 @@ def of_runs_that_hold(
 
 
 def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
-    """Take in what nobody has named, now that all have been asked."""
+    """Check the files that no other file names, once all references are known."""
     taken = discovery.identities(set().union(*(part.taken for part in parts)))
     for part in parts:
         for index, outcome, path, stats in part.tentative:
@@ -160,7 +160,7 @@ def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
-    """What a run came to, with what pictures are drawn from where a page was asked for."""
+    """The outcome of a run, with the data of its pictures where a page is written."""
     if "html" not in arguments.format:
         return run.outcome()
     from cfglint.explanation.summary import explained

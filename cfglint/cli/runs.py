@@ -70,7 +70,7 @@ def as_json(found: list[Outcome]) -> str:
 
 
 def described(outcome: Outcome) -> str:
-    """A run in a few lines: what it starts, on what, with which files, what it comes to, what is unknown."""
+    """A run in a few lines: what it starts, on what, with which files, its numbers, what is unknown."""
     launch = outcome.launch
     others = outcome.files[1:]
     if launch is None:
@@ -123,7 +123,7 @@ def per_gpu(outcome: Outcome) -> str:
 
 
 def unknown(outcome: Outcome) -> list[str]:
-    """What is not known, in a line for each cause, with the flag that would tell."""
+    """What is unknown, a line for each cause, with the flag that gives the value."""
     causes: dict[str, list[str]] = {}
     for each in outcome.launch["unknown"] if outcome.launch else ():
         fields = causes.setdefault(each["reason"], [])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.cli.options import discovery_of, runs_of
-from cfglint.run.discovery import ScanStats
+from cfglint.run.discovery import ScanStats, is_one_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +31,16 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
 def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
     """The files of the paths in their order, what the checked ones are, and why the others are skipped."""
     discovery, paths = discovery_of(arguments, project, stats)
+    excluded, discovery.exclude = discovery.exclude, []
     order: list[str] = []
     found: list[tuple[CheckedRun, str | None]] = []
     skipped: dict[str, str] = {}
     for numbered in discovery.numbered(paths):
         discovery.stats = ScanStats()
         order.append(numbered[1])
+        if is_one_of(numbered[1], excluded) and (discovery.exclude_named or numbered[1] not in discovery.named):
+            skipped[numbered[1]] = "excluded by the configuration"
+            continue
         own = [(run, path) for _, run, path in discovery.looked_at([numbered])]
         found += own
         if not own:
@@ -92,7 +98,7 @@ def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
         given = getattr(arguments, name, None)
         if given:
             value, origin = given, "command line"
-        lines.append(f"{name.replace('_', '-')}: {written(value)}{f' ({origin})' if value else ''}")
+        lines.append(f"{name.replace('_', '-')}: {written(value).replace(os.getcwd() + os.sep, '')}{f' ({origin})' if value else ''}")
     lines.append(f"declared runs: {len(project.runs)}")
     return lines
 

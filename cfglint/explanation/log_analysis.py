@@ -1,4 +1,4 @@
-"""What follows from a banner: the devices, the steps per epoch, and the releases whose arithmetic gives its total steps.
+"""The analysis of a training banner: the devices, the steps per epoch, and the releases whose arithmetic gives its total steps.
 
 The Hugging Face Trainer's arithmetic is that of `cfglint.batch.steps`, inverted: each calculation by which a run with
 these samples and epochs can give the printed number of steps is tried, the default one first.

@@ -1,1 +1,1 @@
-"""What a finding is: diagnostics, fixes, the rule decorator, fingerprints."""
+"""Findings: diagnostics, fixes, the rule decorator, fingerprints."""

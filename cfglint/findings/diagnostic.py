@@ -70,7 +70,7 @@ class FileEdit:
 
 
 class Fix:
-    """What fixes a finding, as edits of the text and as the changes of the tree that they implement.
+    """A fix of a finding: edits of the text, and the changes of the tree that they implement.
 
     Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
     """
@@ -189,7 +189,7 @@ class Outcome:
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework the run is for: that of the first file, but for a launch line. `machine`: the number of
-    GPUs is that of the machine, which the launch does not say.
+    GPUs is that of the machine, which the launch does not give.
     """
 
     __slots__ = (

@@ -47,7 +47,7 @@ RUN: Scope = "run"
 
 
 class Finding:
-    """What a rule yields: a setting and, in one line, what is wrong with it.
+    """The result of a rule: a setting and, in one line, what is wrong with it.
 
     `related` are the other settings that take part, `note` a consequence that is not an exception, `help` the remedy.
     `exception`, `fails_at` and `severity` default to the rule's own. `consumer_only`: only the parser of the declared

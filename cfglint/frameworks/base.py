@@ -1,4 +1,4 @@
-"""What every framework gives: how its files are recognised, read and combined, and what they come to."""
+"""The interface of a framework: how its files are recognised, parsed and combined, and the config and batch made of them."""
 
 from __future__ import annotations
 
@@ -338,7 +338,7 @@ class Config:
 
     @property
     def release(self) -> str:
-        """The package with its version, as people say it: `transformers 5.23.0`."""
+        """The package with its version: `transformers 5.23.0`."""
         version = self.facts.target.get(self.package, self.framework.newest) or ".".join(map(str, self.version))
         return f"{self.package} {version}"
 
@@ -355,7 +355,7 @@ class Config:
 
     @property
     def is_for_fork(self) -> bool:
-        """Whether an undeclared file has so many keys that nobody knows that it is probably written for a fork."""
+        """Whether an undeclared file has so many unknown keys that it is probably written for a fork."""
         if self._for_fork is None:
             undeclared = not (self.facts.complete or self.facts.kind_given)
             self._for_fork = undeclared and len(self.framework.unknown_keys(self)) >= FORK_KEYS
@@ -391,7 +391,7 @@ class Config:
         return self.framework.account(self)
 
     def split_rule(self) -> SplitRule | None:
-        """What this framework demands of a micro batch and an accumulation beyond their product; None for nothing."""
+        """The constraints of this framework on micro batch and accumulation beyond their product; None without any."""
         return None
 
     def nested_configs(self) -> list[Config]:
@@ -527,7 +527,7 @@ class Framework(Described["Own"]):
         return []
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
-        """The facts of a launch line with what its program tells of the run."""
+        """The facts of a launch line, completed from the source of its program."""
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
@@ -551,7 +551,7 @@ class Framework(Described["Own"]):
         return set()
 
     def schema_additions(self) -> Additions:
-        """What the framework takes beyond the schema, for the schema that editors get."""
+        """Keys and values that the framework accepts beyond its schema, for the schema of editors."""
         from cfglint.frameworks.schema_additions import Additions
 
         return Additions()
@@ -565,11 +565,11 @@ class Framework(Described["Own"]):
         return None
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config that the files come to, in the order given."""
+        """The config made of the files, in the given order."""
         raise NotImplementedError
 
     def batch(self, config: Own) -> Batch:
-        """The batch that a config of this kind comes to, inferred as the framework does."""
+        """The batch of a config of this kind, inferred as the framework does."""
         raise NotImplementedError
 
     def numbers(self, config: Own) -> dict[str, int | None]:
@@ -581,7 +581,7 @@ class Framework(Described["Own"]):
         return None
 
     def memory(self, config: Own, model: Model) -> Inputs | None:
-        """What a config of this kind does with its memory; None where that is not modelled."""
+        """The memory settings of a config of this kind; None where that is not modelled."""
         return None
 
     def account(self, config: Own) -> Summary:

@@ -1,4 +1,4 @@
-"""The memory of a run on each GPU: the model's shape, the settings that its framework makes of the files, and what they come to.
+"""The memory of a run on each GPU: the model's shape, the memory settings that its framework derives from the files, and the estimate.
 
 Everything here is imported only where a model or a card is known.
 """
@@ -47,10 +47,10 @@ class Model:
 
 @record
 class Inputs:
-    """What a framework makes of its files: the settings, others that they may come to as well, what was assumed.
+    """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
 
-    `missing` names what has to be known first, each with the flag that tells it; there is no estimate then. `micro_known` is false where
-    the micro batch of the settings is a stand-in.
+    `missing` names what has to be known first, each with its flag; without it no estimate is made. `micro_known` is false where
+    the micro batch of the settings is a placeholder.
     """
 
     settings: Settings
@@ -164,7 +164,7 @@ def read_model(path: str) -> Model:
 
 
 def model_in_project(name: Any, origin: str) -> Model | None:
-    """The model of a folder that a file names, beside that file or in the working directory; None outside of both."""
+    """The model of a folder that a file names, relative to that file or to the working directory; None outside of both."""
     if not isinstance(name, str) or not name or os.path.isabs(name):
         return None
     for base in (os.path.dirname(origin), ""):
@@ -185,7 +185,7 @@ def inside(path: str, folder: str) -> bool:
 
 
 def model_of(config: Config) -> Model | None:
-    """The model of a run: the one that somebody named, else what the files tell."""
+    """The model of a run: the one given by flag or declaration, else that of the files."""
     return config.facts.model or config.framework.model(config)
 
 
@@ -223,7 +223,7 @@ def micro_batch_bound(config: Config) -> int | None:
 
 
 def missing_for(config: Config) -> list[str]:
-    """The flags that would tell what is missing for an estimate and its verdict; none where the kind of run is not modelled."""
+    """The flags that give what is missing for an estimate and its verdict; none where the kind of run is not modelled."""
     if not config.framework.estimates_memory:
         return []
     flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]

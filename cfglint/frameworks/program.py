@@ -48,7 +48,7 @@ class Field:
 
 @record
 class ProgramFacts:
-    """A program as its syntax tree tells it.
+    """What is known of a program from its syntax tree.
 
     `arguments` is the framework's class that the parser fills (`TrainingArguments`, `SFTConfig`), empty without one; `classes` are
     its other classes of TRL. `fields` are arguments of the program's own, `defaults` those that a subclass gives to fields of

@@ -124,7 +124,7 @@ class Property:
         return self.schema.closed_list(self.raw)
 
     def enum_at(self, version: tuple[int, ...]) -> tuple[Any, ...] | None:
-        """The allowed values in a release, by their histories; None where there is no closed list."""
+        """The allowed values in a release, by their histories; None for an open list."""
         since: dict[str, str] = self.raw.get("x-enum-since", {})
         removed: dict[str, str] = self.raw.get("x-enum-removed", {})
         if self.enum is None:
@@ -257,7 +257,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The key as people say it."""
+        """The dotted key."""
         return ".".join(self.path)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Draft-07 schemas as ajv's strict mode takes them: one type in each `type`, and patterns that say what they ask for."""
+"""Draft-07 schemas as ajv's strict mode takes them: one type in each `type`, and patterns with a title that describes them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def strict(raw: Any) -> Any:
 
 
 def separated(found: Raw) -> Raw:
-    """A schema of several types with an alternative for each; where the values are listed they tell the types."""
+    """A schema of several types with an alternative for each; where the values are listed, their types are used."""
     rest = {keyword: value for keyword, value in found.items() if keyword != "type" and keyword not in OF_TYPE}
     if "enum" in found:
         return rest

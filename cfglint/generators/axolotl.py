@@ -82,7 +82,7 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    """Write epochs or steps; return the number of optimizer steps, where it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -134,7 +134,7 @@ def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
     if job.warmup >= 1:
         keys.add("warmup_steps", int(job.warmup))
     else:
-        keys.add("warmup_ratio", job.warmup, "a fraction of all steps, cut off to a whole number")
+        keys.add("warmup_ratio", job.warmup, "a fraction of all steps, rounded down")
 
 
 def precision(keys: Keys, job: JobSpec) -> None:

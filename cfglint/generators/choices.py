@@ -187,7 +187,7 @@ def rate(job: JobSpec) -> tuple[float, str]:
 
 
 def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:
-    """A note with the epochs that --steps or --tokens come to, where the examples are known; each gives so many samples."""
+    """A note with the epochs that --steps or --tokens amount to, where the examples are known; `per_example` is samples per example."""
     total = total_steps(job, split.global_batch, seq_length or job.seq_length)
     if total is None or job.num_examples is None:
         return ()

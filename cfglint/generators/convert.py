@@ -83,7 +83,7 @@ class Existing:
         self._used.add((config, path))
 
     def drop(self, names: list[str]) -> list[Setting]:
-        """Take facts out that cannot be said elsewhere; the places of those that were written."""
+        """Drop facts that the new kind cannot express; return the places of those that were written."""
         for name in names:
             self.facts.pop(name, None)
         return [self.places.pop(name) for name in names if name in self.places]
@@ -175,7 +175,7 @@ def trainer_choices(found: Existing, config: Any) -> None:
 
 
 def of_deepspeed(found: Existing, config: Any) -> None:
-    """The facts of a DeepSpeed config; under a trainer only what the trainer does not say itself."""
+    """The facts of a DeepSpeed config; under a trainer only what the trainer does not set itself."""
     if config.has("zero_optimization") and config.stage is not None:
         found.take("zero", config, "zero_optimization", "stage", value=config.stage)
     moved = config.get("zero_optimization", "offload_param", "device") == "cpu"

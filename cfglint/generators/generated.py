@@ -83,9 +83,9 @@ class GeneratedFile:
 
 
 class Generated:
-    """The files of a job, the consumer first; `split` is the batch that they come to, None where they have none.
+    """The files of a job, the consumer first; `split` is their batch, None where they have none.
 
-    `notes` is what no file can say: how to start it, what the script has to do.
+    `notes` is what no file can contain: how to start it, what the script has to do.
     """
 
     def __init__(self, files: list[GeneratedFile], split: Split | None = None, notes: tuple[str, ...] = ()) -> None:

@@ -50,7 +50,7 @@ class JobSpec:
     `global_batch` counts samples of one optimizer step. `warmup` is a fraction of the run below 1, and steps from 1
     on. `offload` moves the `optimizer` to the CPU, or `all`: the weights too. `model` names a published GPT-NeoX
     shape; `layers`, `hidden`, `heads`, `kv_heads` give one in numbers. `target` maps packages to versions. From
-    `weight_decay` on stands what no question is asked about, and what an existing config may tell.
+    `weight_decay` on are the facts that no question asks for, and that an existing config may have.
     """
 
     NAMES = (

@@ -113,7 +113,7 @@ def own(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen, per_prompt: int | None) -> int | None:
-    """Epochs or steps; returns the optimizer steps that they come to, where that is known."""
+    """Write epochs or steps; return the number of optimizer steps, where it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -152,7 +152,7 @@ def usual_rate(name: str, lora: bool) -> tuple[float, str]:
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; from 1.0 on bf16 is what TRL does when nothing is said."""
+    """The number format; from 1.0 on bf16 is TRL's default."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)

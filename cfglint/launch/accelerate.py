@@ -50,7 +50,7 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, values_of: Calla
 
 
 def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
-    """What the flags of a line and the file that they name come to."""
+    """The launch that the flags of a line and the file that they name give."""
     assert line.options is not None
     options = line.options
     named = options.text("config_file")
@@ -62,7 +62,7 @@ def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[
 
 
 def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: dict[Any, Any] | None) -> None:
-    """What the flags of a line come to with the values of a named file, None where these are not known."""
+    """The launch that the flags of a line give with the values of a named file, None where these are unknown."""
     assert line.options is not None
     options = line.options
     if named is not None and file is None:
@@ -143,7 +143,7 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
 
 
 def integer(value: Any, default: int | None) -> int | None:
-    """A value of a file as a whole number."""
+    """A value of a file as an integer."""
     if value is None:
         return default
     return value if type(value) is int else None

@@ -122,7 +122,7 @@ def spread(line: LaunchLine, counts: list[int | None]) -> None:
 
 
 def with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
-    """The hosts of a file, as many and with as many GPUs as the flags say."""
+    """The hosts of a file, limited to the numbers of nodes and GPUs of the flags."""
     assert line.options is not None
     nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
     each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
@@ -157,7 +157,7 @@ def one_node(line: LaunchLine, machine: Machine) -> None:
 
 
 def warn_ignored(line: LaunchLine, by: str) -> None:
-    """CUDA_VISIBLE_DEVICES does nothing beside a flag that chooses GPUs."""
+    """CUDA_VISIBLE_DEVICES is ignored together with a flag that chooses GPUs."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value:
         return

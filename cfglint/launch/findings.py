@@ -1,4 +1,4 @@
-"""What is wrong with a launch line, as far as the line and the files that it names tell."""
+"""What is wrong with a launch line, as far as the line and the files that it names show it."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def several_machines(line: LaunchLine) -> None:
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """`--deepspeed` of the program beside an accelerate config with a DeepSpeed block."""
+    """`--deepspeed` of the program together with an accelerate config that has a DeepSpeed block."""
     values = line.values or {}
     block = values.get("deepspeed_config")
     if values.get("type") != "use_deepspeed" or not isinstance(block, dict) or "zero_stage" not in block:

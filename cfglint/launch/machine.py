@@ -14,7 +14,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Machine:
-    """What is known of the machine that a script runs on: GPUs of a node and nodes; None where nobody said."""
+    """What is known of the machine that a script runs on: GPUs per node and nodes; None where unknown."""
 
     __slots__ = ("gpus", "nodes")
 
@@ -31,7 +31,7 @@ class Machine:
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:
-    """An option as a whole number; None, with the reason in `line`, where that is not known."""
+    """An option as an integer; None, with the reason in `line`, where that is not known."""
     if text is None:
         return default
     if text.value is not None:

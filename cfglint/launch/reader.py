@@ -96,7 +96,7 @@ class Follower(Interpreter):
             raise Unsettled([[folder] for folder in self.folders])
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there; from a folder that is not settled, where all of them say the same."""
+        """Whether a path is there; from a folder that is not determined, where all candidates agree."""
         located = self.located(path)
         if located is None or not located.startswith(HERE):
             return super().exist(path)

@@ -86,7 +86,7 @@ def swift(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
 
 
 def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:
-    """`trl sft ...`: accelerate launch of a script of TRL's; accelerate's options stand among the others."""
+    """`trl sft ...`: accelerate launch of a script of TRL's; accelerate's options may appear anywhere among the others."""
     if not words or words[0].value not in TRL_TRAINERS:
         return False
     line.module = True
@@ -101,7 +101,7 @@ def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callab
 
 
 def start(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
-    """The launch that accelerate's options of a `trl` line come to; `accelerate_config` is a path or a name of TRL's."""
+    """The launch that accelerate's options of a `trl` line give; `accelerate_config` is a path or a name of TRL's."""
     assert line.options is not None
     given = line.options.given
     named = given.pop("accelerate_config", None)
@@ -196,7 +196,7 @@ def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Ca
 
 
 def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
-    """`deepy.py train.py -d configs a b.yml`: the files say the sizes, or the machine does."""
+    """`deepy.py train.py -d configs a b.yml`: the sizes are those of the files, else of the machine."""
     line.program = words[0] if words else None
     line.arguments = words[1:]
     line.files.extend(NamedFile(word, "neox", "neox") for word in deepy_files(words))

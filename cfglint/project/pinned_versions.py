@@ -39,7 +39,7 @@ RELEASES = {
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
 SHORTEST_COMMIT = 7
-OWN_NAME = "name"  # what the name of the repository's own package is kept under, beside the packages
+OWN_NAME = "name"  # what the name of the repository's own package is kept under, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
@@ -241,7 +241,7 @@ def in_file(name: str, text: str, package: str) -> Found | None:
 
 
 def at_commit(text: str, package: str) -> bool:
-    """Whether requirements take a package from a commit of its repository, which no release tells."""
+    """Whether requirements take a package from a commit of its repository, so that its release is unknown."""
     for line in text.splitlines():
         place = line.split(" #")[0].strip().rpartition("git+")[2]
         repository, mark, commit = place.partition("#")[0].rpartition("@")

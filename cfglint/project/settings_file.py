@@ -116,7 +116,7 @@ class DeclaredRun:
 
 
 class Configuration:
-    """What a project declares; empty when there is no file."""
+    """The configuration of a project; empty without a file."""
 
     def __init__(self, table: dict[str, Any] | None = None, path: str = "") -> None:
         table = table or {}

@@ -24,7 +24,7 @@ def requirements_of_cfg(text: str) -> list[str]:
 
 
 def requirements_of_script(text: str) -> list[str]:
-    """The requirements that a setup.py hands to `install_requires`, where they stand in it as strings; else none."""
+    """The requirements that a setup.py passes to `install_requires`, where they are literal strings; else none."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -48,7 +48,7 @@ def assigned(module: ast.Module) -> dict[str, ast.expr]:
 
 
 def strings(value: ast.expr, names: dict[str, ast.expr], depth: int) -> Iterator[str]:
-    """The strings of a list, of sums of lists, and of names that stand for one."""
+    """The strings of a list, of sums of lists, and of names bound to one."""
     if depth > 20:
         return
     if isinstance(value, ast.Constant) and isinstance(value.value, str):

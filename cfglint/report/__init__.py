@@ -41,7 +41,7 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
 
 
 def render_log(form: str, path: str, found: list[Explanation], width: int | None = None) -> str:
-    """What the banners of a training log tell, in a format: `text`, `json` or `html`."""
+    """The analysis of the banners of a training log, in a format: `text`, `json` or `html`."""
     from cfglint.report import summary
 
     if form == "json":

@@ -1,4 +1,4 @@
-"""What a change means, as text and as JSON; Markdown stands in `comment`."""
+"""The report of a change as text and as JSON; `comment` has the Markdown."""
 
 from __future__ import annotations
 

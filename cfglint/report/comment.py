@@ -1,4 +1,4 @@
-"""A comment for a pull request on what it does to runs: a table, and what is to be said of each run folded below it."""
+"""A comment for a pull request on what it does to runs: a table, and the details of each run folded below it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cfglint.review.compare import Comparison
 
 HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
-MOST_HEADLINES = 3  # consequences that stand in the folded title of a run
+MOST_HEADLINES = 3  # consequences in the folded title of a run
 DETAILS_END = "\n\n</details>\n\n"
 
 
@@ -49,7 +49,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
 
 
 def urgency(comparison: Comparison) -> tuple[int, ...]:
-    """Sorts runs: those that do not start any more, then by new errors and warnings, then by what there is to say."""
+    """Sorts runs: those that do not start any more, then by new errors and warnings, then by consequences."""
     broken = comparison.after is not None and comparison.after.verdict == "reject"
     started = comparison.before is None or comparison.before.verdict != "reject"
     new = [each.severity for each in comparison.new]

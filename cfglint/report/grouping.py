@@ -17,7 +17,7 @@ MOST_PLACES = 3  # other places that are named
 
 
 class Group:
-    """Findings that say the same, and the run of each."""
+    """Findings with the same content, and the run of each."""
 
     __slots__ = ("found", "outcomes")
 
@@ -59,6 +59,6 @@ def grouped(outcomes: Iterable[Outcome]) -> list[Group]:
 
 
 def sameness(diagnostic: Diagnostic, outcome: Outcome) -> Key:
-    """What two findings have in common that a reader takes for the same: all words, whatever the place."""
+    """The key by which findings are grouped: all words, whatever the place."""
     words = tuple(text for _, text in diagnostic.related)
     return diagnostic.code, diagnostic.severity, diagnostic.message, words, *consequences(diagnostic, outcome), *remedies(diagnostic)

@@ -1,6 +1,6 @@
 """JUnit XML, which most build servers show: a suite a run, a failed test a finding.
 
-Info is a passed test with a note, and a silenced finding a skipped test.
+Info is a passed test with a note, and a suppressed finding a skipped test.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def case(diagnostic: Diagnostic, outcome: Outcome) -> str:
 def content(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """What a test holds: a failure, a note, or why it is skipped."""
     if diagnostic.suppressed:
-        return f'<skipped message="silenced by {xml(diagnostic.suppressed)}"/>'
+        return f'<skipped message="suppressed by {xml(diagnostic.suppressed)}"/>'
     message = xml(diagnostic.message)
     lines = "\n".join([message, *(f"{label}: {xml(text)}" for label, text in details(diagnostic, outcome))])
     if diagnostic.severity == INFO:
@@ -62,5 +62,5 @@ def content(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def xml(text: str) -> str:
-    """Text that stands in XML as itself; characters that XML cannot hold are written as escapes."""
+    """Text escaped for XML; characters that XML cannot hold are written as escapes."""
     return "".join(ENTITIES.get(char, char) for char in shown(text))

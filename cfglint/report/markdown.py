@@ -1,6 +1,6 @@
 """A comment for a pull request: a table of the runs, and the findings of each folded below it.
 
-Nothing from a file becomes markup: names stand in code spans and folded titles as HTML text, findings in
+Nothing from a file becomes markup: names are put into code spans and folded titles as HTML text, findings in
 fenced blocks whose fence is longer than any in them.
 """
 
@@ -136,7 +136,7 @@ def longest_ticks(text: str) -> int:
 
 
 def html(text: str) -> str:
-    """Text that stands in HTML as itself."""
+    """Text escaped for HTML."""
     return shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 

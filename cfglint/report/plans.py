@@ -107,7 +107,7 @@ def remark(plan: PlanEntry) -> str:
 
 
 def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
-    """Other splits, what the hours rest on, what was tuned for another batch and what the published rules say of it.
+    """Other splits, the basis of the hours, the settings tuned for another batch and the published scaling rules for them.
 
     `quoted` makes a place, which holds the name of a file, harmless.
     """
@@ -129,7 +129,7 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
 
 
 def other_splits(plans: list[PlanEntry]) -> list[str]:
-    """The splits that work beside the chosen ones."""
+    """The splits that work besides the chosen ones."""
     lines: list[str] = []
     for plan in plans:
         taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None

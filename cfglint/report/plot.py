@@ -21,7 +21,7 @@ GREY = "0.55"
 
 
 class NoPlotting(Exception):
-    """matplotlib is not installed; the text tells how to get it."""
+    """matplotlib is not installed; the message says how to install it."""
 
 
 def draw(plan_table: PlanTable, form: str) -> bytes:
@@ -52,7 +52,7 @@ def draw(plan_table: PlanTable, form: str) -> bytes:
 
 
 def splits(axes: Axes, plans: list[PlanEntry], sizes: list[int]) -> None:
-    """A mark for each split that works, with its accumulation beside it; the chosen one is filled."""
+    """A mark for each split that works, labelled with its accumulation; the chosen one is filled."""
     for place, plan in enumerate(plans):
         taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
         for option in plan["options"]:

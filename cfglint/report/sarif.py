@@ -31,7 +31,7 @@ SUPPRESSIONS = {"comment": "inSource"}  # all others lie outside the file
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """One SARIF run with every finding; silenced ones carry their suppression."""
+    """One SARIF run with every finding; suppressed ones carry their suppression."""
     every = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics]
     bugs = [each for each, _ in every if each.code == INTERNAL]
     found = [(each, outcome) for each, outcome in every if each.code != INTERNAL]
@@ -68,7 +68,7 @@ def driver(rules: list[Rule]) -> dict[str, Any]:
 
 
 def given(name: str, address: str) -> dict[str, str]:
-    """A property with an address; none where there is no such address."""
+    """A property with an address; empty without an address."""
     return {name: address} if address else {}
 
 
@@ -108,7 +108,7 @@ def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: di
         entry["fixes"] = [replacement(diagnostic.fix)]
     if diagnostic.suppressed:
         entry["suppressions"] = [
-            {"kind": SUPPRESSIONS.get(diagnostic.suppressed, "external"), "justification": f"silenced by {diagnostic.suppressed}"}
+            {"kind": SUPPRESSIONS.get(diagnostic.suppressed, "external"), "justification": f"suppressed by {diagnostic.suppressed}"}
         ]
     return entry
 

@@ -120,13 +120,13 @@ def version_source(run: Any, package: str) -> str:
 
 
 def short_names(paths: list[str]) -> dict[str, str]:
-    """The last part of every path, where that tells the files apart."""
+    """The last part of every path, where these are unique."""
     names = {path: os.path.basename(path) for path in paths}
     return names if len(set(names.values())) == len(names) else {}
 
 
 def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
-    """Name, value and origin; a long origin goes on in its column."""
+    """Name, value and origin; a long origin is wrapped in its column."""
     if item.unknown:
         return columns(item.label, "?", f"with {item.needs}")
     text = origin(item) + reason(item.setting)
@@ -141,7 +141,7 @@ def is_unknown(setting: Setting) -> bool:
 
 
 def reason(setting: Setting) -> str:
-    """Why a value of a launch line is not known, with the flag that tells it."""
+    """Why a value of a launch line is unknown, with the flag that gives it."""
     reasons = getattr(setting.document, "unknown", {}).get(setting.path[0], ()) if is_unknown(setting) and setting.path else ()
     names = [each.removeprefix(UNSET) for each in reasons if each.startswith(UNSET) and "," not in each]
     flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
@@ -185,12 +185,12 @@ def spelled(value: Any) -> str:
 
 
 def log_as_json(found: list[Explanation]) -> str:
-    """What a log's banners tell, as JSON."""
+    """The analysis of a log's banners, as JSON."""
     return as_json({"banners": [banner_entry(each) for each in found]})
 
 
 def log_as_text(path: str, found: list[Explanation], width: int | None = None) -> str:
-    """What a log's banners tell, folded to a width in columns (80 where none is given)."""
+    """The analysis of a log's banners, wrapped at a width in columns (80 by default)."""
     return "\n".join(folded(banner_lines(path, each), width) for each in found)
 
 

@@ -60,7 +60,7 @@ SCHEDULES = (  # lines of a schedule that has steps of its own
     ("schedule_length", "schedule's total", "schedule"),
     ("warmup", "schedule's warm-up", "schedule's warm-up"),
 )
-ABSENT = {  # the value that the absence of a line stands for
+ABSENT = {  # the value that the absence of a line means
     "optimizer offload": "off",
     "weights offload": "off",
     "FSDP": "off",
@@ -109,7 +109,7 @@ class Consequence:
 
 
 def relation(before: Any, after: Any) -> float | None:
-    """How many times as large a number is as the one before; None where that cannot be said."""
+    """The ratio of a number to the one before; None where it is unknown."""
     numbers = [value for value in (before, after) if isinstance(value, (int, float)) and not isinstance(value, bool)]
     return quotient(numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] else None
 
@@ -497,7 +497,7 @@ def undecided(label: str, old: Side, new: Side) -> bool:
 
 
 def line_of(side: Side, label: str) -> Any:
-    """The value of a line; what its absence stands for where there is none; None where it is unknown."""
+    """The value of a line; without the line, the value that its absence means; None where it is unknown."""
     return side.line(label) if label in side.lines else ABSENT.get(label)
 
 
@@ -516,7 +516,7 @@ def plain(label: str, value: Any) -> Any:
 
 
 def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: set[str]) -> list[Consequence]:
-    """What changed settings mean that no line of the summary shows, such as a warm-up ratio of a run of unknown length."""
+    """The consequences of changed settings that no line of the summary shows, such as a warm-up ratio of a run of unknown length."""
     found: dict[str, Consequence] = {}
     for change in settings:
         key = change.key.rpartition(".")[2].replace("-", "_")

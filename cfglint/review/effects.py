@@ -1,4 +1,4 @@
-"""What a changed setting bears on, by its key: a number of the run, or nothing that the framework computes."""
+"""The number of a run that a changed setting affects, by its key: a number of the run, or nothing that the framework computes."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class State:
 
 class SettingChange:
     """A setting that differs. `kind` is that of the config which holds it; `effect`: whether it may bear on what the
-    framework computes. `notes` say what else is known of it."""
+    framework computes. `notes` are remarks on it."""
 
     __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
@@ -162,7 +162,7 @@ class Differ:
         return known.default_at(config.version) if config is not None and known is not None and known.has_default else NOWHERE
 
     def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[State, State]) -> bool:
-        """Whether both sides come to the same value, with the defaults of keys that are not there."""
+        """Whether both sides have the same value, with the defaults of absent keys."""
         if before is NOWHERE and isinstance(after, dict):
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))
         if after is NOWHERE and isinstance(before, dict):

@@ -42,7 +42,7 @@ class Pace:
 
     @property
     def measured(self) -> str:
-        """What was measured."""
+        """The measured speed."""
         if self.seconds_per_step is not None:
             return f"{self.seconds_per_step:g} seconds per step"
         return f"{self.tokens_per_second:g} tokens per second"
@@ -108,7 +108,7 @@ def work_of(found: Retarget, measured_on: int | None, alone: bool) -> float | No
 
 
 def memory_after(run: CheckedRun) -> RunMemory | None:
-    """The memory of a planned run; None where nobody names a model or a card."""
+    """The memory of a planned run; None without a model or a card."""
     if run.facts.model is None and run.facts.gpu_memory is None:
         return None
     from cfglint.frameworks.memory import memory_of
@@ -152,7 +152,7 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
 
 
 def basis(plans: list[Plan], pace: Pace) -> str:
-    """What the hours rest on, or what is missing for them; empty where no speed was measured."""
+    """The basis of the hours, or what is missing for them; empty without a measured speed."""
     if pace.seconds_per_step is None and pace.tokens_per_second is None:
         return ""
     timed = [each for each in plans if each.hours is not None]

@@ -85,7 +85,7 @@ class Need:
 
 
 class Retarget:
-    """What a target asks of a run.
+    """A target and what it requires of a run.
 
     `texts` maps files to their new text; `held` are `"auto"` settings that follow another file's number;
     `before` is the current batch; `needs` is what has to be set outside these files; `unbounded` says that the

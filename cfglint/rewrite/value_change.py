@@ -42,7 +42,7 @@ def value_changes(document: Document, change: Change) -> list[ValueChange]:
 
 
 def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange]:
-    """What the changes of one fix come to: a value that is replaced and whose key is renamed is one removed and one added."""
+    """The changes of one fix, combined: replacing a value and renaming its key is one removal and one addition."""
     found: list[ValueChange] = []
     replaced: dict[tuple[str, Path], ValueChange] = {}
     for document, change in changes:

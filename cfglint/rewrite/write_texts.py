@@ -23,6 +23,6 @@ def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
 
 
 def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
-    """What the file was when it was read, and what it should become."""
+    """The bytes of the file when it was read, and its new bytes."""
     identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
     return identity, identity.encoded(text)

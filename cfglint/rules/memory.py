@@ -79,7 +79,7 @@ def place(config: Config) -> Setting:
 
 
 def needed(config: Config) -> str:
-    """What needs the memory: the micro batch."""
+    """The subject of the message: the micro batch."""
     setting = config.batch.micro_batch
     return f"`{setting.name}` {setting.value}"
 

@@ -18,7 +18,7 @@ QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
 CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
 SHORT = 200  # characters of a text of which one key is enough
 ENOUGH_KEYS = 3  # of a text whose first line may be a part of one
-CUT = 5  # characters of a cut key that tell it
+CUT = 5  # characters of a cut key that identify it
 
 _known: dict[str, set[str]] = {}
 

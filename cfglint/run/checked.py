@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.vocabulary import Stage, Verdict
 
-COMMENT_MARK = "cfglint:"  # what a comment that silences a finding holds
+COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 
 
 class CheckedRun(LoadedRun):
@@ -24,7 +24,7 @@ class CheckedRun(LoadedRun):
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything that is to be said, in the order of files and places."""
+        """All diagnostics, in the order of files and places."""
         if self._diagnostics is None:
             found: list[Diagnostic] = []
             found.extend(self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], []))
@@ -40,7 +40,7 @@ class CheckedRun(LoadedRun):
         return self._diagnostics
 
     def _of_the_project(self) -> list[Diagnostic]:
-        """What the project itself adds to the rules of the frameworks."""
+        """The diagnostics of the project's own rules."""
         added: list[Diagnostic] = []
         if self.facts.expected_numbers or self.facts.policies:
             from cfglint.rules.project import inspect_run

@@ -34,14 +34,14 @@ EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAM = ".py"
 WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
 FEW = 20  # where so many files are named at most
-MOST_NAMES = 1000  # keys of a file that is not recognised, which tell the kind that it is closest to
+MOST_NAMES = 1000  # keys of a file that is not recognised, which show the kind that it is closest to
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its ending
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
 class ScanStats:
-    """What became of the files that were looked at."""
+    """The files that were looked at, by what was done with them."""
 
     __slots__ = (
         "beyond_limits",
@@ -130,7 +130,7 @@ def line_of(path: str) -> tuple[str, int | None]:
 
 
 class FileSource:
-    """Where files are taken from: the disk, where `texts` may stand for some of them: texts, or bytes as they came (standard input).
+    """Where files are taken from: the disk, or `texts` in the place of some: strings, or raw bytes (standard input).
 
     `disk` is where the files that name versions are taken from, None for the disk itself.
     """
@@ -145,7 +145,7 @@ class FileSource:
         return path in self.texts or os.path.isfile(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether the content of a file was handed over, so that nothing is read for it."""
+        """Whether the content of a file was given, so that nothing is read for it."""
         return path in self.texts
 
     def identity(self, path: str) -> str:
@@ -159,7 +159,7 @@ class FileSource:
         return os.path.relpath(repository(path)[-1])
 
     def read_bytes(self, path: str) -> bytes:
-        """What is in a file; raises FileProblem."""
+        """The content of a file; raises FileProblem."""
         return files.read_bytes(path)
 
     def read(self, path: str) -> tuple[str, bool]:
@@ -194,7 +194,7 @@ class FileSource:
     def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
         """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters.
 
-        None are told of a file that was not named on the command line and does not parse.
+        Empty for a file that was not named on the command line and does not parse.
         """
         text = self.text(path)
         if text is None or not least <= len(text) <= MAX_SIZE:
@@ -211,7 +211,7 @@ def syntax_by_name(path: str) -> str:
 
 
 def missing(document: Document) -> bool:
-    """Whether there is no such file, or it may not be opened: cfglint could not do its job."""
+    """Whether the file does not exist or may not be opened: exit status 2."""
     return any(problem.kind == "unreadable" for problem in document.problems)
 
 
@@ -282,13 +282,13 @@ class Discovery:
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """(position, run, path) for every file that is ours, not counted yet.
 
-        The path is there for a run that only counts when no file has named it in the end; `taken` tells which have been.
+        The path is given for a run that only counts when no file names it in the end; `taken` are those that are named.
         """
         for index, path in numbered:
             yield from self._guarded(index, path)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """What `looked_at` gives for one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
+        """`looked_at` of one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
                 yield from self._runs_of(index, path)
@@ -472,7 +472,7 @@ class Discovery:
         return self.indexes[top].has(path, is_folder)
 
     def _is_unrelated(self, path: str) -> bool:
-        """Whether a file is certainly of no kind, told without parsing it; it is counted then."""
+        """Whether a file is certainly of no kind, decided without parsing it; it is counted then."""
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW

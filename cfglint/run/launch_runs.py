@@ -264,7 +264,7 @@ class LaunchReader:
         kinds.append(kind)
 
     def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
-        """The kind of a named file: its role's, else what its content says; empty where neither tells."""
+        """The kind of a named file: that of its role, else by its content; empty where both are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
@@ -369,7 +369,7 @@ def redefined_fields(line: LaunchLine) -> list[str]:
 
 
 def consumer_among(kinds: list[str]) -> str:
-    """The kind of the file that the arguments of a line belong to, one that stands on another kind first; empty without one."""
+    """The kind of the file that the arguments of a line belong to, a kind that extends another one first; empty without one."""
     found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
     return found[0] if found else ""
 

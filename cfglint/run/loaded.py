@@ -1,4 +1,4 @@
-"""A training job: the documents that describe it, the facts of its launch, and the numbers that they come to."""
+"""A training job: the documents that describe it, the facts of its launch, and the numbers that follow from them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LoadedRun:
         return named if named in known_kinds() else self.kinds[0]
 
     def attempt(self, doing: str, step: Callable[[], Result], otherwise: Result) -> Result:
-        """What a step gives; where it raises, `otherwise`, and the exception is a bug of ours that the diagnostics report."""
+        """The result of a step; `otherwise` where it raises, which the diagnostics report as a bug of ours."""
         try:
             return step()
         except Exception as error:

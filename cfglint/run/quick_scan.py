@@ -1,4 +1,4 @@
-"""Files that are certainly not training configs, told by their keys before anything is parsed into a span tree."""
+"""Files that are certainly not training configs, recognised by their keys before anything is parsed into a span tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _known: set[bytes] = set()
 
 
 def unrelated_keys(path: str, text: str, syntax: str, sections: tuple[str, ...] = ()) -> list[str] | None:
-    """The top-level keys of a file that is of no kind and has none of some sections; None for one that has to be parsed to tell."""
+    """The top-level keys of a file that is of no kind and has none of some sections; None for one that has to be parsed first."""
     names = of_json(path, text) if syntax == "json" else of_yaml(path, text)
     return None if names is None or not frozenset(sections).isdisjoint(names) else names
 
@@ -86,7 +86,7 @@ def is_alone_on_line(word: bytes, text: str) -> bool:
 
 
 def known_words() -> set[bytes]:
-    """The keys that tell a kind, and those of all schemas that have more than one word."""
+    """The distinctive keys of each kind, and those of all schemas that have more than one word."""
     if not _known:
         from cfglint.frameworks import schema
 

@@ -168,7 +168,7 @@ class TemplateRun(CheckedRun):
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What all fillings give."""
+        """The diagnostics that all fillings have in common."""
         if self._diagnostics is None:
             everywhere = [{signature(each): each for each in world.diagnostics} for world in self.worlds]
             self._diagnostics = [
@@ -203,7 +203,7 @@ class TemplateRun(CheckedRun):
 
 
 def signature(each: Diagnostic) -> tuple[str, str, str, str]:
-    """What makes a finding the same in two worlds."""
+    """The identity of a finding across fillings of a template."""
     return each.code, each.place.file, each.key, each.severity
 
 

@@ -311,7 +311,7 @@ def wants(only: list[str] | None, kind: str) -> bool:
 
 
 def share_line(one: types.Range, other: types.Range) -> bool:
-    """Whether two ranges share a line: the cursor may be on the value of a key that a finding marks."""
+    """Whether two ranges have a line in common: the cursor may be on the value of a key that a finding marks."""
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 
@@ -329,7 +329,7 @@ def created(facts: Facts, config: str | None = None) -> ConfigServer:
 
 
 def add_notifications(server: ConfigServer) -> None:
-    """What an editor reports about its files."""
+    """Register the notifications of an editor about its files."""
 
     @server.feature(types.INITIALIZED)
     def initialized(server: ConfigServer, _: types.InitializedParams) -> None:
@@ -364,7 +364,7 @@ def add_notifications(server: ConfigServer) -> None:
 
 
 def add_requests(server: ConfigServer) -> None:
-    """What an editor asks for."""
+    """Register the requests of an editor."""
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]))
     def code_actions(server: ConfigServer, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -391,7 +391,7 @@ def add_requests(server: ConfigServer) -> None:
 def serve(facts: Facts, config: str | None = None) -> int:
     """Serve one editor over standard input and output until it ends the session; the exit status that the protocol asks for.
 
-    What anything else prints goes to standard error, where it does not break the protocol.
+    Other output goes to standard error, so that it does not break the protocol.
     """
     gc.set_threshold(*COLLECTOR)
     server = created(facts, config)

@@ -64,7 +64,7 @@ class Neighbours:
         return any(known[name] for name in names)
 
     def content(self, path: str) -> bytes:
-        """What is in a file; nothing where it cannot be read."""
+        """The content of a file; empty where it cannot be read."""
         try:
             return self.source.read_bytes(path)
         except FileProblem:

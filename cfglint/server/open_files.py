@@ -56,7 +56,7 @@ class Buffers(FileSource):
         return self.identity(path) in self.open
 
     def read_bytes(self, path: str) -> bytes:
-        """What is in a file; raises FileProblem."""
+        """The content of a file; raises FileProblem."""
         given = self.open.get(self.identity(path))
         return given.encode("utf-8", "surrogatepass") if given is not None else super().read_bytes(path)
 

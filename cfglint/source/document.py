@@ -182,7 +182,7 @@ class Document:
         return (key, node) if node is not None else (None, None)
 
     def _looked_up(self, mapping: Node, step: str | int) -> tuple[Node | None, Node | None]:
-        """What `child` finds in a long mapping, by an index: a rule may ask for every one of its keys."""
+        """`child` of a long mapping, by an index: a rule may look up every key."""
         found = self.places(mapping, step)
         if found:
             key, value = mapping.children[found[-1]]

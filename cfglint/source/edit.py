@@ -50,7 +50,7 @@ class Edit:
 
 
 class Change:
-    """What should become of a document, by path.
+    """A change of a document, by path.
 
     - `REPLACE`: the value at `path` becomes `text`. A value that a merge key brings in is overridden instead.
     - `INSERT`: the mapping at `path` gets the `key` with the value `text`, behind its other keys.
@@ -251,7 +251,7 @@ def shape(node: Node | None) -> Shape:
 class Step:
     """One change worked out on one document: its edits, what it should make of the tree, the comments that go.
 
-    `amend` changes the shape of the collection that the change speaks of; `indices` lead there from the root.
+    `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
     """
 
     __slots__ = ("amend", "document", "edits", "indices", "layout", "may_lose", "place", "text")
@@ -521,7 +521,7 @@ class Step:
             self.edits.append(Edit(start - len(self.layout.break_before(start)), end, ""))
 
     def delete_flow(self, container: Node, index: int) -> None:
-        """Remove a member of a flow mapping or JSON object, with the comma that is no longer needed."""
+        """Remove a member of a flow mapping or JSON object, with the comma that becomes superfluous."""
         key, value = container.children[index]
         if len(container.children) == 1:
             self.edits.append(Edit(container.start + 1, container.end - 1, ""))

@@ -112,7 +112,7 @@ def open_regular(path: str) -> int:
 
 
 def read_all(descriptor: int, size: int, limit: int) -> bytes:
-    """The bytes of an open file, with one byte more than the limit at most; `size` is what it is said to have."""
+    """The bytes of an open file, with one byte more than the limit at most; `size` is its reported size."""
     data = os.read(descriptor, size + 1)
     if len(data) == size:
         return data
@@ -182,7 +182,7 @@ def walk_entries(
     """The files below a folder in a fixed order, without what `.gitignore` files leave out and without `.git`.
 
     Links to files are given, links to folders are not entered. Folders that cannot be read are skipped, and added to
-    `unreadable`. `tracked` tells of a path, and whether it is a folder, if git tracks it: then no rule leaves it out.
+    `unreadable`. `tracked(path, is_folder)` is whether git tracks it: then no rule leaves it out.
     """
     looked_at = Walk(tracked or (lambda path, is_folder: False), [] if unreadable is None else unreadable)
     open_folders = [looked_at.entries(folder, inherited(folder))]
@@ -197,7 +197,7 @@ def walk_entries(
 
 
 class Walk:
-    """What a walk knows of every folder: which paths git tracks, and the folders that cannot be read."""
+    """The state of a walk: which paths git tracks, and the folders that cannot be read."""
 
     __slots__ = ("tracked", "unreadable")
 
@@ -206,7 +206,7 @@ class Walk:
         self.unreadable = unreadable
 
     def entries(self, folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
-        """What is in a folder and not left out by the ignore rules of it and of those above, with these rules."""
+        """The entries of a folder that no ignore rule of it or of those above excludes, with these rules."""
         try:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)

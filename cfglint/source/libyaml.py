@@ -91,7 +91,7 @@ def load_alone() -> None:
 
 
 def unacceptable(error: Any, _name: object, place: int, character: int, *_: object) -> None:
-    """What a ReaderError is made with: not the marks that the others have."""
+    """The arguments of a ReaderError, which has no marks."""
     error.position, error.character = place, character
 
 

@@ -1,4 +1,4 @@
-"""What is too much in a file: beyond these limits cfglint says so and reads no further. A config of a run is a few kilobytes."""
+"""Limits of a file, beyond which cfglint reports SRC004 and reads no further. A config of a run is a few kilobytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upper levels of a text, from the parsers that are written in C: enough to tell whose file it is.
+"""The upper levels of a text, from the parsers that are written in C: enough to recognise its kind.
 
 A span tree takes ten times as long. What these parsers refuse, or would leave uncertain, has no outline.
 """

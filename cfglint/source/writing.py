@@ -124,7 +124,7 @@ class Write:
         self.folder = os.path.dirname(self.target)
 
     def attempt(self, step: Callable[[], bool | None]) -> bool | None:
-        """What a step returns; FileProblem where the system refuses it."""
+        """The result of a step; FileProblem where the system refuses it."""
         try:
             return step()
         except OSError as error:
@@ -217,7 +217,7 @@ class Edited(Write):
             raise FileProblem(self.path, "changed since it was read", "unwritable")
 
     def present(self) -> bytes:
-        """What is in the file now."""
+        """The present content of the file."""
         try:
             return read_bytes(self.target)
         except FileProblem as error:

@@ -80,6 +80,18 @@ def test_show_files_names_kind_run_and_reason(folder, capsys):
     ]
 
 
+def test_show_files_names_what_is_excluded(folder, capsys):
+    (folder / "cfglint.toml").write_text('exclude = ["other.yaml", "ds.json"]\n', encoding="utf-8")
+    assert main(["check", "--show-files"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ds.json: deepspeed, in the run of train.yaml",
+        "other.yaml: skipped (excluded by the configuration)",
+        "train.yaml: huggingface",
+    ]
+    assert main(["check", "other.yaml", "--show-files"]) == 0
+    assert capsys.readouterr().out == "other.yaml: skipped (not a training config)\n"
+
+
 def test_show_files_of_declared_runs(folder, capsys):
     (folder / "cfglint.toml").write_text('[[run]]\nfiles = ["train.yaml"]\n', encoding="utf-8")
     assert main(["check", "--show-files"]) == 0
@@ -87,10 +99,11 @@ def test_show_files_of_declared_runs(folder, capsys):
 
 
 def test_show_settings_names_the_origin(folder, capsys):
-    (folder / "cfglint.toml").write_text('gpus = 8\nfail-on = "warning"\n', encoding="utf-8")
+    (folder / "cfglint.toml").write_text('gpus = 8\nfail-on = "warning"\nexclude = ["old"]\n', encoding="utf-8")
     assert main(["check", "--show-settings", "--fail-on", "info"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {"configuration: cfglint.toml", "gpus: 8 (cfglint.toml)", "fail-on: info (command line)", "select: (unset)"} <= set(lines)
+    assert {"configuration: cfglint.toml", "gpus: 8 (cfglint.toml)", "exclude: old (cfglint.toml)"} <= set(lines)
+    assert {"fail-on: info (command line)", "select: (unset)"} <= set(lines)
 
 
 @pytest.mark.parametrize(

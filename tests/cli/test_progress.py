@@ -35,6 +35,17 @@ def test_appears_after_a_second_and_is_taken_away(monkeypatch):
     assert stream.getvalue() == f"{CLEAR}cfglint: 500 of 1,000 files checked{CLEAR}"
 
 
+def test_items_of_an_unknown_number_are_counted(monkeypatch):
+    clock, stream = [0.0], Terminal()
+    watched(monkeypatch, stream, clock)
+    taken = []
+    for each in progress.counted_on_terminal("abc", "runs checked"):
+        clock[0] += 0.8
+        taken.append(each)
+    assert taken == ["a", "b", "c"]
+    assert stream.getvalue() == f"{CLEAR}cfglint: 3 runs checked{CLEAR}"
+
+
 def test_nothing_where_nobody_looks(monkeypatch):
     clock, stream = [0.0], io.StringIO()
     shown = watched(monkeypatch, stream, clock)

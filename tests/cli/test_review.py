@@ -120,7 +120,7 @@ class TestAnswer:
             topic.write(cfglint__toml=settings)
             changes = json.loads(review("--base", "HEAD", "--format", "json")[1])["changes"]
             assert [change["run"] for change in changes if not change["no_effect"]] == ["train.sh:2"] * 2
-            assert "train.sh:2\n  global batch" in review("--base", "HEAD")[1]
+            assert "train.sh:2\n  GPUs 4 -> 2" in review("--base", "HEAD")[1]
 
     def test_states(self, topic, review):
         topic.write(ds__json=BAD)

@@ -19,6 +19,7 @@ SCRIPTS = {
     "source.sh": f". /dev/zero\nsource pipe\n. ../../../../etc/passwd\nsource <(touch owned)\n{LINE} --run_name $(< /etc/hostname)\n",
     "makefile": f"N := $(shell touch owned)\nall:\n\t@touch owned; {LINE} --seed $(N) --run_name $(shell touch owned)\n",
     "README.md": f"```sh\n$ touch owned; {LINE} --seed `touch owned`\n```\n```bash exec\n{LINE} $(touch owned)\n```\n",
+    "read.sh": f"read -r X <<< $(touch owned)\nmapfile -t A < <(touch owned)\nf() {{ $X; }}\nIFS=`touch owned` X='touch owned' f\n{LINE}\n",
     "words.sh": f"{LINE} --run_name {{1..999999999}} --seed $(seq 1 999999999) $(printf '%0999999999d' 1) {{a..z}}{{a..z}}{{a..z}}\n",
     "patterns.sh": f"x=$(printf 'a%.0s' {{1..5000}})\n[[ $x =~ (a+)+b ]] && y=${{x//a*a*a*b/}}\ncase $x in *a*a*a*b) ;; esac\n{LINE} $y\n",
 }
@@ -33,6 +34,8 @@ HUGE = {
     "growth.sh": "a=xx\n" + "a=$a$a$a$a\n" * 60 + f"{LINE} $a",
     "arrays.sh": "A=(1 2 3)\n" + 'A=("${A[@]}" "${A[@]}" "${A[@]}")\n' * 60 + LINE + ' "${A[@]}"',
     "lines.sh": LINE + " --a 1" * 150_000,
+    "prefixes.sh": "".join(f"X{number}=$X{number - 1}a " for number in range(1, 20_000)) + LINE,
+    "separators.sh": "IFS=,\nX=" + "a," * 200_000 + f"\nmapfile -t A <<< $X\nfor x in $X; do {LINE} --run_name $x; done",
     "branches.sh": "if x; then A=1; fi\n" * 20_000 + LINE,
 }
 

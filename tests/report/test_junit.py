@@ -35,7 +35,7 @@ def test_counts_add_up(make):
     root = parsed([first, second])
     assert (root.get("tests"), root.get("failures")) == ("4", "2")
     assert [suite.get("skipped") for suite in root] == ["0", "1"]
-    assert root.find("testsuite/testcase/skipped").get("message") == "silenced by comment"
+    assert root.find("testsuite/testcase/skipped").get("message") == "suppressed by comment"
     assert root.find("testsuite/testcase/system-out").text == "what is wrong"
 
 

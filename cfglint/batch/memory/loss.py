@@ -65,7 +65,7 @@ def per_logit(loss: str, element: int) -> tuple[int, int]:
 
 
 def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
-    """No logits as a whole: the gradient of the head is made in the forward, chunk by chunk, beside the hidden states' gradient."""
+    """No logits as a whole: the gradient of the head is made in the forward, chunk by chunk, next to the hidden states' gradient."""
     rows = min(run.tokens, max(SMALLEST_CHUNK, run.tokens * shape.hidden // shape.vocabulary))
     head = shape.head_matrix * element if run.lora is None else 0
     needed = head + 2 * shape.hidden * run.tokens + 12 * shape.vocabulary * rows

@@ -43,7 +43,7 @@ class Moment:
 
 
 def widths_of(run: Settings) -> Widths:
-    """The dtypes that a run comes to.
+    """The dtypes of a run.
 
     FSDP with mixed precision hands 16-bit parameters to the module, so its residual stream is 16-bit, while accelerate upcasts what is
     trained to fp32. `prepare_model_for_kbit_training` makes the embeddings, and with them the residual stream, fp32.

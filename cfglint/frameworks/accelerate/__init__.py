@@ -74,7 +74,7 @@ class Accelerate(Framework["AccelerateConfig"]):
         return MAYBE if companions > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By one of the two keys that tell it, or by three others."""
+        """By one of two distinctive keys, or by three others."""
         return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:

@@ -25,7 +25,7 @@ NUMERIC = {
     **dict.fromkeys(("num_processes", "num_machines", "machine_rank", "main_process_port"), int),
     **dict.fromkeys(("zero_stage", "gradient_accumulation_steps"), int),
     "gradient_clipping": float,
-}  # flags of `accelerate launch` that are no strings (commands/launch.py, launch_command_parser)
+}  # flags of `accelerate launch` that are not strings (commands/launch.py, launch_command_parser)
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
 

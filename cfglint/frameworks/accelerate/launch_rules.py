@@ -144,7 +144,7 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     example={"at": "/num_processes"},
 )
 def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
-    """`num_processes` is a mapping or a list, which torchrun gets as a text that it does not know.
+    """`num_processes` is a mapping or a list, which torchrun gets as an unknown string.
 
     Run-time error: `ValueError: Unsupported nproc_per_node value: None`.
 

@@ -47,7 +47,7 @@ OWN = frozenset(
         "attn_implementation",
     )
 )
-# Names that it shares with others.
+# Names that other kinds have, too.
 SHARED = frozenset(
     (
         "micro_batch_size",
@@ -133,7 +133,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """Each release pins its transformers: another one tells that the release is not the modelled one, where nobody says which."""
+        """Each release pins its transformers: another pinned version means another release of axolotl, where none is given."""
         if PACKAGE in facts.target or "transformers" not in facts.target:
             return facts
         pinned, modelled = facts.target["transformers"], parse_version(TRANSFORMERS)
@@ -179,7 +179,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         return model(config)
 
     def memory(self, config: AxolotlConfig, model: Model) -> Inputs | None:
-        """What the run does with its memory."""
+        """The memory settings of a run."""
         from cfglint.frameworks.axolotl.memory import inputs
 
         return inputs(config, model)

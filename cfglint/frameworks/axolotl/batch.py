@@ -63,7 +63,7 @@ def unresolved(config: AxolotlConfig) -> Batch:
 
 
 def setting_of(config: AxolotlConfig, key: str, value: Any) -> Setting:
-    """A key with the value that axolotl comes to."""
+    """A key with the value that axolotl computes."""
     found = config.place((key,))
     return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
 
@@ -108,7 +108,7 @@ def streams(config: AxolotlConfig) -> bool:
 
 
 def counted(config: AxolotlConfig) -> int | None:
-    """The steps that axolotl counts for the data; None where the files do not tell."""
+    """The steps that axolotl computes for the data; None where they depend on more than the files."""
     model, examples = config.model, config.facts.num_examples
     size = config.batch.global_batch.value
     if model is None or examples is None or not size or streams(config) or model.sample_packing or model.rl in OWN_LENGTH:
@@ -151,7 +151,7 @@ def planned(config: AxolotlConfig) -> int | None:
 
 
 def warmup_steps(config: AxolotlConfig) -> int | float | None:
-    """What axolotl hands on as warm-up: steps, or a ratio where it knows no total; None where this is not known."""
+    """The warm-up that axolotl passes to the Trainer: steps, or a ratio without a total; None where unknown."""
     model = config.model
     if model is None:
         return None

@@ -38,7 +38,7 @@ class Handed(Arguments):
 class AxolotlConfig(TrainerConfig):
     """What axolotl makes of its file.
 
-    `validation` holds what pydantic and axolotl's validators say; `refusal` is why what follows them ends the run. `model` has the
+    `validation` holds what pydantic and axolotl's validators say; `refusal` is why what comes after them ends the run. `model` has the
     values after both, None where the run does not get that far.
     """
 
@@ -73,7 +73,7 @@ class AxolotlConfig(TrainerConfig):
 
     @property
     def model(self) -> Model | None:
-        """The values that axolotl goes on with."""
+        """The values that axolotl continues with."""
         return self.validation.model
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:

@@ -271,7 +271,7 @@ def restricted(form: str, parts: tuple[Any, ...], value: Any) -> Any:
 
 
 def outside(value: Any, limits: dict[str, Any]) -> str:
-    """What is wrong with the size of a value, in pydantic's words."""
+    """Pydantic's message for a value outside its bounds."""
     if not limits or value is None:
         return ""
     if isinstance(value, (list, dict)):
@@ -295,7 +295,7 @@ def holds(name: str, value: float, limit: float) -> bool:
     return value > limit if name == "exclusiveMinimum" else value < limit
 
 
-# ---- what models do beside reading their fields ---------------------------------------------------------------
+# ---- what models do in addition to reading their fields -------------------------------------------------------
 
 
 def dataset(value: dict[Any, Any]) -> dict[Any, Any]:

@@ -98,7 +98,7 @@ def _built(model: Model, world: int) -> SizeProblem | None:
 
 
 def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> SizeProblem | None:
-    """accelerate takes no replicas alone beside tensor or context parallelism."""
+    """accelerate refuses pure replication together with tensor or context parallelism."""
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1 and not (expert > 1 and (context > 1 or model.fsdp_config)):
         key = TENSOR if tensor > 1 else CONTEXT
         return SizeProblem((REPLICATE, key), f"`{REPLICATE}` above 1 with `{key}` above 1 requires `{SHARD}` above 1", PURE)
@@ -106,7 +106,7 @@ def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, e
 
 
 def _handed(model: Model, world: int) -> SizeProblem | None:
-    """What accelerate finds in the environment."""
+    """The sizes that axolotl passes to accelerate in the environment."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
     if not (tensor > 1 or context > 1 or shard > 1 or replicate > 1):

@@ -55,7 +55,7 @@ def needs(config: AxolotlConfig, model: Model) -> str:
 
 
 def warmup_because(config: AxolotlConfig, model: Model) -> str:
-    """What gives the warm-up."""
+    """The source of the warm-up."""
     total = planned(config)
     of_total = f"{total:,} steps" if total is not None else "the steps"
     if model.warmup_steps is not None:

@@ -43,7 +43,7 @@ INSTEAD = {"max_packed_sequence_len": "sequence_len", "rope_scaling": "model_con
 
 
 class Validation:
-    """What becomes of a file's values until axolotl goes on with them.
+    """The values of a file after each step of axolotl's validation.
 
     `refusals` are what checks raise, `faults` what pydantic says of fields, `dropped` the keys that no model has. `model` has the
     values where nothing is refused.
@@ -65,7 +65,7 @@ class Validation:
 
     @property
     def accepted(self) -> bool:
-        """Whether axolotl goes on."""
+        """Whether axolotl accepts the values."""
         return self.model is not None
 
     def _run(self, values: dict[Any, Any]) -> None:

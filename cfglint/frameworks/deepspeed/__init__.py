@@ -129,7 +129,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By a key or a section of its own, by two that it shares, or by the name of the file."""
+        """By a distinctive key or section, by two that other kinds have too, or by the name of the file."""
         if path.lower().endswith((".yaml", ".yml")):
             return False
         telling = not SIGNS.isdisjoint(names) or not SECTION_NAMES.isdisjoint(names)
@@ -156,7 +156,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         return resolve(config)
 
     def memory(self, config: DeepSpeedConfig, model: Model) -> Inputs | None:
-        """What the run does with its memory."""
+        """The memory settings of a run."""
         from cfglint.frameworks.deepspeed.memory import inputs
 
         return inputs(config, model)

@@ -136,7 +136,7 @@ class Field:
         return pydantic1.earlier(found)
 
     def bound(self, value: Any, version: Version) -> str:
-        """What is wrong with a value's size, in pydantic's words."""
+        """Pydantic's message for a value outside its bounds."""
         required = ""
         if self.above is not None and version >= self.above_since and not value > self.above:
             required = f"greater than {self.above}"

@@ -179,7 +179,7 @@ class DeepSpeedSections(Config):
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
     def is_outside(self, rule: Rule) -> bool:
-        """What a trainer hands over depends on its release, too."""
+        """The values that a trainer passes depend on its release, too."""
         return super().is_outside(rule) or (self.trainer is not None and self.trainer.is_outside(rule))
 
     @property

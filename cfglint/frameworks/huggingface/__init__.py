@@ -158,7 +158,7 @@ class Trainer(Framework["TrainerConfig"]):
         return MAYBE if own or shared > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By a key of its own, or by three that it shares; by `base_model` for axolotl's files, by a key of its own for ms-swift's."""
+        """By a distinctive key, or by three that other kinds have too; `base_model` means axolotl, a key of ms-swift ms-swift."""
         if "base_model" in names or not OWN.isdisjoint(names) or not SWIFT.isdisjoint(names):
             return True
         return len(SHARED.intersection(names)) > 2
@@ -202,7 +202,7 @@ class Trainer(Framework["TrainerConfig"]):
         return model(config)
 
     def memory(self, config: TrainerConfig, model: Model) -> Inputs | None:
-        """What the run does with its memory."""
+        """The memory settings of a run."""
         from cfglint.frameworks.huggingface.memory import inputs
 
         return inputs(config, model)

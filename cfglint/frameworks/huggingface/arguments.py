@@ -119,7 +119,7 @@ class Arguments:
                     self.unparsed[name] = error
 
     def _rename(self) -> None:
-        """Put values under the names that the release's own code goes on with."""
+        """Store values under the names that the release's own code uses afterwards."""
         if self.given.get("evaluation_strategy") is not None and has_field("eval_strategy", self.version):
             self._move("evaluation_strategy", "eval_strategy")
         if self.given.get("no_cuda") and "use_cpu" not in self.given:
@@ -184,7 +184,7 @@ class Arguments:
 
     @property
     def checkpointing_arguments(self) -> str:
-        """The field with the arguments of that, under the name that the release goes on with."""
+        """The field with its arguments, under the name that the release uses afterwards."""
         new = "activation_checkpointing_kwargs"
         return new if has_field(new, self.version) else "gradient_checkpointing_kwargs"
 

@@ -1,4 +1,4 @@
-"""A trainer's configuration: its files, and the DeepSpeed run that they may come to."""
+"""A Trainer config: its files, and the DeepSpeed config that they may name."""
 
 from __future__ import annotations
 

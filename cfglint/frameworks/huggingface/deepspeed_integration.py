@@ -132,7 +132,7 @@ class HfDeepSpeedConfig:
         return any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES)
 
     def assumed_sizes(self) -> set[str]:
-        """The keys whose value follows from a hidden size that the run does not tell."""
+        """The keys whose value follows from a hidden size that is unknown."""
         filled = {path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE}
         return filled if filled and self.known_hidden_size is None else set()
 
@@ -389,7 +389,7 @@ class HfDeepSpeedConfig:
                 self.fill(path, UNKNOWN_STEPS if "total" in path else 1, "the length of the run, which is not known here")
 
     def _prepare(self) -> None:
-        """Preparing the model: what is still `"auto"` has no one left to fill it."""
+        """Preparing the model: what is still `"auto"` is not filled any more."""
         known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
         if self.needs_hidden_size():
             size = self.hidden_size
@@ -439,7 +439,7 @@ class HfDeepSpeedConfig:
 
     @property
     def disagrees_on_precision(self) -> bool:
-        """Whether the trainer stops because the file turns the other half precision on; other findings about that say the same."""
+        """Whether the trainer stops because the file turns the other half precision on; other findings about that are redundant."""
         return self.refusal is not None and self.refusal.path in self.PRECISION and "mixed_precision" in self.refusal.exception
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-    Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that stands on it
+    Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
 
 CONFIG: Stage = "config"
 INIT: Stage = "init"

@@ -117,7 +117,7 @@ class TrainerMemory:
         return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), missing, known)
 
     def alternatives(self, settings: Settings) -> list[Settings]:
-        """What the files leave possible: the dtype of the load where a script decides it, attention with padding."""
+        """The settings that the files leave open: the dtype of the load where a script decides it, attention with padding."""
         found = []
         if not self.dtype_known:
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
@@ -147,14 +147,14 @@ class TrainerMemory:
 
     @property
     def written_dtype(self) -> Any:
-        """The dtype to load the model in, as an argument or a keyword of the model; None where nothing is said."""
+        """The dtype to load the model in, as an argument or a keyword of the model; None where it is not given."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
         return inner if inner is not None else self.first(*DTYPE_KEYS)
 
     @property
     def dtype_known(self) -> bool:
-        """Whether the files decide the dtype of the load; before transformers 5 the script does where they do not say it."""
+        """Whether the files decide the dtype of the load; before transformers 5 the script does where they do not give it."""
         return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
 
     def loaded(self) -> str:
@@ -192,7 +192,7 @@ class TrainerMemory:
         return FUSED
 
     def optimizer(self) -> str:
-        """What the optimizer holds."""
+        """The states of the optimizer."""
         arguments = self.config.arguments
         written = "optim" in arguments or "adafactor" in arguments
         name = arguments.optimizer if written else default_name(self.config.version, self.version("torch", NEWEST_TORCH))
@@ -249,7 +249,7 @@ class TrainerMemory:
     # ---- sharding
 
     def ranks(self) -> int:
-        """The data-parallel ranks; 1 where nothing tells the GPUs."""
+        """The data-parallel ranks; 1 where the GPU count is unknown."""
         found = self.config.batch.data_parallel.value
         if type(found) is int and found > 0:
             return found

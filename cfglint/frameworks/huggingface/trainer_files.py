@@ -52,7 +52,7 @@ class TrainerFiles(Config):
             self.section(name)
 
     def parsed_arguments(self) -> Arguments:
-        """The arguments that the values come to."""
+        """The arguments made of the values."""
         return Arguments(self.parsed_values, self.version, self.own_defaults)
 
     @property

@@ -26,7 +26,7 @@ class Launch(Framework["LaunchConfig"]):
     rule_families = {"LCH": "Launch lines"}
 
     def detect(self, document: Document) -> int:
-        """Never by the content of a YAML or JSON file; scripts are told by their names."""
+        """By the file name alone, never by the content of a YAML or JSON file."""
         return NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a launch line comes to: the config of whoever consumes it, and the line itself."""
+"""The config of a launch line: that of its consumer, and the line itself."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def accumulation(config: LaunchConfig) -> Setting | None:
 
 
 def account(config: LaunchConfig) -> Summary:
-    """What a line without a known consumer starts."""
+    """The summary of a line without a known consumer."""
     from cfglint.frameworks.summary import LAUNCH, Summary
 
     summary = Summary("")

@@ -55,7 +55,7 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 
     A blank or a comment behind the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
-    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script goes on.
+    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues.
 
     Fix: end every line but the last with a backslash and nothing after it; put comments in front of the command.
 
@@ -283,7 +283,7 @@ def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
 def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     """The hostfile of a deepspeed launch does not exist.
 
-    That is a warning of the launcher's: it goes on with the local machine and all its GPUs.
+    The launcher warns and continues with the local machine and all its GPUs.
 
     Fix: correct the path, or leave `--hostfile` out.
 
@@ -422,8 +422,8 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
 def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     """A number of processes or machines is none that the launcher takes.
 
-    `torchrun --nproc_per_node` takes a whole number above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
-    `deepspeed` and `accelerate launch` take whole numbers. A value such as `false` or `2.0` is refused before anything starts,
+    `torchrun --nproc_per_node` takes an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
+    `deepspeed` and `accelerate launch` take integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
 
     Run-time error: ValueError: Unsupported nproc_per_node value: false

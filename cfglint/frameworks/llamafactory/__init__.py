@@ -44,7 +44,7 @@ OWN = frozenset(
         "enable_liger_kernel",
     )
 )
-# Keys that it shares with others.
+# Keys that other kinds have, too.
 SHARED = frozenset(("model_name_or_path", "dataset", "do_train", "output_dir", "per_device_train_batch_size", "max_samples", "val_size"))
 TRAINING = frozenset(("stage", "do_train", "do_predict", "do_eval"))  # one of these is in every file for training or evaluation
 OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen", "n_shot", "save_dir"))  # chat, api, export, eval
@@ -106,7 +106,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         return f"{self.title} inference" if other and names & OWN and "model_name_or_path" in names else None
 
     def packages(self) -> dict[str, str]:
-        """LLaMA-Factory and the transformers that it stands on."""
+        """LLaMA-Factory and the transformers that it requires."""
         return {self.package: self.newest, TRAINER.package: TRANSFORMERS}
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
@@ -134,7 +134,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         return model(config)
 
     def memory(self, config: LlamaFactoryConfig, model: Model) -> Inputs | None:
-        """What the run does with its memory."""
+        """The memory settings of a run."""
         from cfglint.frameworks.llamafactory.memory import inputs
 
         return inputs(config, model)

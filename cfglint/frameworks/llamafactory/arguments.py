@@ -29,7 +29,7 @@ class TrainerArguments(Arguments):
 
     @property
     def checkpointing(self) -> Any:
-        """Whether activations are recomputed by the trainer's own switch, beside LLaMA-Factory's."""
+        """Whether the Trainer's own switch enables gradient checkpointing, in addition to LLaMA-Factory's."""
         return self["gradient_checkpointing"]
 
 

@@ -43,7 +43,7 @@ class LlamaFactoryConfig(TrainerConfig):
         super().__init__(documents, kinds, facts.replace(target=target))
 
     def parsed_arguments(self) -> Arguments:
-        """The trainer's share of the values."""
+        """The values that are fields of the Trainer."""
         return TrainerArguments(self.values, self.version)
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
@@ -67,7 +67,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def stage(self) -> Any:
-        """What is trained."""
+        """The training stage."""
         return self.own("stage")
 
     @property

@@ -1,6 +1,6 @@
 """What LLaMA-Factory does with the values of its own fields: a wrong type fails here where and as it does there.
 
-The parser casts nothing, so a string, null or list goes on until the first operation that cannot take it. Each function
+The parser casts nothing, so a string, null or list is kept until the first operation that fails on it. Each function
 is that operation, and Python's own exception is the prediction. Line numbers are those of llamafactory 0.9.5.
 """
 

@@ -34,7 +34,7 @@ class OmegaConfLoader(YamlLoader):
             return LoadResult(None, [problem.problem])
 
     def refusals(self, document: Document) -> list[Problem]:
-        """What libyaml refuses, further documents, and keys that are there twice."""
+        """The errors of the file: those of libyaml, further documents, and duplicate keys."""
         problems = super().refusals(document)
         if problems:
             return problems
@@ -130,7 +130,7 @@ def check_interpolations(values: dict[Any, Any], document: Document) -> None:
 
 
 def grammar_error(text: str) -> str:
-    """What OmegaConf's own parser has against a text with `${`; empty where nothing."""
+    """The error of OmegaConf's own parser for a string with `${`; empty without one."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def account(config: LlamaFactoryConfig) -> Summary:
-    """The trainer's lines, behind those that say what is trained."""
+    """The Trainer's lines, after those about what is trained."""
     summary = trainer_account(config)
     if not config.parsed:
         return summary

@@ -84,7 +84,7 @@ class NeoX(Framework["NeoXConfig"]):
         return sum(map(MARKERS.__contains__, " ".join(names).replace("-", "_").split())) >= LEAST
 
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
-        """The keys that are no field of NeoXArgs, that of the project where it holds one."""
+        """The keys that are not fields of NeoXArgs, that of the project where it holds one."""
         return [name for name in config.values if not config.knows(name)]
 
     def syntax(self, path: str) -> str:
@@ -115,7 +115,7 @@ class NeoX(Framework["NeoXConfig"]):
         return model(config)
 
     def memory(self, config: NeoXConfig, model: Model) -> Inputs | None:
-        """What the run does with its memory."""
+        """The memory settings of a run."""
         from cfglint.frameworks.neox.memory import inputs
 
         return inputs(config, model)

@@ -18,7 +18,7 @@ class NeoXConfig(MergedFiles):
     _derived: Derived | None = None
 
     def is_outside(self, rule: Rule) -> bool:
-        """The project's own argument classes tell for certain which keys there are."""
+        """With the project's own argument classes the known keys are certain."""
         return super().is_outside(rule) and not (rule.code == UNKNOWN_ARGUMENT and self.own_fields)
 
     @property

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# name: (annotation, default); `literal` and `union` stand for those of CHOICES and MEMBERS.
+# name: (annotation, default); `literal` and `union` refer to CHOICES and MEMBERS.
 FIELDS: dict[str, tuple[str, Any]] = {
     "hostfile": ("str", None),
     "include": ("str", None),
@@ -398,7 +398,7 @@ def default(name: str) -> Any:
 
 
 def expected(name: str) -> str | None:
-    """The annotated Python type of a plain field, `literal` or `union`; None for a name that is no field."""
+    """The annotated Python type of a plain field, `literal` or `union`; None for a name that is not a field."""
     return FIELDS[name][0] if name in FIELDS else None
 
 

@@ -1,4 +1,4 @@
-"""The fields of NeoXArgs in the two tagged releases of GPT-NeoX, told by what they lack and what only they have.
+"""The fields of NeoXArgs in the two tagged releases of GPT-NeoX, as differences from the current ones.
 
 Source: gpt-neox v1.0 (December 2021) and v2.0 (March 2023), megatron/neox_arguments/neox_args.py, deepspeed_args.py.
 """

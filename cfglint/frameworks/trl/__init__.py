@@ -25,7 +25,7 @@ NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
 TRANSFORMERS_NEEDED = (4, 56, 2)  # by the newest TRL; with an older one it is taken for the oldest modelled release
-OLD_TRANSFORMERS = "4.51.3"  # what an older one is taken to run with where nobody says it
+OLD_TRANSFORMERS = "4.51.3"  # the transformers assumed for an older one
 
 TRAINERS = (
     "sft",
@@ -125,7 +125,7 @@ OTHERS = frozenset(
     )
 )
 LAUNCHER_FILE = "accelerate_config"  # for `accelerate launch`, which the command `trl` starts
-ENOUGH = 3  # shared names that tell a file apart
+ENOUGH = 3  # names of several kinds that together identify a file
 
 
 class Trl(Framework["TrlConfig"]):
@@ -180,7 +180,7 @@ class Trl(Framework["TrlConfig"]):
         return facts.replace(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the trainer that the program tells: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
+        """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
         from cfglint.frameworks.trl.classes import CLASSES
 
         arguments = facts.program.arguments if facts.program is not None else ""
@@ -240,13 +240,13 @@ class Trl(Framework["TrlConfig"]):
         return model(config)
 
     def memory(self, config: TrlConfig, model: Model) -> Inputs | None:
-        """What the run does with its memory."""
+        """The memory settings of a run."""
         from cfglint.frameworks.trl.memory import inputs
 
         return inputs(config, model)
 
     def account(self, config: TrlConfig) -> Summary:
-        """The Trainer's lines, and what one generation comes to."""
+        """The Trainer's lines, and the numbers of one generation."""
         from cfglint.frameworks.trl.summary import account
 
         return account(config)

@@ -34,7 +34,7 @@ def generating(config: TrlConfig) -> bool:
 
 
 class Generation:
-    """What one generation comes to: completions, the micro batches that they feed, completions for a prompt, and passes."""
+    """The numbers of one generation: completions, the micro batches that they feed, completions per prompt, and passes."""
 
     __slots__ = ("passes", "per_prompt", "size", "steps")
 

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document, Path
 
+PROCESSES = "num_processes"  # of `accelerate launch`, to which the command hands the key on
 ENV = "env"  # taken out of the file and exported before anything else
 
 
 class TrlConfig(TrainerConfig):
     """What a TRL trainer makes of its files.
 
-    `trainers` are those that the file may be for; one of them where somebody said it or the keys tell. `values` holds the
+    `trainers` are those that the file may be for; one of them where it is given or the keys decide. `values` holds the
     strings as the parser casts them; those that it refuses are in `refused`.
     """
 
@@ -44,10 +45,12 @@ class TrlConfig(TrainerConfig):
         self.refused: list[Refused] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
+        if self.starts_processes:
+            self.batch_keys = {**self.batch_keys, "gpus": PROCESSES}
         self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
-        """The arguments that the values come to, once the parser has cast them."""
+        """The arguments made of the values, after the casts of the parser."""
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
@@ -98,6 +101,13 @@ class TrlConfig(TrainerConfig):
     def hands_on(self) -> bool:
         """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 reads no file."""
         return self.modern and self.command is not None
+
+    @property
+    def starts_processes(self) -> bool:
+        """Whether the number of processes of the launch is a key of the file."""
+        options = self.command.launch_line.options if self.command is not None else None
+        option = options.given.get(PROCESSES) if options is not None else None
+        return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
     def opens(self, path: Path) -> bool:
         """Whether a class of the script opens a named file; `accelerate_config` is the command's."""

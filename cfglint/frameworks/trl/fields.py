@@ -36,7 +36,7 @@ class Fields:
 
     `types` maps a field to the type by which the parser casts a string, `defaults` to its value where the file does not
     give it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
-    of the classes next to the trainer's, where the program tells them.
+    of the classes next to the trainer's, where the program is known.
     """
 
     __slots__ = ("_by_length", "defaults", "own", "trainers", "transformers", "types", "undecided")
@@ -117,7 +117,7 @@ def has(name: Any, release: str) -> bool:
 
 
 def likely_trainers(names: set[str], release: str) -> tuple[str, ...]:
-    """The trainers of a release that have the most of a file's keys, in any release; all of them where no key tells."""
+    """The trainers of a release that have the most of a file's keys, in any release; all of them where no key decides."""
     counts = {trainer: sum(1 for name in names if belongs(name, trainer)) for trainer in trainers_of(release)}
     most = max(counts.values())
     best = [trainer for trainer, count in counts.items() if count == most]

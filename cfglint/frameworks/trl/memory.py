@@ -55,7 +55,7 @@ class TrlMemory(TrainerMemory):
 
     @property
     def modern(self) -> bool:
-        """Whether the release is a 1.x, also where only an older transformers tells that it is not."""
+        """Whether the release is a 1.x; an older transformers implies an older TRL."""
         if self.config.facts.target.get(PACKAGE) is not None:
             return self.config.trl_version >= READ_BEFORE
         return self.config.version >= RUNS_WITH_NEWEST

@@ -81,7 +81,7 @@ def converted(text: str, kind: str, null_words: bool) -> Any:
 
 
 def truth(text: str) -> bool:
-    """The boolean that a word stands for."""
+    """The boolean that a word means."""
     word = text.lower()
     if word in TRUE:
         return True

@@ -1,4 +1,4 @@
-"""What `explain` shows of a TRL run beyond the Trainer's own lines: the trainer, and what one generation comes to."""
+"""What `explain` shows of a TRL run beyond the Trainer's own lines: the trainer, and the numbers of one generation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of the arguments of a call, as far as literals, constants and the program's own arguments tell them."""
+"""The values of the arguments of a call, as far as they are literals, constants or arguments of the program."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Flags:
             if option.startswith("--"):
                 self.fields[option[2:].replace("-", "_")] = field
             else:
-                self.complete = False  # short options are not told apart from values
+                self.complete = False  # short options are not distinguished from values
         if dotted(action(call) or call)[-1:] == ["BooleanOptionalAction"]:
             self.fields.update({f"no_{option[2:].replace('-', '_')}": field for option in options})
 

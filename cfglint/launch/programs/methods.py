@@ -18,7 +18,7 @@ UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that i
 
 
 def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
-    """Some scopes with the methods that they lead to; None where there are too many to tell.
+    """Some scopes with the methods that they call; None above the limit.
 
     A method counts where its class is called somewhere and its name is read as an attribute of whatever.
     """

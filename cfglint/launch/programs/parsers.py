@@ -94,7 +94,7 @@ def decorators(scope: Scope) -> Iterator[ast.expr]:
 
 
 def parser_class(scope: Scope, node: ast.expr) -> tuple[str | None, bool]:
-    """(parser that a class is or derives from, whether it is that class itself); None for a class that is no parser."""
+    """(parser that a class is or derives from, whether it is that class itself); None for a class that is not a parser."""
     found = scope.resolve(node)
     if isinstance(found, External):
         return framework_parser(found.name), False
@@ -185,7 +185,7 @@ def added_arguments(construction: Construction) -> Iterator[ast.Call]:
 
 
 def result_names(construction: Construction, count: int) -> list[str]:
-    """The names that the parsed classes are assigned to, in their order; empty where they are not told apart."""
+    """The names that the parsed classes are assigned to, in their order; empty where they are not unpacked."""
     module = construction.scope.module
     for _, call in construction.uses():
         parent = module.parent(call) if call is not None else None

@@ -59,7 +59,7 @@ def default_file(facts: ProgramFacts) -> tuple[str, ...]:
 
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
-    """Add what the parser of the arguments tells."""
+    """Add what the parser of the arguments defines."""
     types = parser.types()
     if types is None:
         return

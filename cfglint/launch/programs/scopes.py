@@ -118,7 +118,7 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def reachable(modules: Modules, main: Module) -> list[Scope] | None:
-    """The scopes that a program may run, the first one its own; None where there are too many to tell."""
+    """The scopes that a program may run, its own first; None above the limit."""
     found = [Scope(modules, main, main.tree, is_main=True)]
     seen: set[ast.AST] = {main.tree}
     for scope in found:

@@ -74,7 +74,7 @@ def with_cause(run: views.Run) -> str:
 
 
 def status(runs: list[views.Run]) -> str:
-    """The shape beside the headline."""
+    """The shape next to the headline."""
     answers = [each.answer for each in runs]
     worst = next((answer for answer in (views.NO, views.UNKNOWN) if answer in answers), views.YES)
     return views.SHAPES[worst]

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 WIDTH = 336
 TALLEST = 132  # of the drawing of known GPUs
 CELLS = ((22, 5), (14, 4), (10, 3), (7, 2), (4, 1))  # (side of a GPU, room between two), largest first
-GHOSTS = 4  # dashed boxes that stand for replicas whose number is not known
+GHOSTS = 4  # dashed boxes for an unknown number of replicas
 ROOM_FOR_TEXT = 64
 
 
 class Grid:
-    """Boxes of `columns` x `rows` GPUs on the drawing: how large a cell is, and how many boxes fit beside and below each other."""
+    """Boxes of `columns` x `rows` GPUs on the drawing: how large a cell is, and how many boxes fit in a row and a column."""
 
     def __init__(self, columns: int, rows: int, cell: int, gap: int) -> None:
         self.columns = columns
@@ -81,7 +81,7 @@ def draw(replicas: int | None, columns: int, rows: int) -> Markup:
 
 
 def fitting(columns: int, rows: int, count: int) -> Grid | None:
-    """The grid with the largest cells that hold everything; else one with cells that can be told apart."""
+    """The grid with the largest cells that hold everything; else one whose cells can still be distinguished."""
     grids = [Grid(columns, rows, cell, gap) for cell, gap in CELLS]
     for grid in grids[:4]:
         if grid.room >= count:

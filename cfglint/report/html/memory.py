@@ -1,4 +1,4 @@
-"""The memory of a run as stacked bars: a bar for each moment of a step, its terms beside each other, against what the card offers."""
+"""The memory of a run as stacked bars: a bar for each moment of a step, its terms side by side, against what the card offers."""
 
 from __future__ import annotations
 

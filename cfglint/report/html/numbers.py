@@ -1,4 +1,4 @@
-"""The numbers of a run as its pictures show them: what is known, what is not, and which flag would tell it."""
+"""The numbers of a run as its pictures show them: what is known, what is not, and which flag gives it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS = (  # the table behind the pictures
 
 @dataclass
 class Number:
-    """A number under its name; None with the flag that would tell it, where there is one. `was`: what it was before a change."""
+    """A number under its name; None with the flag that gives it, where there is one. `was`: what it was before a change."""
 
     label: str
     value: int | None
@@ -67,11 +67,11 @@ class Numbers:
         return Number(label, value, "" if value is not None else needs, was)
 
     def needs(self, label: str) -> str:
-        """The flags that would tell a line."""
+        """The flags that give the number of a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
     def value(self, label: str) -> Any:
-        """The value of a line; None where there is no such line."""
+        """The value of a line; None without that line."""
         return self.settings[label]["value"] if label in self.settings else None
 
     @property
@@ -104,13 +104,13 @@ class Numbers:
 
     @property
     def product(self) -> int | None:
-        """What the terms come to; None when one is not known."""
+        """The product of the terms; None when one is unknown."""
         values = [term.value for term in self.terms]
         return None if None in values else prod(value for value in values if value is not None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of the batch is known, and no flag would tell it."""
+        """Whether nothing of the batch is known, and no flag gives it."""
         return all(each.value is None and not each.needs for each in (*self.terms, self.total))
 
     @property

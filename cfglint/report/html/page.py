@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.report.html.views import Finding
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
-FILTERED = ("code", "file", "kind")  # what findings can be filtered by, beside their severity
+FILTERED = ("code", "file", "kind")  # what findings can be filtered by, in addition to their severity
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
@@ -86,12 +86,12 @@ def signs(text: str) -> str:
 
 
 def is_factor(word: str) -> bool:
-    """Whether a word beside an `x` belongs to a factor: a number, a word of a size's name, or nothing where code begins or ends."""
+    """Whether a word next to an `x` belongs to a factor: a number, a word of a size's name, or nothing where code begins or ends."""
     return not word or word[-1].isdigit() or word[0].isdigit() or word.strip("()") in SIZE_WORDS
 
 
 def words(text: str) -> Markup:
-    """A sentence of cfglint's own: what stands in backticks as code that breaks behind its underscores, the rest with typographic signs."""
+    """A sentence of cfglint's own as HTML: backticks become code that may break after underscores, the rest gets typographic signs."""
     pieces = shown(text).split("`")
     if len(pieces) % 2 == 0:
         return Markup("{}").format(signs("`".join(pieces)))
@@ -121,7 +121,7 @@ def breakable(text: str, mark: str) -> Markup:
 
 
 def lines(text: str) -> Markup:
-    """A text of several lines as it stands."""
+    """A text of several lines, unchanged."""
     return Markup("\n").join(Markup("{}").format(shown(line)) for line in text.splitlines())
 
 
@@ -144,5 +144,5 @@ def index(findings: list[Finding], anchors: list[str]) -> dict[str, Any]:
 
 
 def embedded(values: dict[str, Any]) -> Markup:
-    """Values as JSON that cannot end the element it stands in."""
+    """Values as JSON that cannot end the HTML element around it."""
     return Markup(json.dumps(values, separators=(",", ":")).translate(HARMLESS))

@@ -1,4 +1,4 @@
-"""The pictures of a run, each with the words that say the same."""
+"""The pictures of a run, each with its description."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass
 class Lane:
-    """A line of the time line: what it is, its drawing, and what it comes to in words."""
+    """A line of the time line: its title, its drawing, and its content in words."""
 
     label: str
     drawing: Markup
@@ -40,7 +40,7 @@ class Lane:
 
 @dataclass
 class Pictures:
-    """A run as pictures; `lanes` are the time line, empty where its length is not known: `needs` are the flags that would tell it."""
+    """A run as pictures; `lanes` are the time line, empty where its length is not known: `needs` are the flags that give it."""
 
     gpus: Picture
     step: Picture
@@ -145,12 +145,12 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
 
 
 def first(*values: Any) -> int | None:
-    """The first whole number: what a schedule of DeepSpeed's own counts wins over the run's."""
+    """The first integer: what a schedule of DeepSpeed's own counts wins over the run's."""
     return next((value for value in values if type(value) is int), None)
 
 
 def lowest_fraction(lowest: Any, peak: Any) -> float:
-    """The lowest learning rate as a share of the highest; 0 where they are no such numbers."""
+    """The lowest learning rate as a fraction of the highest; 0 where these numbers are unknown."""
     if type(lowest) is float and type(peak) is float and 0 < lowest <= peak < inf:
         return lowest / peak
     return 0.0

@@ -1,4 +1,4 @@
-"""The manual pages of rules as HTML: paragraphs, lists of indented lines as they stand, code in backticks."""
+"""The manual pages of rules as HTML: paragraphs, lists of indented lines unchanged, code in backticks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def blocks(text: str) -> list[str]:
 
 
 def block(text: str) -> Markup:
-    """A paragraph, or an indented block as it stands."""
+    """A paragraph, or an indented block unchanged."""
     if all(line.startswith("    ") for line in text.splitlines()):
         kept = "\n".join(harmless(line[4:]) for line in text.splitlines())
         return Markup("<pre>{}</pre>").format(kept)

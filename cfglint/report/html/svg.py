@@ -28,7 +28,7 @@ def element(name: str, *children: str, **attributes: Number | str) -> Markup:
 
 
 def picture(width: Number, height: Number, *children: str, label: str = "") -> Markup:
-    """A drawing that scales with its room: one image under its label, nothing to a screen reader where words beside it say the same."""
+    """A drawing that scales with its room: one image under its label, hidden from screen readers where words next to it say the same."""
     named = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
     box = f"0 0 {number(width)} {number(height)}"
     return element("svg", *children, viewBox=box, width=width, height=height, **named)

@@ -32,7 +32,7 @@ POINTS = 12  # of a curve
 
 
 def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:
-    """The course of the learning rate: up over the warm-up, then as the schedule goes; `floor` is a share of the peak.
+    """The course of the learning rate: up over the warm-up, then as the schedule defines; `floor` is a fraction of the peak.
 
     A schedule of unknown course is dashed behind its warm-up.
     """
@@ -51,7 +51,7 @@ def rate(total: int, warmup: float, schedule: str | None, decay: int | None = No
 
 
 def falling(shape: str | None, warmup: float, end: int, floor: float) -> Callable[[float], float]:
-    """The share of the peak at a step behind the warm-up."""
+    """The fraction of the peak at a step after the warm-up."""
 
     def at(step: float) -> float:
         done = min((step - warmup) / max(end - warmup, 1), 1.0)
@@ -65,7 +65,7 @@ def falling(shape: str | None, warmup: float, end: int, floor: float) -> Callabl
 
 
 def ticks(total: int, steps: Sequence[int] | None) -> Markup:
-    """A stroke at each step; a band where there are too many to tell apart, or where they are not known one by one."""
+    """A stroke at each step; a band where the strokes would merge, or where the single steps are unknown."""
     if steps is None or len(steps) > MOST_TICKS:
         return lane(LOW, svg.element("path", class_="band", d=f"M0 1h{SCALE}v{LOW - 2}H0z"))
     if not steps:
@@ -79,6 +79,6 @@ def stroke(name: str, path: str) -> Markup:
 
 
 def lane(height: int, *children: str) -> Markup:
-    """One lane, as wide as its room; the words beside it say what it shows."""
+    """One lane at full width; the words next to it describe it."""
     box = f"0 0 {SCALE} {height}"
     return svg.element("svg", *children, class_="lane", viewBox=box, height=height, preserveAspectRatio="none", aria_hidden="true")

@@ -109,7 +109,7 @@ class Run:
 
     @property
     def shape(self) -> str:
-        """The shape beside the answer."""
+        """The shape next to the answer."""
         return SHAPES[self.answer]
 
     @property
@@ -155,7 +155,7 @@ def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
 def run(
     outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", full: bool = True, listed: bool = True
 ) -> Run:
-    """One outcome; `only` are the findings that are shown where that is not all of them, `home` the anchor of what they stand in."""
+    """One outcome; `only` are the findings that are shown where that is not all of them, `home` the anchor of the element around them."""
     shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
     shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
@@ -286,7 +286,7 @@ def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
 
 
 def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
-    """One line; what is not known says what would tell it."""
+    """One line; an unknown number names the flag that gives it."""
     from cfglint.report.summary import spelled
 
     file, line = entry["file"] or "", entry["line"]

@@ -1,4 +1,4 @@
-"""What a shell script would do, as far as its text tells, without running anything.
+"""What a shell script would do, derived from its text without running anything.
 
 `Script` is a text with its syntax tree, `Interpreter` follows its statements and collects the commands that it would
 start, each word with the places in the file that its characters come from.

@@ -1,4 +1,4 @@
-"""Integer arithmetic of bash: what stands between `$((` and `))`."""
+"""Integer arithmetic of bash: the expression between `$((` and `))`."""
 
 from __future__ import annotations
 

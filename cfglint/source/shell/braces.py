@@ -14,9 +14,9 @@ DEEPEST = 10
 
 
 def expanded(text: str, start: int, end: int, depth: int = 0) -> list[Word]:
-    """The words that a span comes to by its braces; the span alone without any.
+    """The words of a span after brace expansion; the span alone without braces.
 
-    What stands in quotes, in `$(...)` or in `${...}` is looked over, as bash does (GNU Bash manual, 3.5.1).
+    Quotes, `$(...)` and `${...}` are skipped, as bash does (GNU Bash manual, 3.5.1).
     """
     at = start
     while at < end and depth < DEEPEST:
@@ -31,7 +31,7 @@ def expanded(text: str, start: int, end: int, depth: int = 0) -> list[Word]:
 
 
 def alternatives(text: str, opening: int, close: int, commas: list[int], depth: int) -> list[Word]:
-    """What the braces at two places stand for; empty where they are characters like others."""
+    """The alternatives of the braces at two places; empty where these are ordinary characters."""
     if not commas:
         return [[each] for each in sequence(text[opening + 1 : close])]
     bounds = [opening, *commas, close]
@@ -53,7 +53,7 @@ def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:
 
 
 def beyond(text: str, at: int, end: int) -> int:
-    """Where the next character stands that may be a brace or comma of a word's own."""
+    """The position of the next character that may be a brace or comma of the word itself."""
     from cfglint.source.shell.expansion import closing, closing_quote
 
     char = text[at]

@@ -25,7 +25,7 @@ DEEPEST = 60
 
 
 class Condition:
-    """A test in a state; `exists` tells whether a path of the project is a file or folder, None where that is not known."""
+    """A test in a state; `exists(path)` is whether a path of the project is a file or folder, None where that is unknown."""
 
     def __init__(self, expander: Expander, exists: Callable[[str], bool | None]) -> None:
         self.expander = expander
@@ -61,7 +61,7 @@ class Condition:
         return filled(self.operand(node))
 
     def operand(self, node: Any) -> Text:
-        """The string that an operand comes to."""
+        """The string value of an operand."""
         return self.expander.string(node.start_byte, node.end_byte)
 
     def unary(self, node: Any, depth: int) -> bool | None:

@@ -80,7 +80,7 @@ def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit
 
 
 def unquoted(text: str) -> str:
-    """A value that is spelled for YAML as the string that it stands for."""
+    """The string that a value spelled for YAML means."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text

@@ -48,7 +48,7 @@ class Piece:
 
 
 class Unknowable(Exception):
-    """A number that is not known; `reasons` say why."""
+    """A number that is not known; `reasons` are the causes."""
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
         super().__init__(", ".join(reasons))
@@ -58,7 +58,7 @@ class Unknowable(Exception):
 class Expander:
     """Expands spans of a script in a state. `run` gives the output of a substituted command.
 
-    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` tells that
+    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` is whether
     it mattered.
     """
 
@@ -71,7 +71,7 @@ class Expander:
         self.assumed = False
 
     def fields(self, start: int, end: int) -> list[Text]:
-        """The words that a span comes to."""
+        """The words of a span after expansion."""
         word = self.script.text[start:end]
         if PLAIN(word):
             return [self.script.literal(start, end)] if word else []
@@ -177,7 +177,7 @@ class Expander:
         return self.dollar(at, end, quoted)
 
     def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
-        """What begins at a dollar sign."""
+        """The expansion that begins at a dollar sign."""
         text = self.script.text
         following = text[at + 1 : at + 2]
         if following == "(" and text.startswith("((", at + 1):
@@ -274,7 +274,7 @@ class Expander:
         return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else EMPTY
 
     def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
-        """What `${...}` comes to; the span is what stands between the braces."""
+        """The value of `${...}`; the span is what is between the braces."""
         text = self.script.text
         mark = text[start : start + 1] if text[start : start + 1] in "#!" and end > start + 1 else ""
         at = start + len(mark)
@@ -477,7 +477,7 @@ class Expander:
         self.state.variables[name] = literal(str(value))
 
     def arithmetic(self, start: int, end: int) -> Text:
-        """What `$((...))` comes to."""
+        """The value of `$((...))`."""
         try:
             return literal(str(self.number(start, end)))
         except Unknowable as error:
@@ -506,7 +506,7 @@ class Expander:
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:
-    """The words that pieces come to, next to one another."""
+    """The words formed by adjacent pieces."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
     words: list[list[Part]] = []
@@ -643,7 +643,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a":
 
 
 def ansi_c(text: str) -> str:
-    """What `$'...'` stands for."""
+    """The string that `$'...'` means."""
     found = ""
     at = 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""What small text tools print that scripts use between `$(` and `)`; nothing is run."""
+"""The output of small text tools that scripts use between `$(` and `)`; nothing is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARK = re.compile(r"%s|%d|%0\d{1,2}d")
 
 
 class NotKnown(Exception):
-    """What a tool prints is not known."""
+    """The output of a tool is unknown."""
 
 
 def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
@@ -108,7 +108,7 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`echo 'a * b' | bc`: whole numbers, and `scale=N;` divisions of two numbers."""
+    """`echo 'a * b' | bc`: integers, and `scale=N;` divisions of two numbers."""
     text = (stdin or "").strip()
     if "scale" in text:
         raise NotKnown

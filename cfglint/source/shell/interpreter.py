@@ -103,7 +103,7 @@ class Return(Exception):
 
 
 class Leave(Exception):
-    """A loop is left, or goes on with its next round."""
+    """`break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -553,11 +553,11 @@ class Interpreter:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
-        """What expands words here and now."""
+        """The expander for the current state."""
         return Expander(self.script, self.state, self.capture, self._calls_deep + self._depth // 3)
 
     def capture(self, script: Script) -> Text:
-        """What a text prints when it is run as a command of its own."""
+        """The output of a string that is run as a command."""
         text = script.text.strip()
         if text.startswith("<"):
             return self.contents(script.text[script.text.index("<") + 1 :].strip())
@@ -625,7 +625,7 @@ class Interpreter:
         return name
 
     def assign_array(self, name: str, node: Any, adds: bool) -> None:
-        """`name=(a b c)`; an associative one where its members say so."""
+        """`name=(a b c)`; an associative one where its members have keys."""
         current = self.state.variables.get(name)
         members = [child for child in node.children if child.is_named and child.type != "comment"]
         if members and all(self.source(child).startswith("[") and "]=" in self.source(child) for child in members):
@@ -756,15 +756,11 @@ class Interpreter:
         if self._captured is None and self.only_prints(node):
             return True
         spans: list[tuple[int, int]] = []
-        environment: dict[str, Text] = {}
-        before, begins = self._stdin, self.begins(node)
+        environment = self.prefixes(node) if node.children and node.children[0].type == "variable_assignment" else {}
+        before = self._stdin
         for child in (*node.children, *(extra or ())):
             kind = child.type
-            if kind == "variable_assignment" and child.start_byte < begins:
-                self.assign(child)
-            elif kind == "variable_assignment" and not spans:
-                self.prefix(child, environment)
-            elif kind in OF_COMMAND:
+            if kind in OF_COMMAND and (spans or kind != "variable_assignment"):
                 spans.append((child.start_byte, child.end_byte))
             elif kind == "herestring_redirect":
                 named = [each for each in child.children if each.is_named]
@@ -795,7 +791,7 @@ class Interpreter:
         return int(node.start_byte)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """What the words at some places come to; the grammar cuts some words in pieces, with nothing in between."""
+        """The expanded words of some spans; the grammar cuts some words into adjacent pieces."""
         text = self.script.text
         whole: list[tuple[int, int]] = []
         for start, end in spans:
@@ -810,14 +806,25 @@ class Interpreter:
         prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in self.state.functions
         return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
-    def prefix(self, node: Any, environment: dict[str, Text]) -> None:
-        """An assignment in front of a command, which holds for that command, and for the assignments behind it."""
-        start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
-
-        def expand() -> None:
-            environment[self.source(part_of(node, "name"))] = self.expander().string(start, node.end_byte)
-
-        self.within(dict(environment), expand)
+    def prefixes(self, node: Any) -> dict[str, Text]:
+        """The assignments in front of a command: they hold for that command alone, and each one for those behind it."""
+        begins = self.begins(node)
+        environment: dict[str, Text] = {}
+        before: dict[str, Any] = {}
+        unset = set(self.state.unset)
+        for child in node.children:
+            if child.type != "variable_assignment":
+                break
+            if child.start_byte < begins:
+                self.assign(child)
+                continue
+            name = self.source(part_of(child, "name"))
+            before.setdefault(name, self.state.variables.get(name))
+            start = child.children[1].end_byte if len(child.children) > 1 else child.end_byte
+            environment[name] = self.expander().string(start, child.end_byte)
+            self.state.assign(name, environment[name])
+        self.state.restore(before, unset & before.keys())
+        return environment
 
     def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """Run a builtin or function, or note a command."""
@@ -845,7 +852,7 @@ class Interpreter:
         """Do something with exported variables that hold for it alone: `BATCH=4 launch`, where `launch` is a function."""
         if not environment:
             return action()
-        before = {name: self.state.variables.get(name) for name in environment}
+        before, unset = {name: self.state.variables.get(name) for name in environment}, self.state.unset & environment.keys()
         added = set(environment) - self.state.exported
         for name, value in environment.items():
             self.state.assign(name, value)
@@ -854,11 +861,7 @@ class Interpreter:
             return action()
         finally:
             self.state.exported -= added
-            for name, earlier in before.items():
-                if earlier is None:
-                    self.state.variables.pop(name, None)
-                else:
-                    self.state.variables[name] = earlier
+            self.state.restore(before, unset)
 
     def start_exec(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
         """`exec command`; without a command it only redirects."""

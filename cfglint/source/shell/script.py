@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place
 
 LONGEST = 1_000_000  # characters of a script that is read
-HELD = "\x7f"  # what stands for characters that the grammar takes otherwise than bash: a carriage return is part of a word
-PLACEHOLDER = "__unknown_"  # variables that stand for the unknown parts of a text that is itself a script
+HELD = "\x7f"  # placeholders of characters that the grammar parses otherwise than bash: a carriage return is part of a word
+PLACEHOLDER = "__unknown_"  # variables for the unknown parts of a string that is itself a script
 CHUNK = 1 << 16
 SECONDS = 2.0  # for building a syntax tree
 PARTS = 4_096  # of the nodes of these trees
@@ -109,7 +109,7 @@ def part_of(node: Any, field: str) -> Any:
 
 
 def without_inline_comments(text: str) -> str:
-    """The text with blanks for comments between backquotes, which stand for nothing and which the grammar does not take."""
+    """The text with blanks for comments between backquotes, which mean nothing and which the grammar does not accept."""
     if "`#" not in text:
         return text
     import re

@@ -1,4 +1,4 @@
-"""What is set while a script runs."""
+"""The state of a script while it runs."""
 
 from __future__ import annotations
 
@@ -80,6 +80,15 @@ class State:
         self.exported.discard(name)
         self.unset.add(name)
 
+    def restore(self, values: dict[str, Value | None], unset: set[str]) -> None:
+        """Give variables their earlier values; None for one that was not set, and `unset` for those that the script had unset."""
+        for name, value in values.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
+        self.unset |= unset
+
     def environment(self) -> dict[str, Text]:
         """The exported variables."""
         exported = self.exported
@@ -88,7 +97,7 @@ class State:
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
-        """What is the same in both states stays known."""
+        """Keep what is equal in both states; the rest becomes unknown."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):

@@ -16,7 +16,7 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 
 
 class Part:
-    """A piece of a string: `text` is None where it is unknown, and `reasons` then say why.
+    """A piece of a string: `text` is None where it is unknown, and `reasons` are then the causes.
 
     `place` is where exactly these characters are written; None for what was computed.
     """
@@ -171,5 +171,5 @@ def delimited(text: Text, separators: str) -> list[Text]:
 
 @cache
 def between(separators: str) -> Callable[[str], Iterator[re.Match[str]]]:
-    """What finds the stretches of a string without separators."""
+    """The matcher of the parts of a string between separators."""
     return re.compile(f"[^{re.escape(separators)}]+").finditer

@@ -1,4 +1,4 @@
-"""The loader of a command's arguments: strings, as the shell hands them over."""
+"""The loader of a command's arguments: strings, as the shell passes them."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import yaml
 
 import cfglint
 from cases import each_case
+from cfglint.frameworks.axolotl.plugins import named
 from cfglint.frameworks.axolotl.refusals import Refusal
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.base import LaunchFacts
@@ -118,6 +119,114 @@ def test_what_is_completed(lines, expected):
     name, _, key = path.partition(".")
     found = getattr(validated([yaml.load(line, yaml.CSafeLoader) for line in lines.split("; ")], gpus=1).model, name)
     assert (found[key] if key else found) == json.loads(value)
+
+
+# What one line has in place of `{}`, and whether all of them are refused, for the key before the colon, or none.
+NAMES = """
+{}: true
+=> unsloth_cross_entropy_loss unsloth_lora_mlp unsloth_lora_qkv unsloth_lora_o unsloth_rms_norm unsloth_rope
+=> s2_attention flash_attn_rms_norm
+
+optimizer: polora; adapter: lora; {}: 1
+=> lora_modules_to_save unfrozen_parameters peft_use_dora peft_trainable_token_indices lisa_step_interval reward_model process_reward_model
+=> loraplus_lr_ratio lr_groups embedding_lr embedding_lr_scale
+
+export: {quantize: [{}]}
+=> accepted F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_0 Q4_K_M Q4_K_S Q4_0 Q4_1 Q3_K_L Q3_K_M Q3_K_S Q2_K Q2_K_S IQ4_XS IQ4_NL
+=> accepted IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ1_0 TQ2_0 MXFP4_MOE
+
+torch_compile: true; torch_compile_options: {{}: true}
+=> accepted coordinate_descent_tuning coordinate_descent_check_all_directions shape_padding epilogue_fusion max_autotune_gemm
+=> accepted fx_graph_cache assume_aligned_inputs comprehensive_padding decompose_mem_bound_mm triton.cudagraphs
+
+attn_implementation: {}
+=> accepted eager fp8 flash_attention_2 flash_attention_3 flash_attention_4 flex_attention sage sdpa xformers
+=> flash flex sdp varlenn
+
+selective_checkpointing: {save_modules: [{}]}; gradient_checkpointing: true; adapter: lora
+=> gate_proj up_proj down_proj mlp mixer shared_experts shared_expert feedforward experts gate_projs up_projs down_projs
+=> q_proj k_proj v_proj in_proj_qkv in_proj_z in_proj_b in_proj_a self_attn linear_attn o_proj out_proj
+=> model language_model text_model decoder transformer backbone layers layer h blocks block
+
+selective_checkpointing: {save: [{}]}; gradient_checkpointing: true; adapter: lora
+=> aten::mm aten::addmm aten::matmul aten::bmm
+=> accepted attention aten::gelu
+
+batch_flattening: true; attn_implementation: {}
+=> accepted flash_attention_2 flash_attention_3 flash_attention_4 flex_attention xformers sage kernels-community/flash-attn2
+=> accepted kernels-community/flash-attn3 kernels-community/sage-attention
+=> sdpa eager kernels-community/other
+
+deepspeed: ds.json; optimizer: {}
+=> muon muon_8bit q_galore_adamw8bit flash_adamw flash_sgd flash_lion
+
+plugins: [axolotl.integrations.kernels.KernelsPlugin]; nonexpert_quantization: {}
+=> accepted none bf16 fp8 fp8_blockwise nf4 nvfp4
+
+plugins: [axolotl.integrations.kernels.KernelsPlugin]; moe_grouped_backend: {}
+=> accepted auto marlin cutlass deepgemm
+
+plugins: [axolotl.integrations.kernels.KernelsPlugin]; expert_backend: {}
+=> accepted scattermoe sonicmoe eager builtin
+
+plugins: [axolotl.integrations.swanlab.SwanLabPlugin]; swanlab_project: p; swanlab_mode: {}
+=> accepted cloud local offline disabled
+
+eval_causal_lm_metrics: [{}]
+=> accepted sacrebleu comet ter chrf perplexity
+
+fsdp_config: {{}: true}
+=> accepted sync_module_states backward_prefetch backward_prefetch_policy limit_all_gathers use_orig_params
+=> sharding_strategy forward_prefetch
+
+tokenizer_use_mistral_common: true; {}: [1]
+=> tokens
+"""
+
+
+@each_case("text", NAMES.strip().split("\n\n"))
+def test_names(text):
+    template, *lists = text.splitlines()
+    for names in lists:
+        _, *listed = names.split()
+        refused = listed[0] != "accepted"
+        for name in listed if refused else listed[1:]:
+            lines = [yaml.load(line.replace("{}", name), yaml.CSafeLoader) for line in template.split("; ")]
+            found = validated(lines, gpus=1)
+            assert bool(found.refusals or found.faults) is refused, name
+
+
+def test_the_classes_of_the_bundled_plugins():
+    bundled = """
+        context_parallel.ContextParallelPlugin coreweave.CoreWeavePlugin cut_cross_entropy.CutCrossEntropyPlugin densemixer.DenseMixerPlugin
+        diffusion.DiffusionPlugin diffusion_decision.DiffusionDecisionPlugin expert_parallel.ExpertParallelPlugin
+        fla_sm120_shim.FlaSm120ShimPlugin grokfast.GrokfastPlugin hatchery.HatcheryPlugin kd.KDPlugin kernels.KernelsPlugin
+        liger.LigerPlugin llm_compressor.LLMCompressorPlugin lm_eval.LMEvalPlugin mixlora.MixLoraPlugin mora.MoraPlugin
+        nebius.completion.NebiusCompletionPlugin
+        nemo_gym.NemoGymPlugin spectrum.SpectrumPlugin swanlab.SwanLabPlugin
+    """
+    for name in bundled.split():
+        folder = name.partition(".")[0]
+        [ours] = named([f"axolotl.integrations.{name}"])
+        [short] = named([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name])
+        [wrong] = named([f"axolotl.integrations.{name}s"])
+        assert (ours.folder, ours.problem, short.folder) == (folder, "", folder)
+        assert wrong.problem.startswith("AttributeError: module 'axolotl.integrations.")
+
+
+@each_case(
+    ("value", "problem"),
+    [
+        ([3], "AttributeError: 'int' object has no attribute 'partition'"),
+        (["Plugin"], "ValueError: not enough values to unpack (expected 2, got 1)"),
+        (["axolotl.integrations.no.Plugin"], "ModuleNotFoundError: No module named 'axolotl.integrations.no'"),
+        (["somebody.Plugin"], ""),
+        ("Plugin", "ValueError: not enough values to unpack (expected 2, got 1)"),
+    ],
+)
+def test_other_plugins(value, problem):
+    [found] = named(value)
+    assert (found.folder, found.problem) == ("", problem)
 
 
 def refusals_in(path):

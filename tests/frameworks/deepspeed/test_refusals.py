@@ -23,3 +23,27 @@ def test_the_first_refusals(runs, updating):
         found = [f"{each.key}: {each.exception}" for each in run.diagnostics if each.severity == "error"]
         lines += [case, f"=> {found[0] if found else 'accepted'}", ""]
     assert lines[:-1] == recorded(FILE, lines[:-1], updating)
+
+
+NAMES = Path(__file__).parent / "names.txt"
+
+
+def outcome(run):
+    """The type of the first exception, else the code of the first warning."""
+    errors = [each.exception.partition(":")[0] for each in run.diagnostics if each.severity == "error"]
+    warnings = [f"warning {each.code}" for each in run.diagnostics if each.severity == "warning"]
+    return [*errors, *warnings, "accepted"][0]
+
+
+def test_names(runs, updating):
+    """What comes of each of the names in the place of `@`: a case is the release and the keys, then the outcomes with their names."""
+    lines = []
+    for case in NAMES.read_text(encoding="utf-8").strip().split("\n\n"):
+        head, *rows = case.splitlines()
+        release, _, keys = head.partition(" ")
+        found = {}
+        for name in (name for row in rows for name in row.partition(": ")[2].split()):
+            run = runs.of({"train_batch_size": 8, **json.loads(keys.replace("@", name))}, target=release)
+            found.setdefault(outcome(run), []).append(name)
+        lines += [head, *(f"  {what}: {' '.join(names)}" for what, names in sorted(found.items())), ""]
+    assert lines[:-1] == recorded(NAMES, lines[:-1], updating)

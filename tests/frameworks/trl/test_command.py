@@ -73,6 +73,18 @@ def test_keys_of_the_file_start_the_processes(keys, words, expected):
     assert run.configs[0].world_size == expected
 
 
+def test_fix_edits_the_number_of_processes_where_it_is_written(tmp_path, monkeypatch):
+    from cfglint.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text("trl sft --config train.yaml\n")
+    (tmp_path / "train.yaml").write_text(HEAD + "num_processes: 8\nper_device_train_batch_size: 4\n")
+    for _ in range(2):
+        assert main(["fix", "run.sh", "--gpus", "4"]) == 0
+        text = (tmp_path / "train.yaml").read_text()
+        assert text == HEAD + "num_processes: 4\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\n"
+
+
 def test_accelerate_config_that_a_file_on_its_own_names():
     source = FileSource({"train.yaml": HEAD + "accelerate_config: acc.yaml\n", "acc.yaml": MULTI_GPU})
     run = Discovery(LaunchFacts(), kind="trl", source=source).one(["train.yaml"])

@@ -76,7 +76,7 @@ def is_pattern(text: str) -> bool:
 
 
 def kernels_by_themselves(data: Data) -> None:
-    """config.py:2083, completes: LoRA kernels are on unless something speaks against them (:88-117)."""
+    """config.py:2083, completes: LoRA kernels are on unless something prevents them (:88-117)."""
     if data.get("rl") or data.get("nvfp4_merge_aware") or data.get("adapter") not in ("lora", "qlora"):
         return
     flags = (*LORA_KERNELS, "lora_embedding_kernel")
@@ -140,7 +140,7 @@ def offloaded_embeddings(data: Data) -> None:
 
 
 def kernels_and_remote_code(data: Data) -> None:
-    """:918; some model types are allowed, which the file does not tell: those are assumed away only where no model is named."""
+    """:918; some model types are allowed, and the type is unknown: only without a model is none of them assumed."""
     flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
     if flag and data.get("trust_remote_code"):
         raise Refusal(

@@ -1,4 +1,4 @@
-"""What pydantic says of the fields, and the keys that it drops."""
+"""The validation of fields by pydantic, and the keys that it drops."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ OTHERS = {
     "run_name": "wandb_name",
     "report_to": "use_wandb",
     "use_cce": "cut_cross_entropy",
+    "adam_eps": "adam_epsilon",
+    "attention": "attn_implementation",
+    "attn_impl": "attn_implementation",
 }
 # Keys that axolotl's checks look at although no model has them.
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
@@ -166,7 +169,7 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
     """A plugin that this release does not have.
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are not known here,
-    and nothing is said of them.
+    and nothing is reported about them.
 
     Run-time error: `ModuleNotFoundError: No module named 'axolotl.integrations.lyger'`.
 
@@ -199,7 +202,7 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     """A key that no model of axolotl has: it is dropped silently.
 
     pydantic ignores unknown keys, at the top and in nested mappings; `strict: true` does not change that. A plugin that is not
-    bundled with axolotl may read it: then nothing is said.
+    bundled with axolotl may read it: then nothing is reported.
 
     An undeclared file with three or more such keys, none of them a typo, is taken to be written for a fork or another release,
     and reported once.
@@ -238,7 +241,7 @@ def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
 
 
 def meant(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
-    """The key that an unknown one may stand for, or the plugin that it needs, for people."""
+    """The hint for an unknown key: a similar key, or the plugin that defines it."""
     near = OTHERS.get(key) or closest(config, path)
     plugin = plugin_of(near or key, config) if len(path) == 1 else ""
     if not plugin:

@@ -1,4 +1,4 @@
-"""What axolotl starts with and does not do as the file says."""
+"""Values that axolotl accepts and then ignores, overrides or uses differently."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
 
 
 def divided(setting: Setting, micro: int, size: int) -> Fix | None:
-    """The accumulation that `batch_size` stands for, in its place."""
+    """The fix that replaces `batch_size` by the accumulation that it implies."""
     from cfglint.findings.fix_builders import renamed, replaced, several
 
     if micro < 1 or size % micro:

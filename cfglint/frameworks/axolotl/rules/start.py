@@ -1,4 +1,4 @@
-"""What ends a run once its file is validated: the parallel sizes, the optimizer."""
+"""Failures after validation: the parallel sizes, the optimizer."""
 
 from __future__ import annotations
 

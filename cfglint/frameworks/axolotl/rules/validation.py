@@ -206,7 +206,7 @@ def attention(config: AxolotlConfig) -> Iterator[Finding]:
     """The attention implementation is not known, or is chosen twice.
 
     `attn_implementation` takes the names of transformers and kernels of the Hub; the old switches (`flash_attention: true`) are
-    refused beside it, also where they mean the same.
+    refused together with it, even where they mean the same.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 

@@ -206,7 +206,7 @@ def groups(config: DeepSpeedConfig, name: str, found: Any) -> Iterator[Finding]:
 def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`fp16.initial_scale_power` is not a number, in a release that computes `2**initial_scale_power` unchecked.
 
-    Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays text. From 0.17.1 on,
+    Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
     "16" is accepted.
 
     Run-time error: `TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'`.

@@ -254,7 +254,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def is_joined(config: TrainerConfig) -> bool:
-    """Whether a person said what reads the file, or other files of the run are known: then what is missing has its default."""
+    """Whether the parser is given, or other files of the run are known: then a missing key has its default."""
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 

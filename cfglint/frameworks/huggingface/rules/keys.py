@@ -122,7 +122,7 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
 def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]:
     """The fields within `most` edits of a key, the nearest first.
 
-    Only fields that share the beginning or the end of the name are compared, so that files with many keys stay cheap.
+    Only fields with the same beginning or end of the name are compared, so that files with many keys stay cheap.
     The same words in another order are more often a name of the script than a typo.
     """
     if len(key) < SHORTEST_CHECKED:

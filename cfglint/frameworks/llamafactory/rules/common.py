@@ -1,4 +1,4 @@
-"""What LLaMA-Factory's rules share."""
+"""Helpers of LLaMA-Factory's rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = 1e-6  # what the checks compare ratios with
 
 
 def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
-    """An error when the files are the whole run or say everything that it rests on, else a warning.
+    """An error when the files are the complete run or give everything that it depends on, else a warning.
 
     `key=value` behind the file on the command line may give the keys that it lacks.
     """

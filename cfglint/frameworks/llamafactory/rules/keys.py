@@ -101,7 +101,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 
 def refusal(key: Any, unknown: list[Any]) -> str:
-    """What the parser raises: it sorts the unknown keys for its message, which fails where some are text and some are not."""
+    """What the parser raises: it sorts the unknown keys for its message, which fails where only some are strings."""
     other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
     if other is not None:
         kinds = sorted((type(key).__name__, type(other).__name__))

@@ -1,4 +1,4 @@
-"""What several processes, DeepSpeed and other engines exclude (`get_train_args`)."""
+"""Options that are incompatible with several processes, DeepSpeed or other engines (`get_train_args`)."""
 
 from __future__ import annotations
 

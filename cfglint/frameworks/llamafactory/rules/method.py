@@ -1,4 +1,4 @@
-"""What fine-tuning method, adapters, quantization and special optimizers exclude."""
+"""Options that are incompatible with a fine-tuning method, adapters, quantization or special optimizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LLaMA-Factory accepts and does not do."""
+"""Values that LLaMA-Factory accepts and then ignores."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/run_name"},
 )
 def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`${...}` is not resolved: LLaMA-Factory converts the file without that, and the text stays as it is.
+    """`${...}` is not resolved: LLaMA-Factory converts the file without that, and the string is kept as it is.
 
     Fix: write the value.
 

@@ -1,4 +1,4 @@
-"""What single stages demand: reward models, preference losses, options of supervised fine-tuning."""
+"""Requirements of single stages: reward models, preference losses, options of supervised fine-tuning."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     Each rank holds an equal part of the hidden size, the heads, the MLP and the experts. For gated
     activations the width of the MLP is two thirds of the configured one; `mlp_multiple_of` rounds it up.
 
-    Run-time errors: `AssertionError: 6 is not divisible by 4`; `AssertionError` without a text for experts.
+    Run-time errors: `AssertionError: 6 is not divisible by 4`; `AssertionError` without a message for experts.
 
     Fix: use sizes that are multiples of `model_parallel_size`.
 
@@ -142,7 +142,7 @@ def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
     """`intermediate_size` and `expansion_factor` are both set.
 
     Run-time error: `AssertionError: Must pass either the absolute intermediate size or the relative expansion
-    factor for the mamba projections` (in every kind of layer, whatever the text says).
+    factor for the mamba projections` (in every kind of layer, whatever the message says).
 
     Fix: remove one of them.
 
@@ -172,7 +172,7 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
 
     It is a fraction of the head's dimensions, not a percentage.
 
-    Run-time error: `AssertionError` without a text.
+    Run-time error: `AssertionError` without a message.
 
     Fix: use a fraction, for example 0.25.
 
@@ -318,7 +318,7 @@ def rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
 
     Run-time errors: `TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'`, `AssertionError`
-    without a text.
+    without a message.
 
     Fix: set `dim_att` to the value of `hidden_size`.
 

@@ -661,7 +661,7 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
 
     Run-time errors: `AssertionError: Please provide *either* data_path or train/valid/test_data_path`,
     `AssertionError: One or more of train/valid/test data_path are not provided`, `AssertionError: Must use
-    train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a text for
+    train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a message for
     weights.
 
     Fix: use either `data_path` or all three lists of paths.

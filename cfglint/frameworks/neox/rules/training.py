@@ -63,7 +63,7 @@ def tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     GPT2BPETokenizer, the default, requires `vocab_file` and `merge_file`; HFTokenizer, SPMTokenizer and
     TiktokenTokenizer require `vocab_file`. The launcher does not check them; every worker fails.
 
-    Run-time error: `AssertionError` without a text, in build_tokenizer.
+    Run-time error: `AssertionError` without a message, in build_tokenizer.
 
     Fix: set them; they are often in a file of paths (`local_setup.yml`) that must be passed too.
 
@@ -404,7 +404,7 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     checked after the first step.
 
     Run-time errors: `AssertionError: checkpoint_factor must be a whole number when using linear
-    checkpoint_scale`, `AssertionError` without a text.
+    checkpoint_scale`, `AssertionError` without a message.
 
     Fix: 1000 saves every 1000 steps with the linear scale; 2 doubles the interval with the logarithmic scale.
 
@@ -509,7 +509,7 @@ def sequence_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
 
     Sequence parallelism splits each sequence across the model-parallel ranks.
 
-    Run-time error: `AssertionError` without a text.
+    Run-time error: `AssertionError` without a message.
 
     Fix: use a multiple of `model_parallel_size`.
 

@@ -1,4 +1,4 @@
-"""What TRL's rules share."""
+"""Helpers of TRL's rules."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
 def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     """The command `trl grpo` checks the batch of a single process before it starts the others.
 
-    It parses the file itself, to tell the keys of accelerate from those of the script, and so builds the trainer's arguments
+    It parses the file itself, to separate the keys of accelerate from those of the script, and so builds the trainer's arguments
     in its own process, where the number of processes is 1. The groups of `num_generations` completions must be whole there, too.
 
     Run-time error: `ValueError: generation_batch_size (1) must be divisible by num_generations (8).`, `ValueError: The global

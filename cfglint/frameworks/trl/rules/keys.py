@@ -162,7 +162,7 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
 def removed_key(config: TrlConfig) -> Iterator[Finding]:
     """A field that this release of TRL or of transformers no longer has.
 
-    `TrlParser` refuses it by default; TRL's own scripts, and older releases, drop it silently, and the run goes on with the
+    `TrlParser` refuses it by default; TRL's own scripts, and older releases, drop it silently, and the run uses the
     default: an old recipe with `max_seq_length: 4096` trains on 1024 tokens, and one with `warmup_ratio` has no warm-up.
 
     Run-time error: `ValueError: Unknown arguments from config file: ['--max_seq_length', '4096']. ...`
@@ -193,7 +193,7 @@ def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
         return f" (samples are cut at {args['max_length']} tokens)"
     if key == "warmup_ratio" and value and args.known("warmup_steps") and not args["warmup_steps"]:
-        return " (there is no warm-up)"
+        return " (no warm-up)"
     return ""
 
 

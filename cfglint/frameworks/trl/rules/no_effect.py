@@ -58,7 +58,7 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
 
 
 def has_own_program(config: TrlConfig) -> bool:
-    """Whether the file, which nobody declared to be a whole run, has several keys of a program that is not TRL's."""
+    """Whether a file that is not declared as a complete run has several keys of a program that is not TRL's."""
     strangers = [key for key in config.values if key not in config.arguments.fields.types]
     return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 

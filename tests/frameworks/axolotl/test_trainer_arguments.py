@@ -1,0 +1,43 @@
+"""What axolotl hands to the Trainer: of a plain file, and what other lines of a file change in it.
+
+A case of `handed.txt` is the lines, and the fields that are other, with axolotl's own key where it has another name.
+`CFGLINT_UPDATE=1` rewrites the fields.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cfglint.frameworks import framework
+from cfglint.frameworks.axolotl.trainer_arguments import handed
+from cfglint.frameworks.base import LaunchFacts
+from cfglint.source.parse import parse
+from examples import recorded
+
+FILE = Path(__file__).parent / "handed.txt"
+PLAIN = (
+    "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets: [{path: data.jsonl, type: alpaca}]\n"
+    "micro_batch_size: 2\ngradient_accumulation_steps: 4\n"
+)
+FACTS = LaunchFacts(gpus=8, num_examples=10_000, complete=True, kind_given=True)
+
+
+def fields(lines):
+    """The Trainer's fields as text."""
+    text = PLAIN + lines.replace("; ", "\n") + "\n"
+    given, filled, source = handed(framework("axolotl").config([parse("config.yml", text, "yaml")], ["axolotl"], FACTS))
+    values = {**filled, **given}
+    return {key: json.dumps(value) + (f" ({source[key]})" if key in source else "") for key, value in sorted(values.items())}
+
+
+def test_what_the_trainer_gets(updating):
+    usual = fields("")
+    lines = []
+    for case in FILE.read_text(encoding="utf-8").strip().split("\n\n"):
+        title = case.partition("\n")[0]
+        now = usual if title == "(plain)" else fields(title)
+        changed = now if title == "(plain)" else {key: value for key, value in now.items() if value != usual.get(key)}
+        gone = [key for key in usual if key not in now]
+        lines += [title, *(f"  {key}: {value}" for key, value in changed.items()), *(f"  no {key}" for key in gone), ""]
+    assert lines[:-1] == recorded(FILE, lines[:-1], updating)
