@@ -156,6 +156,8 @@ class FixResult:
 
     def __repr__(self) -> str:
         state = "" if self.feasible else ", target cannot be reached"
+        if self.needs:
+            state += ", to be set elsewhere: " + ", ".join(f"{need.key} = {need.value}" for need in self.needs)
         return f"<FixResult: files changed {len(self.texts)}, values changed {len(self.changes)}{state}>"
 
 
@@ -451,7 +453,10 @@ def new(kind: str, *, framework: str = "huggingface", **job: Any) -> NewFiles:
         spec = JobSpec(**job)
     except TypeError as error:
         raise ArgumentError(str(error)) from error
-    made = generate(kind, spec, framework)
+    try:
+        made = generate(kind, spec, framework)
+    except CfglintError as error:
+        raise in_keywords(error) from None
     return NewFiles({file.name: file.text for file in made.files}, made.notes)
 
 
@@ -468,7 +473,10 @@ def counted(gpus: object) -> list[int]:
         return [gpus]
     if isinstance(gpus, str) or not isinstance(gpus, Iterable):
         raise ArgumentError(f"gpus must be a positive integer or several, not {gpus!r}")
-    return list(gpus)
+    counts = list(gpus)
+    if not counts:
+        raise ArgumentError("gpus must have at least one count")
+    return counts
 
 
 def facts_from(
@@ -482,11 +490,13 @@ def facts_from(
     from_gpus: int | None = None,
 ) -> LaunchFacts:
     """The facts of a launch from checked arguments."""
-    from cfglint.frameworks import kinds
+    from cfglint.frameworks import kinds, known_packages
 
     if kind is not None and kind not in kinds():
         raise ArgumentError(f"kind must be one of {', '.join(kinds())}, not {kind!r}")
     for package, version in (target or {}).items():
+        if package not in known_packages():
+            raise ArgumentError(f"target: unknown package {package!r}; known are {', '.join(sorted(known_packages()))}")
         if not isinstance(version, str) or not is_version(version):
             raise ArgumentError(f"target: {version!r} is not a version of {package}, such as '4.57.1'")
     given = []
@@ -521,9 +531,12 @@ def discovered(sources: Sources, facts: LaunchFacts, kind: str | None) -> list[C
     """The runs of some sources."""
     paths, texts = named(sources)
     discovery = Discovery(facts, kind, source=Texts(texts))
-    found = [discovery.one(paths)] if facts.complete else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    try:
+        found = [discovery.one(paths)] if facts.complete else [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    except CfglintError as error:
+        raise in_keywords(error) from None
     if discovery.stats.unreadable:
-        raise MissingFileError(", ".join(discovery.stats.unreadable))
+        raise MissingFileError(f"does not exist or cannot be read: {', '.join(discovery.stats.unreadable)}")
     return found
 
 
@@ -534,4 +547,14 @@ def named(sources: Sources) -> tuple[list[str], dict[str, str]]:
     if isinstance(sources, (str, os.PathLike)):
         return [os.fspath(sources)], {}
     texts = {name: sources[name] for name in sources} if isinstance(sources, Mapping) else {}
+    if not isinstance(sources, Iterable):
+        raise ArgumentError(f"sources must be a path, several paths or a mapping from names to contents, not {sources!r}")
     return [os.fspath(source) for source in sources], texts
+
+
+def in_keywords(error: CfglintError) -> CfglintError:
+    """An error whose message names keyword arguments in the place of flags: `kind`, not `--kind`."""
+    import re
+
+    error.args = tuple(re.sub(r"--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), str(each)) for each in error.args)
+    return error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -233,3 +234,29 @@ class TestWrite:
         assert fixed.write() == [str(file)]
         assert file.read_text(encoding="utf-8") == fixed.texts[str(file)]
         assert {row["key"] for row in fixed.to_dicts()} == {"/train_batch_size", "/gradient_accumulation_steps"}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: cfglint.check({"ds.json": "{}"}, target={"deepsped": "0.19.8"}),
+            "target: unknown package 'deepsped'; known are accelerate",
+        ),
+        (lambda: cfglint.check(5), "sources must be a path, several paths or a mapping from names to contents, not 5"),
+        (lambda: cfglint.check("missing.json"), "does not exist or cannot be read: missing.json"),
+        (lambda: cfglint.plan({"ds.json": "{}"}, gpus=[]), "gpus must have at least one count"),
+        (lambda: cfglint.explain({"a.json": "{"}), "pass kind accelerate|"),
+        (lambda: cfglint.new("deepspeed"), "gpus is required"),
+    ],
+)
+def test_errors_name_keyword_arguments_and_what_is_wrong(call, words):
+    with pytest.raises(cfglint.CfglintError, match=re.escape(words)) as caught:
+        call()
+    assert "--" not in str(caught.value)
+
+
+def test_a_result_shows_what_has_to_be_set_elsewhere():
+    ds = '{"train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}'
+    shown = repr(cfglint.fix({"ds_config.json": ds}, gpus=8, global_batch=64))
+    assert shown.endswith("to be set elsewhere: per_device_train_batch_size = 4, gradient_accumulation_steps = 2>")

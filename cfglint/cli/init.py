@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -9,6 +10,7 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, suppress, working_directory
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.wording import counted
+from cfglint.frameworks import kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import home
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
+MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
 # (id, what follows `cfglint`, the files), as in .pre-commit-hooks.yaml
 EACH_HOOK = (
@@ -69,7 +72,7 @@ def run(arguments: Namespace) -> int:
         found = outcomes(arguments, project, stats)
         suppress(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
-        writing.put(SETTINGS, settings(arguments.gpus, bool(accepted)).encode())
+        writing.put(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
@@ -105,10 +108,13 @@ def hooks() -> str:
     return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"
 
 
-def settings(gpus: int | None, has_baseline: bool) -> str:
-    """The text of the configuration."""
+def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:
+    """The text of the configuration; what a person has to decide is a comment in it."""
     lines = [f"gpus = {gpus}" if gpus else "# gpus = 8  # GPUs of a launch, for files that do not give them"]
     lines.append('fail-on = "error"  # lowest severity that fails: error, warning or info')
     if has_baseline:
         lines.append(f'baseline = "{BASELINE}"  # findings that are accepted; drop resolved ones with `cfglint check --write-baseline`')
+    if unclear:
+        lines += ["", f"# [kinds]  # of files that could not be told by their keys: {', '.join(kinds())}"]
+        lines += [f'# {json.dumps(path)} = "..."' for path in unclear[:MOST_UNCLEAR]]
     return "\n".join(lines) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework, kinds
+from cfglint.frameworks import kinds, known_packages
 
 DEEPEST = 10  # sections of a key that is looked up; no framework nests deeper
 
@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.overrides import Override
 
-OTHER_PACKAGES = ("torch", "peft")  # that rules ask for, without a kind of file
 NEAR = 2  # edits
 
 
 def unknown_package(name: str) -> str | None:
     """What is wrong with a package of `--target`; None for a known one."""
-    known = {package for kind in kinds() for package in framework(kind).packages()} | {*OTHER_PACKAGES}
+    known = known_packages()
     if name in known:
         return None
     near = closest(name, known)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework
     from cfglint.source.document import Document
 
+OTHER_PACKAGES = {"torch", "peft"}
 _loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 
@@ -23,6 +24,11 @@ def kinds() -> list[str]:
         here = os.path.dirname(os.path.abspath(__file__))
         _kinds.extend(sorted(name for name in os.listdir(here) if os.path.exists(os.path.join(here, name, "__init__.py"))))
     return _kinds
+
+
+def known_packages() -> set[str]:
+    """The packages whose version can be a target: those of all kinds, and others that rules ask for."""
+    return {package for kind in kinds() for package in framework(kind).packages()} | OTHER_PACKAGES
 
 
 def framework(kind: str) -> Framework[Any]:

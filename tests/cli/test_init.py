@@ -11,6 +11,7 @@ from cfglint.cli import init, main
 from cfglint.cli.output import in_colour
 
 BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
+UNCLEAR = '{"profile": true, "profile_step_start": 10, "memory_profiling": true, "memory_profiling_path": a, "tensorboard_dir": "b"}\n'
 
 
 @pytest.fixture
@@ -30,6 +31,18 @@ def test_init_accepts_what_is_found_now(folder, capsys):
     assert json.loads((folder / "cfglint-baseline.json").read_text(encoding="utf-8"))["findings"]
     assert main(["check", "--fail-on", "info"]) == 0
     assert "1 file skipped" in capsys.readouterr().err  # other.yaml; the baseline does not count
+
+
+def test_init_names_the_files_whose_kind_is_to_be_chosen(folder, monkeypatch, capsys):
+    (folder / "both.yaml").write_text(UNCLEAR, encoding="utf-8")
+    assert main(["init"]) == 0
+    text = (folder / "cfglint.toml").read_text(encoding="utf-8")
+    chosen = text.replace("# [kinds]", "[kinds]").replace('# "both.yaml" = "..."', '"both.yaml" = "neox"')
+    assert chosen.count("neox") == 2
+    (folder / "cfglint.toml").write_text(chosen, encoding="utf-8")
+    capsys.readouterr()
+    main(["check", "--show-files"])
+    assert "both.yaml: neox" in capsys.readouterr().out.splitlines()
 
 
 def test_init_writes_hooks_at_the_top_of_a_repository(folder, root, capsys):

@@ -184,6 +184,13 @@ class TestFrom:
         assert (read["train_batch_size"], read["train_micro_batch_size_per_gpu"]) == (32, 2)
         assert (read["optimizer"]["params"]["lr"], read["scheduler"]["params"]["total_num_steps"]) == (1e-3, 100)
 
+    def test_the_machines_of_the_file_stay_unless_other_gpus_are_asked_for(self, new, folder):
+        (folder / "old.yaml").write_text(
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 16\nmachine_rank: 0\n"
+        )
+        read = [yaml.safe_load(new("accelerate", "--from", "old.yaml", *more, "-o", "-")[1]) for more in ((), ("--gpus", "8"))]
+        assert [(each["num_machines"], each["num_processes"]) for each in read] == [(2, 16), (1, 8)]
+
     @pytest.mark.parametrize("text", ["a: [", None])
     def test_a_file_that_cannot_be_read(self, new, folder, text):
         if text is not None:

@@ -224,7 +224,16 @@ def test_counts_that_the_launcher_refuses(line, refusal):
     assert [each.exception for each in found.problems if each.code == "LCH018"] == ([refusal] if refusal else [])
 
 
-@each_case(("program", "expected"), [("train.py", 1), ("generate.py", 0), ("eval.py", 0), ("tools/ckpts/convert_hf_to_sequential.py", 0)])
+@each_case(
+    ("program", "expected"),
+    [
+        ("train.py", 1),
+        ("generate.py", 0),
+        ("eval.py", 0),
+        ("[train.py]", 0),
+        ("tools/ckpts/convert_hf_to_sequential.py", 0),
+    ],
+)
 def test_deepy_also_starts_what_does_not_train(program, expected):
     assert len(lines(f"python deepy.py {program} -d configs a b\n", {"configs/a.yml": ""})) == expected
 

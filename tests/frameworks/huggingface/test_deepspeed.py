@@ -47,6 +47,17 @@ def test_auto_is_filled_from_the_trainer(pair):
     assert run.configs[0].deepspeed.filled["train_batch_size"].because == "per_device_train_batch_size, gradient_accumulation_steps"
 
 
+def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair):
+    """The Trainer will know the length: nothing is left over for DeepSpeed."""
+    params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
+    optimizer = {"type": "AdamW", "params": {"lr": "auto"}}
+    run = pair(examples=None, optimizer=optimizer, scheduler={"type": "WarmupDecayLR", "params": params})
+    assert run.verdict == "accept"
+    filled = run.configs[1].values["scheduler"]["params"]
+    assert all(isinstance(value, int | float) for value in filled.values())
+    assert filled["warmup_num_steps"] == 1
+
+
 def test_all_mismatches_are_said_at_their_places(pair):
     run = pair("max_grad_norm: 0.5\n", train_micro_batch_size_per_gpu=8, gradient_clipping=1.0, train_batch_size="64")
     found = [each for each in run.diagnostics if each.code == "RUN001"]
