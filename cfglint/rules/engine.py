@@ -93,30 +93,12 @@ def has_unknown(config: Config) -> bool:
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
-    if not config.reaches(rule, finding):
+    skipped = config.is_partial and rule.when_partial == SKIP
+    if skipped or not config.reaches(rule, finding) or rests_on_unknown(finding, config):
         return None
-    severity = finding.severity or rule.severity
-    if config.is_partial and rule.when_partial == SKIP:
-        return None
-    if severity == ERROR and config.is_partial and rule.when_partial == WARN:
-        severity = WARNING
-    if severity == ERROR and finding.consumer_only and not (config.facts.kind_given or config.sole_consumer):
-        severity = WARNING
-    if severity == ERROR and rule.fails_at != "load" and config.is_outside(rule):
-        severity = WARNING
     setting = config.blamed(finding.setting)
-    if rests_on_unknown(finding, config):
-        return None
-    if severity == ERROR and (is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related)))):
-        severity = WARNING
-    of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
-    if severity == ERROR and config.facts.guessed and of_arguments:
-        severity = WARNING  # whose parser takes the arguments of the launch is only likely
-    if severity == ERROR and setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
-        severity = WARNING
-    if severity == ERROR and may_not_reach(finding.fails_at or rule.fails_at, rule, config):
-        severity = WARNING
-    if severity == ERROR and config.facts.undecided and not is_independent(rule, config):
+    severity = finding.severity or rule.severity
+    if severity == ERROR and not is_certain(rule, finding, setting, config):
         severity = WARNING
     fails = severity == ERROR
     if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
@@ -135,6 +117,27 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
     )
+
+
+def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:
+    """Whether the framework raises whatever else the launch, its program and further files of the run hold."""
+    facts = config.facts
+    if config.is_partial and rule.when_partial == WARN:
+        return False
+    if finding.consumer_only and not (facts.kind_given or config.sole_consumer):
+        return False
+    if rule.fails_at != "load" and config.is_outside(rule):
+        return False
+    if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
+        return False
+    of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
+    if facts.guessed and of_arguments:  # whose parser takes the arguments of the launch is only likely
+        return False
+    if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
+        return False
+    if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
+        return False
+    return not facts.undecided or is_independent(rule, config)
 
 
 def may_have_own_defaults(config: Config) -> bool:

@@ -203,7 +203,7 @@ class TestBase:
         subprocess.run(["git", "fetch", "-q", "--depth", "1", "origin", "main:main"], check=True)
         status, _, err = review("--base", "main")
         assert status == 2
-        assert "too shallow to tell where the branch left main" in err
+        assert "too shallow to find where the branch left main" in err
         subprocess.run(["git", "fetch", "-q", "--unshallow"], check=True)
         assert review("--base", "main")[0] == 0
 

@@ -23,6 +23,7 @@ NAMES = re.compile(r"trl|llama_?-?factory|axolotl", re.IGNORECASE)
 NAMED_IN = {
     "cli/new.py": "help text",
     "cli/options.py": "help text",
+    "cli/prompts.py": "the text of a question",
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",

@@ -23,6 +23,7 @@ NEWEST = RELEASES["transformers"]
 OLDEST = "4.30.2"
 
 # Top-level keys that only TrainingArguments has.
+ENOUGH = 5  # keys that all are fields of TrainingArguments from which a file is taken for a Trainer's
 OWN = frozenset(
     (
         "per_device_train_batch_size",
@@ -155,6 +156,10 @@ class Trainer(Framework["TrainerConfig"]):
             return NO_MATCH
         if own and own + shared > 1:
             return CERTAIN
+        if shared > 2 and "output_dir" in names and len(names) >= ENOUGH:
+            from cfglint.frameworks.huggingface.fields import FIELDS
+
+            return CERTAIN if names <= FIELDS.keys() else MAYBE
         return MAYBE if own or shared > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:

@@ -87,8 +87,10 @@ def test_a_part_of_a_run_may_lack_keys(axolotl, found):
 
 
 def test_the_suggestion_is_not_a_removed_key(axolotl):
-    (finding,) = axolotl("attention: sdpa\n").diagnostics
+    (finding,) = axolotl("s2_attentions: true\n").diagnostics
     assert finding.help is None
+    (finding,) = axolotl("attention: sdpa\n").diagnostics
+    assert finding.help == "did you mean `attn_implementation`?"
     (finding,) = axolotl("micro_batchsize: 4\n").diagnostics
     assert finding.help == "did you mean `micro_batch_size`?"
 

@@ -18,6 +18,8 @@ def yaml(text):
         ("per_device_train_batch_size: 4\nlearning_rate: 1.0e-5\n", CERTAIN),
         ("model_name_or_path: x\nnum_train_epochs: 3\noutput_dir: out\n", CERTAIN),
         ("learning_rate: 1.0e-5\nseed: 1\noutput_dir: out\n", MAYBE),
+        ("output_dir: out\nfp16: true\ntorch_compile: true\ndeepspeed: ds.json\ndo_train: true\n", CERTAIN),
+        ("output_dir: out\nfp16: true\ntorch_compile: true\ndeepspeed: ds.json\nown: true\n", MAYBE),
         ("lr_scheduler_type: cosine\n", MAYBE),
         ("seed: 1\n", NO_MATCH),
         ("services: {web: {image: x}}\n", NO_MATCH),
