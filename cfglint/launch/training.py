@@ -36,8 +36,8 @@ LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "d
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
     """Whether it is a training; `names` are the names of the program's options, `read` gives the text of the program."""
     program = line.program.string.lower() if line.program is not None else ""
-    if program.startswith("[") or is_placeholder(program):  # of a usage line: `deepy.py [script.py]`
-        return False
+    if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
+        return False  # of a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
     if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]

@@ -401,7 +401,8 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     factor = epochs[1] / epochs[0] / times
     if isclose(factor, 1):
         return []
-    how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else f"the same {epochs[1]:g} epochs"
+    same = "the same epoch" if epochs[1] == 1 else f"the same {epochs[1]:g} epochs"
+    how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else same
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
     found = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}", factor=factor, known=False)]
     steps = old.number("warmup_steps"), new.number("warmup_steps")

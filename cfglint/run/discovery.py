@@ -290,6 +290,9 @@ class Discovery:
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """`looked_at` of one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
         try:
+            if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
+                yield from self._runs_of(index, path)
+                return
             by_hand = self._by_hand([path])
             if by_hand is not None:
                 self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)

@@ -8,7 +8,7 @@ from cfglint.source import outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # what a key can be spelled with, so that it is not in the text
@@ -75,7 +75,14 @@ def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> b
     if not known.isdisjoint(words) or any(name.encode() in words for name in sections):
         return False
     last = words[-1] if words else b""
-    return len(last) < CUT or not any(name.startswith(last) for name in known)
+    return len(last) < CUT or not is_alone_on_line(last, text) or not any(name.startswith(last) for name in known)
+
+
+def is_alone_on_line(word: bytes, text: str) -> bool:
+    """Whether the last word of a text is all that its line holds, as a cut key does."""
+    end = text.rstrip()
+    line = end[end.rfind("\n") + 1 :].strip(" \t{\"'")
+    return len(line) == len(word) and line.isascii()
 
 
 def known_words() -> set[bytes]:
@@ -83,12 +90,15 @@ def known_words() -> set[bytes]:
     if not _known:
         from cfglint.frameworks import schema
 
-        names = telling_keys().union(*(names_in(schema.file_of(kind)) for kind in schema.kinds()))
-        _known.update(name.replace("-", "_").encode() for name in names if "_" in name or "-" in name or name in telling_keys())
+        _known.update(name.replace("-", "_").encode() for name in telling_keys())
+        for kind in schema.kinds():
+            _known.update(name.replace("-", "_").encode() for name in names_in(schema.file_of(kind)) if "_" in name or "-" in name)
     return _known
 
 
-def names_in(path: str) -> set[str]:
+def names_in(path: str) -> Iterator[str]:
     """The keys at the second level of a schema, its properties among them; read as lines, for the parsed schemas take megabytes."""
     with open(path, encoding="utf-8") as file:
-        return {line[3:].partition('"')[0] for line in file if line.startswith('  "')}
+        for line in file:
+            if line.startswith('  "'):
+                yield line[3:].partition('"')[0]

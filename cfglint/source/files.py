@@ -24,6 +24,7 @@ LARGEST_RULES = 1_000_000  # bytes of patterns
 SECONDS = 0.5  # of processor time for one path and the patterns of one folder
 ALL_SECONDS = 5.0  # of the same for all that take longer than SLOW
 SLOW = 0.002
+READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
 KINDS = (
     (stat.S_ISDIR, "is a folder"),
     (stat.S_ISFIFO, "is a pipe"),
@@ -98,7 +99,7 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
 def open_regular(path: str) -> int:
     """A descriptor of a regular file, to read; raises FileProblem, at once also for a pipe or device."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(path, READING)
     except OSError as error:
         raise FileProblem(path, why(path, error)) from None
     except ValueError as error:

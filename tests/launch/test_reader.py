@@ -238,6 +238,10 @@ def test_deepy_also_starts_what_does_not_train(program, expected):
     assert len(lines(f"python deepy.py {program} -d configs a b\n", {"configs/a.yml": ""})) == expected
 
 
+def test_a_program_in_a_folder_that_is_not_known_trains():
+    assert len(lines("deepspeed ${SCRATCH}/code/run_clm.py --deepspeed ${SCRATCH}/ds.json\n")) == 1
+
+
 def test_a_module_of_a_data_package_is_no_training():
     assert not lines("python -m scripts.data.sft.metamath --out x\n")
     assert len(lines("python -m scripts.sft.main --out x\n")) == 1

@@ -178,3 +178,18 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     discovery = Discovery(LaunchFacts())
     assert list(discovery.each(["."])) == []
     assert (parsed, discovery.stats.unrecognized) == ([], 2)
+
+
+@each_case(
+    ("text", "certain"),
+    [
+        ('[{"answer": "the gradient_accum', True),
+        ('{"gradient_accum', False),
+        ('{\n  "a": 1,\n  "gradient_accum\n\n', False),
+        ("name: b\ngradient_accum", False),
+        ("name: gradient_accum", True),
+    ],
+)
+def test_a_cut_word_is_a_key_where_it_is_alone_on_its_line(text, certain):
+    assert has_no_known_word("a.json", text) is certain
+    assert not (certain and recognised("a.json", text))
