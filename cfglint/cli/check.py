@@ -189,7 +189,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     if suppressed:
         parts.append(f"{suppressed} suppressed")
     if stats.targets:
-        parts.append("for " + first_few(stats.targets))
+        parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
     parts += left_out(stats)
     return "; ".join(parts)
 

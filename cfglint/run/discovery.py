@@ -70,7 +70,7 @@ class ScanStats:
         self.unchosen: list[str] = []  # why a declared launch is not one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
-        self.targets: dict[str, None] = {}  # versions that files of the repository gave: `transformers 4.57.1 (uv.lock)`
+        self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and record the sources of its versions."""
@@ -81,13 +81,19 @@ class ScanStats:
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
-                self.targets[f"{package} {run.facts.target[package]} ({said_by})"] = None
+                self.give_version(f"{package} {run.facts.target[package]}", str(said_by))
         for package, version in outside.items():
             source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.outside[f"of {package} {version} only the keys are known"] = None
             elif version:
                 self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
+
+    def give_version(self, version: str, source: str) -> None:
+        """Count a source of a version, once."""
+        sources = self.targets.setdefault(version, [])
+        if source not in sources:
+            sources.append(source)
 
     def add(self, other: ScanStats) -> None:
         """Count what became of further files."""
@@ -100,7 +106,9 @@ class ScanStats:
         self.unreadable += other.unreadable
         self.unchosen += other.unchosen
         self.unknown_kind += other.unknown_kind
-        self.targets.update(other.targets)
+        for version, sources in other.targets.items():
+            for source in sources:
+                self.give_version(version, source)
         self.outside.update(other.outside)
         for name, number in other.related_tools.items():
             self.related_tools[name] = self.related_tools.get(name, 0) + number
