@@ -15,6 +15,7 @@ OPERATORS = ("**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "
 LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
 PRECEDENCE = {operator: number for number, level in enumerate(LEVELS) for operator in level}
 TOKENS = re.compile("|".join((r"\w[\w#]*", *map(re.escape, OPERATORS), r"""[^\s"'\\]"""))).findall
+CHANGES = re.compile(r"(\+\+|--)?\s*\b([A-Za-z_]\w*)\s*(\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))?").findall
 LARGEST = 1 << 62
 DEEPEST = 50
 
@@ -42,6 +43,11 @@ def evaluate(text: str, read: Read, write: Write | None = None) -> int:
 def tokens(text: str) -> list[str]:
     """Numbers, names and operators."""
     return TOKENS(text)
+
+
+def assigned(text: str) -> set[str]:
+    """The variables that an expression may change."""
+    return {name for before, name, after in CHANGES(text) if before or after}
 
 
 class _Parser:

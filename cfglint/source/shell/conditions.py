@@ -88,7 +88,15 @@ class Condition:
             left = self.expression(node.children[0], depth + 1)
             right = self.expression(node.children[2], depth + 1)
             return both(left, right) if operator in ("&&", "-a") else either(left, right)
-        left_text = self.operand(node.children[0])
+        first = node.children[0]
+        if first.type == "unary_expression" and first.children[0].type == "!":  # the grammar binds `!` to the operand behind it
+            value = self.compared(first.children[-1], operator, node)
+            return None if value is None else not value
+        return self.compared(first, operator, node)
+
+    def compared(self, first: Any, operator: str, node: Any) -> bool | None:
+        """Whether a comparison holds whose left operand is `first`."""
+        left_text = self.operand(first)
         right_text = self.operand(node.children[2]) if len(node.children) > 2 else left_text
         left_value, right_value = left_text.value, right_text.value
         if left_value is None or right_value is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.shell.arithmetic import NotArithmetic, evaluate, is_name
+from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
 
 TYPE_CHECKING = False
@@ -351,7 +351,9 @@ class Expander:
             if value is None and name not in self.state.variables and not self.state.is_unset(name) and rest[0] == rest[1]:
                 return [Piece(fields=[])] if self.assume() else [Piece(unknown(UNSET + name), not quoted)]
         start, end = rest
-        if start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
+        if start < end and self.script.text[start] in "#%/^,":
+            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in values]
+        elif start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
             values = self.sliced(values, start + 1, end, 0)
         elif start < end and self.script.text[start] in ":-" and not values:
             after = start + (2 if self.script.text[start] == ":" else 1)
@@ -416,7 +418,7 @@ class Expander:
         value = text.value or ""
         operator = source[start : start + 2] if source[start : start + 2] in ("##", "%%", "//", "^^", ",,", "/#", "/%") else source[start]
         at = start + len(operator)
-        if operator in ("^^", ",,"):
+        if operator in ("^^", ",,") and at == end:
             return literal(value.upper() if operator == "^^" else value.lower())
         if operator[0] == "/":
             return self.replaced(value, operator, at, end)
@@ -450,12 +452,22 @@ class Expander:
             raise Unknowable(("nested too deeply",))
         expression = self.string(start, end, True)
         if expression.value is None:
+            self.forget(self.script.text[start:end])
             raise Unknowable(expression.reasons)
         return self.computed(expression.value)
 
     def computed(self, expression: str) -> int:
-        """The value of an expression in which nothing is left to expand but names."""
-        return evaluate(expression, self.read, self.write)
+        """The value of an expression in which nothing is left to expand but names. Unknowable, or NotArithmetic."""
+        try:
+            return evaluate(expression, self.read, self.write)
+        except (Unknowable, NotArithmetic):
+            self.forget(expression)
+            raise
+
+    def forget(self, expression: str) -> None:
+        """What an expression that cannot be computed would assign is unknown."""
+        for name in assigned(expression):
+            self.state.variables[name] = unknown(f"$(({expression.strip()}))")
 
     def read(self, name: str) -> int:
         """The number that a variable holds; one that is not set counts 0 where that may be assumed."""

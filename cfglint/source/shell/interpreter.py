@@ -191,7 +191,7 @@ class Interpreter:
             handler = HANDLERS.get(node.type)
             if handler is not None:
                 return self.loop(handler, node) if node.type in LOOPS else handler(self, node)
-            return self.block(node) if node.type in ("program", "compound_statement", "do_group", "ERROR") else None
+            return self.block(node) if node.type in ("program", "do_group", "ERROR") else None
         finally:
             self._depth -= 1
 
@@ -307,6 +307,10 @@ class Interpreter:
         """`! a`."""
         status = self.statement(node.children[-1])
         return None if status is None else not status
+
+    def compound(self, node: Any) -> bool | None:
+        """`{ ...; }` and `(( ... ))`."""
+        return self.test(node) if is_arithmetic(node) else self.block(node)
 
     def test(self, node: Any) -> bool | None:
         """A test; what it assumed is kept for the statement that asks."""
@@ -606,7 +610,7 @@ class Interpreter:
         name = self.source(target)
         adds = self.source(node.children[1]) == "+=" if len(node.children) > 1 else False
         if name.endswith("]"):
-            self.assign_element(name, value)
+            self.assign_element(name, value, adds)
             return name.partition("[")[0]
         if value is not None and value.type == "array":
             self.assign_array(name, value, adds)
@@ -644,17 +648,18 @@ class Interpreter:
         values.extend(self.words([(child.start_byte, child.end_byte) for child in members]))
         self.state.assign(name, values)
 
-    def assign_element(self, target: str, value: Any) -> None:
-        """`name[key]=value`."""
+    def assign_element(self, target: str, value: Any, adds: bool) -> None:
+        """`name[key]=value`, `name[key]+=value`."""
         name, _, key = target.removesuffix("]").partition("[")
         text = self.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
         current = self.state.variables.get(name)
         if isinstance(current, dict):
-            self.state.assign(name, {**current, key.strip("\"'"): text})
+            key = key.strip("\"'")
+            self.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
         elif key.isdigit() and len(key) < 5:
-            values = list(current) if isinstance(current, list) else []
+            values = list(current) if isinstance(current, list) else [] if current is None else [current]
             values.extend([EMPTY] * (int(key) + 1 - len(values)))
-            values[int(key)] = text
+            values[int(key)] = values[int(key)] + text if adds else text
             self.state.assign(name, values)
         else:
             self.state.assign(name, unknown(f"{name}[{key}]"))
@@ -663,21 +668,22 @@ class Interpreter:
         """`export`, `local`, `declare`, `typeset`, `readonly`."""
         what = self.source(node.children[0])
         exports = what == "export"
+        local = what in ("local", "declare", "typeset")
         associative = False
         for child in node.children[1:]:
             text = self.source(child)
             if text.startswith("-"):
                 exports = exports or "x" in text
+                local = local and "g" not in text
                 associative = associative or "A" in text
                 continue
             if child.type == "variable_assignment":
-                target = part_of(child, "name")
-                if what == "local":
-                    self.keep_local(self.source(target))
+                if local:
+                    self.keep_local(self.source(part_of(child, "name")))
                 name = self.assign(child)
             elif is_name(text):
                 name = text
-                if what == "local":
+                if local:
                     self.keep_local(name)
                 if associative:
                     self.state.assign(name, {})
@@ -1176,7 +1182,12 @@ def decides(node: Any) -> bool:
     """Whether a statement is a test, whose failure is as likely as its success."""
     while node.type in ("list", "negated_command", "redirected_statement") and node.children:
         node = node.children[-1] if node.type != "redirected_statement" else node.children[0]
-    return bool(node.type == "test_command")
+    return bool(node.type == "test_command" or is_arithmetic(node))
+
+
+def is_arithmetic(node: Any) -> bool:
+    """Whether a compound statement is `(( ... ))`."""
+    return bool(node.type == "compound_statement" and node.children and node.children[0].type == "((")
 
 
 def clauses(node: Any) -> list[tuple[list[Any], list[Any]]]:
@@ -1204,6 +1215,7 @@ HANDLERS: dict[str, Callable[[Interpreter, Any], bool | None]] = {
     "list": Interpreter.listed,
     "negated_command": Interpreter.negated,
     "test_command": Interpreter.test,
+    "compound_statement": Interpreter.compound,
     "if_statement": Interpreter.choice,
     "case_statement": Interpreter.cases,
     "for_statement": Interpreter.words_loop,
