@@ -14,6 +14,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -399,8 +400,8 @@ def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
     """The only declared run that lists all of the paths; None where flags or standard input determine what the files are."""
     if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
         return None
-    wanted = set(map(os.path.realpath, arguments.paths))
-    holding = [each for each in project.runs if wanted <= set(map(os.path.realpath, each.files))]
+    wanted = set(map(resolved, arguments.paths))
+    holding = [each for each in project.runs if wanted <= set(map(resolved, each.files))]
     return holding[0] if len(holding) == 1 else None
 
 
@@ -484,7 +485,7 @@ def left_out(stats: ScanStats) -> list[str]:
         if missing:
             parts.append(f"no such file or folder: {first_few(missing)}")
         if closed:
-            thing = "folder" if all(map(os.path.isdir, closed)) else "file"
+            thing = "folder" if all(map(os.path.isdir, closed)) else "file" if all(map(os.path.isfile, closed)) else "path"
             parts.append(f"{counted(len(closed), thing)} could not be opened: {first_few(closed)}")
     return parts
 

@@ -158,7 +158,9 @@ class FileSource:
 
     def identity(self, path: str) -> str:
         """One name for all the names of a file."""
-        return os.path.realpath(path)
+        from cfglint.source.root import resolved
+
+        return resolved(path)
 
     def root(self, path: str) -> str:
         """The top of the project around a file, from the working directory."""

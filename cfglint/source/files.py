@@ -210,6 +210,8 @@ class Walk:
         try:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
+        except FileNotFoundError:  # removed since its parent was listed
+            return
         except OSError:
             self.unreadable.append(folder)
             return

@@ -34,9 +34,14 @@ def top_of(folder: str, mark: str) -> str | None:
     return folder
 
 
+def resolved(path: str) -> str:
+    """A path once links are followed; one that no file can have, with a null byte in it, is only made absolute."""
+    return os.path.abspath(path) if "\0" in path else os.path.realpath(path)
+
+
 def is_inside(path: str, root: str) -> bool:
     """Whether a path leads into a folder once links are followed."""
-    return os.path.realpath(path).startswith(root.rstrip(os.sep) + os.sep)
+    return resolved(path).startswith(root.rstrip(os.sep) + os.sep)
 
 
 def folders_upwards(path: str) -> list[str]:

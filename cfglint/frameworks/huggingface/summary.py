@@ -116,7 +116,8 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         setting = config.setting(key, value=strategy)
         if strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, summary, name, every, run)
-            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {every:,.15g}", needs=needs(config))
+            distance = f"{every:,}" if isinstance(every, int) else f"{every:,.15g}"
+            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {distance}", needs=needs(config))
         elif strategy == EPOCH:
             count = epochs_begun(config, run)
             if count is not None and run.total and run.updates:
