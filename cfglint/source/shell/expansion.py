@@ -352,7 +352,7 @@ class Expander:
                 return [Piece(fields=[])] if self.assume() else [Piece(unknown(UNSET + name), not quoted)]
         start, end = rest
         if start < end and self.script.text[start] in "#%/^,":
-            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in values]
+            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in values or ()]
         elif start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
             values = self.sliced(values, start + 1, end, 0)
         elif start < end and self.script.text[start] in ":-" and not values:
