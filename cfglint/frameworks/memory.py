@@ -12,6 +12,7 @@ from cfglint.batch.memory.estimate import possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.source.record import record
+from cfglint.source.root import is_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,9 +180,7 @@ def model_in_project(name: Any, origin: str) -> Model | None:
 
 def inside(path: str, folder: str) -> bool:
     """Whether a file lies in a folder or in the working directory once links are resolved."""
-    real = os.path.realpath(path)
-    roots = {os.path.realpath(folder), os.path.realpath(".")}
-    return any(os.path.commonpath((real, root)) == root for root in roots)
+    return any(is_inside(path, os.path.realpath(root)) for root in (folder, "."))
 
 
 def model_of(config: Config) -> Model | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.root import is_inside
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -61,9 +62,6 @@ def module_file(name: str, folders: list[str], project: Project) -> tuple[str | 
 
 def text_inside(path: str, project: Project) -> str | None:
     """The text of a file that lies in the project once links are followed; None for any other."""
-    if not project.is_file(path):
-        return None
-    top = os.path.realpath(project.root)
-    if not os.path.realpath(path).startswith(top.rstrip(os.sep) + os.sep):
+    if not project.is_file(path) or not is_inside(path, os.path.realpath(project.root)):
         return None
     return project.read(path)

@@ -945,11 +945,7 @@ class Interpreter:
             self._calls_deep -= 1
             self.script = before
             self.state.positional = positional
-            for local, value in reversed(self._locals.pop()):
-                if value is None:
-                    self.state.variables.pop(local, None)
-                else:
-                    self.state.variables[local] = value
+            self.state.restore(dict(reversed(self._locals.pop())), set())
 
     # ---- builtins
 
