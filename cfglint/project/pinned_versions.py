@@ -72,7 +72,7 @@ class Disk:
         """The names in a folder; none where it cannot be read."""
         try:
             return os.listdir(folder)
-        except OSError:
+        except (OSError, ValueError):
             return []
 
     def text(self, path: str) -> str:

@@ -11,7 +11,7 @@ def root_of(path: str) -> str:
     """The root of the project that a file lies in, with links followed."""
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in _roots:
-        _roots[folder] = os.path.realpath(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or working_folder(folder))
+        _roots[folder] = resolved(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or working_folder(folder))
     return _roots[folder]
 
 
@@ -21,7 +21,7 @@ def working_folder(folder: str) -> str:
         here = os.getcwd()
     except OSError:  # it was deleted
         return folder
-    return here if os.path.realpath(folder) == os.path.realpath(here) or is_inside(folder, os.path.realpath(here)) else folder
+    return here if resolved(folder) == resolved(here) or is_inside(folder, resolved(here)) else folder
 
 
 def top_of(folder: str, mark: str) -> str | None:
@@ -49,7 +49,7 @@ def folders_upwards(path: str) -> list[str]:
     folder = os.path.dirname(path)
     found = [folder]
     here, root = os.path.abspath(folder), root_of(path)
-    while os.path.realpath(here) != root and os.path.dirname(here) != here and is_inside(here, root):
+    while resolved(here) != root and os.path.dirname(here) != here and is_inside(here, root):
         here = os.path.dirname(here)
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         found.append("" if folder == os.curdir else folder)

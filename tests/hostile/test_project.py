@@ -143,7 +143,17 @@ def test_dotted_keys_do_not_explode_where_versions_are_looked_for(folder, limite
 def test_declared_runs_lead_anywhere(folder, limited, good):
     """Each is told, and none keeps the next from being checked."""
     os.mkdir("sub")
-    files = ["../../../../../../../../etc/passwd", "/dev/zero", "/dev/stdin", "sub", "/no/such/file", "\x1b[31m\u202e", "a\0b", "x" * 5000]
+    files = [
+        "../../../../../../../../etc/passwd",
+        "/dev/zero",
+        "/dev/stdin",
+        "sub",
+        "/no/such/file",
+        "\x1b[31m\u202e",
+        "a\0b",
+        "a\0b/c.json",
+        "x" * 5000,
+    ]
     if hasattr(os, "mkfifo"):
         os.mkfifo("pipe")
         files.append("pipe")
