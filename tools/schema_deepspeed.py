@@ -67,7 +67,7 @@ READS: dict[str, Any] = {  # annotations, as `x-reads` has them
     "object": "Any",
     "torch.dtype": "torch.dtype",
 }
-HISTORIES = ("default", "x-reads")  # a change of these needs its history: several releases are modelled
+HISTORIES = ("x-reads",)  # a change needs its history: several releases are modelled
 
 
 def find(path: Path) -> Tree:
