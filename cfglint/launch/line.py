@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
     from cfglint.launch.arguments import Argument
     from cfglint.launch.options import Options
-    from cfglint.source.shell.interpreter import Call
+    from cfglint.source.shell.call import Call
     from cfglint.source.shell.text import Text
 
 MACHINE = "the number of GPUs of the machine"

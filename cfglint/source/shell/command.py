@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.source.shell.interpreter import Call
+    from cfglint.source.shell.call import Call
     from cfglint.source.shell.text import Place, Text
 
 
