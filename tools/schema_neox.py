@@ -117,13 +117,13 @@ def tables(schema: Raw) -> str:
         ("The values that a literal field allows, null aside.", "CHOICES: dict[str, str]"),
         ("The Python types that pass for a union field.", "MEMBERS: dict[str, str]"),
         (
-            "The first tagged release with a field, of those that the oldest does not have; the newest for later ones.",
+            "The release that brought a field, of fields that the oldest tagged one does not have.",
             "SINCE: dict[str, str]",
         ),
         ("Fields that only tagged releases have.", "REMOVED: dict[str, str]"),
         ("Fields that nothing reads.", "UNUSED: dict[str, str]"),
     ]
-    entries = (
+    entries: tuple[Raw, ...] = (
         {name: (_annotation(raw), raw.get("default")) for name, raw in current.items()},
         {name: " ".join(each for each in raw["enum"] if each is not None) for name, raw in current.items() if "enum" in raw},
         {name: " ".join(raw["x-reads"][1:]) for name, raw in current.items() if "x-reads" in raw},

@@ -187,9 +187,9 @@ def test_neox_reads_arguments():
     assert facts("neox", TREES / "neox_arguments") == {
         "layers": {"type": ["integer", "null"], "default": None},
         "norm": {"enum": ["layernorm", "rmsnorm", None], "x-enum-case": "unchecked", "default": "layernorm"},
-        "ports": {"type": ["integer", "null"], "default": 6000},
-        "factor": {"type": ["number", "null"], "default": None},
-        "path": {"type": ["string", "null"], "default": None},
+        "ports": {"type": ["integer", "null"], "x-reads": ["|", "int"], "default": 6000},
+        "factor": {"type": ["number", "null"], "x-reads": ["|", "int", "float"], "default": None},
+        "path": {"type": ["string", "null"], "x-reads": ["|", "str"], "default": None},
         "anything": {"x-any": True, "default": None},
         "git_hash": {"type": ["string", "null"]},
     }

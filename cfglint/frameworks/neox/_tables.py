@@ -372,7 +372,7 @@ MEMBERS: dict[str, str] = {
     'comet_others': 'dict',
 }
 
-# The first tagged release with a field, of those that the oldest does not have; the newest for later ones.
+# The release that brought a field, of fields that the oldest tagged one does not have.
 SINCE: dict[str, str] = {
     'force_multi': '2026-05',
     'autotuning_run': '2.0',
