@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterable
 
 from cfglint.explanation.summary import RunSummary, explained, table
-from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import is_version
 from cfglint.generators import RUN, generate
 from cfglint.generators import kinds as generated_kinds
 from cfglint.generators.job_spec import JobSpec

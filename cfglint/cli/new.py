@@ -8,7 +8,7 @@ import sys
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import inside, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.cli.prompts import Asked
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
     from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
@@ -160,7 +160,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
         return given
     from cfglint.generators.convert import Existing
 
-    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), complete=True)
+    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target") or {}, complete=True)
     discovery = Discovery(facts)
     source = discovery.one(sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
@@ -202,7 +202,7 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     texts = {file.name: file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, target=job.target, complete=True, kind_given=True, trainer=job.trainer)
+    facts = LaunchFacts(job.gpus, target=job.target or {}, complete=True, kind_given=True, trainer=job.trainer)
     facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
     config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts)).configs[0]
     missing = missing_for(config)
@@ -221,7 +221,7 @@ def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
     UsageError when the framework would refuse them, which is a mistake of cfglint's own.
     """
     texts = {inside(folder, file.name): file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
     error = [each for each in found if each.severity == ERROR]

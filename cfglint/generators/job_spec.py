@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 PRECISIONS = ("bf16", "fp16", "fp32")
 OPTIMIZERS = ("adamw", "adamw-8bit", "adafactor", "lion", "sgd")
@@ -123,7 +123,7 @@ class JobSpec:
     def version(self, package: str) -> Version:
         """The release of a package that the files are for: the target, else the newest known."""
         from cfglint.frameworks import framework
-        from cfglint.frameworks.base import parse_version
+        from cfglint.frameworks.versions import parse_version
 
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))

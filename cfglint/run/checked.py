@@ -95,7 +95,7 @@ class CheckedRun(LoadedRun):
         """The run as plain values, without its documents."""
         # First, for a bug that is found there belongs to the diagnostics.
         resolved, _ = self.resolved, self.outside
-        target = self.attempt("the target", lambda: self.target, self.facts.target)
+        target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
         command = self.documents[0] if self.kinds[0] == LAUNCH else None
         extra: list[str] = getattr(command, "extra_files", [])
         outcome = Outcome(

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from cfglint.cli import main
-from cfglint.frameworks.base import Config, Framework, LaunchFacts
+from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.deepspeed import DeepSpeed
 from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import suppression
 from cfglint.rules import engine
 from cfglint.run import checked, discovery, loaded

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.base import parse_version as numbers
 from cfglint.frameworks.deepspeed import models
 from cfglint.frameworks.deepspeed.rules import keys as deepspeed_keys
 from cfglint.frameworks.huggingface import fields
 from cfglint.frameworks.neox import fields as neox_fields
 from cfglint.frameworks.schema import load
+from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import parse_version as numbers
 
 BOUNDED_BY_CODE = {"loss_scale", "update_interval"}  # the model's own reader holds these to their minimum
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.schema import Candidate
+    from cfglint.frameworks.versions import Version
 
 REFUSED = {
     "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),
