@@ -106,7 +106,7 @@ def main(arguments: list[str]) -> int:
 def unknown_command(name: str) -> int:
     """Report an unknown command with the nearest one; return the exit status."""
     from cfglint.cli.console import fail
-    from cfglint.cli.option_values import closest
+    from cfglint.frameworks.known_names import closest
 
     near = closest(name, COMMANDS)
     return fail(f"unknown command {name!a}; {f'did you mean `cfglint {near}`?' if near else 'commands: ' + ', '.join(COMMANDS)}")

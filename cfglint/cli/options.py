@@ -175,7 +175,7 @@ def targets(arguments: Namespace) -> dict[str, str]:
         name, _, version = map(str.strip, text.partition("=="))
         if not name or not is_version(version):
             raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
-        from cfglint.cli.option_values import unknown_package
+        from cfglint.frameworks.known_names import unknown_package
 
         wrong = unknown_package(name)
         if wrong:
@@ -213,7 +213,7 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
 def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
     """The overrides, none of whose keys is close to a key of some kind without being one; UsageError else."""
     if found:
-        from cfglint.cli.option_values import misspelt_key
+        from cfglint.frameworks.known_names import misspelt_key
 
         for override in found:
             near = misspelt_key(override)
@@ -444,7 +444,7 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
 
 def unknown_rule(given: str) -> str:
     """That no rule has a code or name, with the one that it is close to."""
-    from cfglint.cli.option_values import closest
+    from cfglint.frameworks.known_names import closest
     from cfglint.rules.catalogue import every_rule
 
     rules = every_rule()
