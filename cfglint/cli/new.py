@@ -18,7 +18,7 @@ from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
