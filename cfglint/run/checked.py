@@ -105,7 +105,7 @@ class CheckedRun(LoadedRun):
         except Exception as error:
             bug = internal("the outcome of the run", error, self.documents[0])
             paths, unknown = [document.path for document in self.documents], dict.fromkeys(NUMBERS)
-            return Outcome(paths, self.kinds, self.facts.target, self.facts.gpus, None, None, unknown, [bug])
+            return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 
     def _outcome(self) -> Outcome:
         # First, for a bug that is found there belongs to the diagnostics.
