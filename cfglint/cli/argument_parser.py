@@ -198,7 +198,7 @@ class Parser:
     def _meant(self, name: str) -> str:
         near = [other for other in self.options if other.startswith(name) or name.startswith(other)]
         if not near:
-            from cfglint.cli.option_values import closest
+            from cfglint.frameworks.known_names import closest
 
             near = [*filter(None, [closest(name, self.options)])]
         return f"; did you mean {near[0]}?" if near else "; --help lists them"

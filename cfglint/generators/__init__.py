@@ -9,12 +9,13 @@ from cfglint import frameworks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Kind
     from cfglint.generators.generated import Generated
     from cfglint.generators.generator import Generator
     from cfglint.generators.job_spec import JobSpec
 
 RUN = "run"
-FRAMEWORK = "huggingface"  # whose set it is where none is named
+FRAMEWORK: Kind = "huggingface"  # whose set it is where none is named
 
 
 def kinds() -> list[str]:

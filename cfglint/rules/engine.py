@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config, LaunchFacts
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Node
 
     class Run(Protocol):

@@ -20,7 +20,7 @@ from cases import each_case
 from cfglint.frameworks.axolotl.plugins import named
 from cfglint.frameworks.axolotl.refusals import Refusal
 from cfglint.frameworks.axolotl.validation import Validation
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from examples import recorded
 
 HERE = Path(__file__).parent
