@@ -14,8 +14,9 @@ def places(name, text, kind, code):
 def test_a_mapping_is_pointed_at_by_its_key():
     block = "output_dir: out\ngradient_checkpointing: false\ngradient_checkpointing_kwargs:\n  use_reentrant: false\n"
     assert places("train.yaml", block, "huggingface", "HFT064") == [(3, 1, "gradient_checkpointing_kwargs")]
-    ds = '{"train_batch_size": 8, "zero_optimization":\n {"stage": 2, "zenflow":\n  {}},\n "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}}'
-    assert places("ds.json", ds, "deepspeed", "DSP051") == [(2, 14, '"zenflow"')]
+    adam = '"optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}'
+    ds = f'{{"train_batch_size": 8, "zero_optimization":\n {{"stage": 2, "zenflow":\n  {{}}}},\n {adam}}}'
+    assert places("ds.json", ds, "deepspeed", "DSP051") == [(2, 15, '"zenflow"')]
 
 
 def test_a_list_of_several_lines_is_pointed_at_by_its_key_and_a_short_one_by_its_value():
@@ -28,7 +29,7 @@ def test_a_list_of_several_lines_is_pointed_at_by_its_key_and_a_short_one_by_its
 def test_a_missing_key_or_a_default_is_pointed_at_by_what_makes_it_matter():
     text = "# Model\noutput_dir: out\nper_device_train_batch_size: 1\neval_strategy: epoch\n"
     assert places("train.yaml", text, "huggingface", "STP012") == [(3, 30, "1")]
-    assert places("train.yaml", "stage: sft\ndo_train: true\n", "llamafactory", "LLF002") == [(1, 1, "")]
+    assert places("accelerate.yaml", "num_processes: 8\n", "accelerate", "ACC003") == [(1, 1, "")]
 
 
 def test_a_comment_on_the_first_line_still_covers_a_default():
