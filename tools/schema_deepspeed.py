@@ -351,7 +351,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
     Row = tuple[Any, Any, str, Version, Version]
     History = tuple[tuple[Version, Any], ...]

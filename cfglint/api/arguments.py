@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 
 from cfglint.frameworks import kinds, trainers
-from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
 from cfglint.source.errors import CfglintError
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
 
     Path: TypeAlias = str | os.PathLike[str]

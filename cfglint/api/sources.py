@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.run.checked import CheckedRun
 
     Path: TypeAlias = str | os.PathLike[str]

@@ -61,7 +61,7 @@ def program() -> NoReturn:
 
 def ended(error: Exception) -> int:
     """Report the exception that ended a command, a bug of ours in one line with its place; return the exit status."""
-    from cfglint.cli.console import fail
+    from cfglint.cli.console import bug_report, fail
 
     if isinstance(error, BrokenPipeError):  # the process that reads our output has ended, as with `| head`
         return NOT_DONE
@@ -69,12 +69,7 @@ def ended(error: Exception) -> int:
         return fail(f"standard output: {error.strerror}")
     if isinstance(error, MemoryError):
         return fail("there is not enough memory for these files")
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace is not None else "nowhere"
-    text = f"{type(error).__name__}: {error!s:.300} ({place})"
-    return fail(f"internal error: {text}. This is a bug in cfglint; please report it with the files.")
+    return fail(bug_report(error))
 
 
 def main(arguments: list[str]) -> int:

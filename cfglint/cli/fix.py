@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import bug_report, fail, warn
 from cfglint.cli.options import (
     UsageError,
     add_code_options,
@@ -93,17 +93,13 @@ class Work:
 def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status says whether all that was asked is done."""
     stats = ScanStats()
-    asked = bool(arguments.gpus or arguments.global_batch)
     target_gpus, arguments.gpus = arguments.gpus, None
     works: list[Work] = []
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked"):
-            work = Work(each)
-            works.append(work)
-            if not asked or not _hit_target(work, arguments, target_gpus):
-                _apply_fixes(work, arguments.unsafe_fixes, selection)
+            works.append(_worked_on(Work(each), arguments, target_gpus, selection))
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
@@ -118,6 +114,22 @@ def run(arguments: Namespace) -> int:
         (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
+
+
+def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Selection) -> Work:
+    """The work on a run, done; a bug of ours is its problem and keeps no other run from being fixed."""
+    asked = bool(gpus or arguments.global_batch)
+    try:
+        if not asked or not _hit_target(work, arguments, gpus):
+            _apply_fixes(work, arguments.unsafe_fixes, selection)
+        if work.run.bug_reports:
+            work.problem = "\n".join(work.run.bug_reports)
+    except MemoryError:
+        raise
+    except Exception as error:
+        work.problem = f"{work.run.documents[0].path}: {bug_report(error)}"
+        work.texts, work.changed, work.titles = {}, [], []
+    return work
 
 
 def _name_skipped_once(works: list[Work]) -> None:

@@ -9,7 +9,8 @@ from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
 from cfglint.frameworks import kinds, trainers
-from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.pinned_versions import Found
@@ -278,7 +279,8 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
         facts.num_examples, facts.examples_source = run.num_examples, f"the declared run in {project.path}"
     given = targets(arguments)
     facts.target = {**project.target, **run.target, **given}
-    facts.target_from.update({package: f"the declared run in {project.path}" for package in run.target if package not in given})
+    declared = {package: f"the declared run in {project.path}" for package in run.target if package not in given}
+    facts.target_from = {**facts.target_from, **declared}
     facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

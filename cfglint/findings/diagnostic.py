@@ -18,6 +18,11 @@ STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 INTERNAL = "INT000"
 UNUSED_IGNORE = "SUP001"
 
+# What suppresses a finding.
+COMMENT = "comment"
+BASELINE = "baseline"
+CONFIGURATION = "configuration"
+
 
 LONGEST = 1000  # characters of a text that quotes values
 
@@ -73,14 +78,16 @@ class Fix:
     """A fix of a finding: edits of the text, and the changes of the tree that they implement.
 
     Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
+    `by_release`: it is not safe only because the release of the framework is not specified.
     """
 
-    __slots__ = ("changes", "edits", "safe", "title")
+    __slots__ = ("by_release", "changes", "edits", "safe", "title")
 
     def __init__(self, title: str, edits: list[FileEdit], safe: bool, changes: list[tuple[str, Change]]) -> None:
         self.title = title
         self.edits = edits
         self.safe = safe
+        self.by_release = False
         self.changes = changes
 
     def __repr__(self) -> str:
@@ -137,7 +144,7 @@ class Diagnostic:
         self.fix = fix
         self.note = note
         self.help = help
-        self.suppressed: str | None = None  # what suppresses it: a comment, a configuration, a baseline
+        self.suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
 
     @property
     def file(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

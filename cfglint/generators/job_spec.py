@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeAlias
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
     Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
     Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]
@@ -128,7 +128,7 @@ class JobSpec:
     def version(self, package: str) -> Version:
         """The release of a package that the files are for: the target, else the newest known."""
         from cfglint.frameworks import framework
-        from cfglint.frameworks.base import parse_version
+        from cfglint.frameworks.versions import parse_version
 
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.frameworks.base import VERSION_PARTS, is_version, leading_numbers, parse_version
+from cfglint.frameworks.versions import VERSION_PARTS, is_version, leading_numbers, parse_version
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import LaunchFacts, Version
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.versions import Version
 
 # The last patch of each minor release, as PyPI has them; with the newest modelled one, a range is answered with the newest that it allows.
 RELEASES = {

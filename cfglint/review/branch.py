@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.pinned_versions import Found
     from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository

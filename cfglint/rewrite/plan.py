@@ -62,10 +62,10 @@ class Pace:
 class Plan:
     """A target global batch on one GPU count, with the resulting numbers.
 
-    `scaled`: the hours are not of the run that was measured, but follow from it.
+    `scaled`: the hours are not of the run that was measured, but follow from it. `bugs` are internal errors on the way.
     """
 
-    __slots__ = ("gpus", "hours", "memory", "numbers", "retarget", "scaled")
+    __slots__ = ("bugs", "gpus", "hours", "memory", "numbers", "retarget", "scaled")
 
     def __init__(self, found: Retarget, pace: Pace, alone: bool = False) -> None:
         self.gpus = found.gpus
@@ -73,6 +73,7 @@ class Plan:
         after = found.after() if found.feasible else None
         self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
         self.memory = memory_after(after) if after is not None else None
+        self.bugs = after.bug_reports if after is not None else []
         work = work_of(found, pace.gpus, alone)
         self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
         self.hours = None if work is None else self.time(pace, work)

@@ -18,7 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
 
 AUTO = "auto"

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
     from cfglint.project.pinned_versions import Disk, Found
     from cfglint.run.launch_runs import LaunchReader

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found

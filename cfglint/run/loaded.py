@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from cfglint.findings.ignore import Ignore
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch, Layout
     from cfglint.source.document import Document
 
     Result = TypeVar("Result")

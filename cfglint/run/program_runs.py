@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.source.python.call import CallDocument
 

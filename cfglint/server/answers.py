@@ -7,7 +7,7 @@ import os
 from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.setting import AUTO
 from cfglint.frameworks import framework, schema
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.versions import parse_version
 from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer

@@ -120,11 +120,11 @@ class ConfigServer(LanguageServer):
         began = time.monotonic()
         try:
             self.found = self.files.check(changed)
+            self.publish()
         except Exception as error:
             self.changed = None
             self.report([f"internal error: {type(error).__name__}: {error}. This is a bug in cfglint; please report it with the files."])
             return
-        self.publish()
         self.report([*self.files.problems, *map(not_checked, self.files.too_large())])
         self.delay = min(LONGEST_DELAY, max(SHORTEST_DELAY, CHECKS * (time.monotonic() - began)))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document
 

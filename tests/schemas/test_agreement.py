@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.base import parse_version as numbers
 from cfglint.frameworks.huggingface import fields
 from cfglint.frameworks.schema import load
+from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import parse_version as numbers
 
 
 def release(text: str | None) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.schema import Schema
+    from cfglint.frameworks.versions import Version
 
 KINDS: tuple[Kind, ...] = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}

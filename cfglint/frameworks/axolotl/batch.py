@@ -6,7 +6,7 @@ from math import ceil, isfinite
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

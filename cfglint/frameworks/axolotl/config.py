@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model, Refusal
-    from cfglint.frameworks.base import Framework, Version
+    from cfglint.frameworks.base import Framework
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.versions import Version
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.

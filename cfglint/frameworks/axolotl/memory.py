@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.memory.settings import Settings
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.memory_inputs import Inputs, Model
 
 ADAPTERS = ("lora", "qlora")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 UNKNOWN = "unknown"
 EARLY = "early"  # known to a later release only

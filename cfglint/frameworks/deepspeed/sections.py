@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import LaunchFacts, Version
     from cfglint.frameworks.deepspeed.models import Model
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Problem
 
 STRICT_PRECISION = (0, 17, 1)

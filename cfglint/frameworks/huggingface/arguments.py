@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

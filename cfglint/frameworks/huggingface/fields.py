@@ -6,14 +6,14 @@ optimizer is the fused AdamW from 4.54.0 on where torch is 2.8 or newer.
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES, DEFAULT_HISTORY, FIELDS
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 __all__ = ["CHOICES", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
 

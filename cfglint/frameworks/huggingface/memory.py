@@ -29,16 +29,17 @@ from cfglint.batch.memory.settings import (
     Lora,
     Settings,
 )
-from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, Inputs, model_in_project
+from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, model_in_project
+from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
+    from cfglint.frameworks.versions import Version
 
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"

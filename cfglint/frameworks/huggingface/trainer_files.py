@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Framework, LaunchFacts, Version
+    from cfglint.frameworks.base import Framework
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config, LaunchFacts
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.arguments import Arguments
     from cfglint.frameworks.huggingface.field_operations import Operation
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 

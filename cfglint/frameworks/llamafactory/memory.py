@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.memory_inputs import Inputs, Model
 
 STAGES = ("pt", "sft")
 PAIRS = ("dpo", "rm")

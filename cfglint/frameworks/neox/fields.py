@@ -7,14 +7,14 @@ and v2.0 (March 2023) for their names.
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 FIRST_WITHOUT_TAGS = (3,)
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"

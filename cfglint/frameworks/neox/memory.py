@@ -22,7 +22,8 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.batch.memory.shape import Shape, ceiling
-from cfglint.frameworks.memory import ROWS_FLAG, Inputs, Model
+from cfglint.frameworks.memory import ROWS_FLAG
+from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.neox.sizes import GATED, widths
 
 TYPE_CHECKING = False

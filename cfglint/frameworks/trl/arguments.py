@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.trl.fields import Fields
+    from cfglint.frameworks.versions import Version
 
 # Fields that take inline JSON in addition to those of TrainingArguments (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
 INLINE_JSON: dict[str, tuple[str, ...]] = {

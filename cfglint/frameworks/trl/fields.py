@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.versions import Version
 
 CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own

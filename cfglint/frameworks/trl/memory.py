@@ -12,7 +12,7 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.trl.config import TrlConfig
 
 PACKAGE = "trl"

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.schema import Candidate
+    from cfglint.frameworks.versions import Version
 
 MOST_TYPOS = 5000  # ignored keys that are compared with known ones; a file with more of them holds data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.versions import Version
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
@@ -176,7 +176,7 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def _release(text: str) -> tuple[int, ...]:
-    from cfglint.frameworks.base import parse_version
+    from cfglint.frameworks.versions import parse_version
 
     return parse_version(text)
 

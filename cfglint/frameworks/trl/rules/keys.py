@@ -7,7 +7,6 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
@@ -15,6 +14,7 @@ from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
