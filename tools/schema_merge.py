@@ -109,10 +109,13 @@ def _unexplained(keyword: str, before: dict[str, Raw], after: dict[str, Raw], ve
     return sorted(problems)
 
 
-def _undated(before: dict[str, Raw], after: dict[str, Raw], version: str) -> list[str]:
-    """Keys at the top level that the committed schema does not have, and of which the notes do not say since when."""
-    fresh = [key for key in after.keys() - before.keys() if not {"x-since", "x-removed"} & after[key].keys()]
-    return [f"{key}: a new key: since {version}, or the new name of a removed one? Say x-since" for key in sorted(fresh)]
+def _undated(before: dict[str, Raw], after: dict[str, Raw], version: str, above: str = "") -> list[str]:
+    """Keys that the committed schema does not have, and of which the notes do not say since when; those of a new section follow it."""
+    fresh = [key for key in after.keys() - before.keys() if not {"x-since", "x-removed", "x-alias-of"} & after[key].keys()]
+    problems = [f"{above}{key}: a new key: since {version}, or the new name of a removed one? Say x-since" for key in sorted(fresh)]
+    for key in before.keys() & after.keys():
+        problems += _undated(before[key].get("properties", {}), after[key].get("properties", {}), version, f"{above}{key}.")
+    return problems
 
 
 def written(value: Any, margin: str = "") -> str:
