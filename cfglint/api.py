@@ -1,9 +1,8 @@
-"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new` over paths or texts.
+"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new`, for paths or for the contents of files.
 
-Nothing is printed and no file is written, but for `FixResult.write` and `NewFiles.write`. In a notebook each result
-shows itself as HTML. Sources are a path, several paths, or a mapping from file names to texts; a file that another one
-names is looked up among the texts first. Every error that the caller can handle is a `CfglintError`.
-"""
+Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
+is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
+one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ __all__ = [
 
 
 class ArgumentError(CfglintError, ValueError):
-    """An argument of a function has a value that makes no sense; the text names both."""
+    """An argument of a function has an invalid value; the message names both."""
 
 
 class MissingFileError(CfglintError, FileNotFoundError):
@@ -75,9 +74,8 @@ class MissingFileError(CfglintError, FileNotFoundError):
 class CheckResult:
     """The runs of some sources with their findings, in the order of the sources.
 
-    True where something was checked and every run would start. `unrecognized` are the named files that are not a
-    config of a known kind, and so were not checked.
-    """
+    True if something was checked and every run would start. `unrecognized` lists the named files that are not a
+    config of a known kind, and so were not checked."""
 
     def __init__(self, runs: list[Outcome], unrecognized: list[str]) -> None:
         self.runs = runs
@@ -90,7 +88,7 @@ class CheckResult:
 
     @property
     def ok(self) -> bool:
-        """Whether something was checked, all that was named, and every run would start."""
+        """Whether at least one file was checked, every named file was recognised, and every run would start."""
         return bool(self.runs) and not self.unrecognized and all(run.verdict == "accept" for run in self.runs)
 
     def __bool__(self) -> bool:
@@ -103,7 +101,7 @@ class CheckResult:
         return len(self.runs)
 
     def to_dicts(self) -> list[Row]:
-        """The findings as rows of plain values, as `check --format json` has them."""
+        """The findings as rows of plain values, with the fields of `check --format json`."""
         from cfglint.report.json import entry
 
         return [entry(diagnostic) for diagnostic in self.diagnostics]
@@ -125,12 +123,11 @@ class CheckResult:
 
 
 class FixResult:
-    """The files of a run after a fix; true where what was asked is reached.
+    """The files of a run after a fix; true if the requested result was reached.
 
-    `texts` are the new texts of the files that change, `changes` each changed value, `skipped` the offered fixes that
-    were not applied, `needs` what has to be set outside these files for a target. `feasible` is false when the target
-    cannot be reached.
-    """
+    `texts` maps each changed file to its new content, `changes` lists the changed values, `skipped` the offered fixes that
+    were not applied, `needs` the values that must be set outside these files to reach a target. `feasible` is false if the
+    target cannot be reached."""
 
     def __init__(self, documents: list[Document], texts: dict[str, str], changes: list[ValueChange]) -> None:
         self._documents = documents
@@ -145,7 +142,7 @@ class FixResult:
         return self.feasible and not self.needs
 
     def write(self) -> list[str]:
-        """Write the new texts, all or none, and return their paths; FileProblem when a file changed since it was read."""
+        """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
         from cfglint.rewrite.write_texts import write_texts
 
         return write_texts(self._documents, self.texts)
@@ -162,14 +159,14 @@ class FixResult:
 
 
 class PlanResult:
-    """A target on several GPU counts, an entry for each; true where one of them works."""
+    """A target global batch size on several GPU counts, one entry for each; true if at least one of them works."""
 
     def __init__(self, table: PlanTable) -> None:
         self._table = table
 
     @property
     def plans(self) -> list[PlanEntry]:
-        """A plan for each GPU count, as `plan --format json` has them."""
+        """One plan for each GPU count, with the fields of `plan --format json`."""
         return self._table["plans"]
 
     def __bool__(self) -> bool:
@@ -179,7 +176,7 @@ class PlanResult:
         return iter(self.plans)
 
     def to_dicts(self) -> list[Row]:
-        """The plans as flat rows: GPUs, split, steps, hours."""
+        """The plans as flat rows: GPUs, batch sizes, steps, hours."""
         rows = []
         for each in self.plans:
             plan, chosen = dict(each), dict(each["chosen"] or {})
@@ -204,7 +201,7 @@ class PlanResult:
 
 
 class Explanation:
-    """Every number that a run resolves to, with its origin; true where the run would start."""
+    """Every resolved value of a run with its origin; true if the run would start."""
 
     def __init__(self, summary: RunSummary) -> None:
         self._summary = summary
@@ -216,7 +213,7 @@ class Explanation:
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """The numbers that the framework computes; None for one that cannot be known."""
+        """The numbers that the framework computes; None for a number that is unknown."""
         return self._summary.resolved
 
     def to_dicts(self) -> list[SettingEntry]:
@@ -244,7 +241,7 @@ class Explanation:
 
 
 class DiffResult:
-    """A run before and after a change; true where something changed in effect."""
+    """A run before and after a change of its config; true if the change has an effect."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
@@ -253,7 +250,7 @@ class DiffResult:
         return not self._comparison.empty
 
     def to_dicts(self) -> list[Row]:
-        """The consequences as rows, as `diff --format json` has them."""
+        """The consequences as rows, with the fields of `diff --format json`."""
         from cfglint.report.changes import entry
 
         consequences: list[Row] = entry(self._comparison)["consequences"]
@@ -274,14 +271,15 @@ class DiffResult:
 
 
 class NewFiles:
-    """Generated config files: `texts` by name, the consumer first; `notes` are what no file can contain."""
+    """Generated config files: `texts` maps file names to contents, with the trainer's file first; `notes` are remarks that no file can
+    contain."""
 
     def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
         self.texts = texts
         self.notes = notes
 
     def write(self, folder: Path = ".") -> list[str]:
-        """Write the files into a folder and return their paths; FileProblem when one exists."""
+        """Write the files into a folder and return their paths; raises FileProblem if one of them exists."""
         from cfglint.source import writing
 
         paths = [os.path.join(os.fspath(folder), name) for name in self.texts]
@@ -296,26 +294,26 @@ class NewFiles:
 
 
 class Texts(FileSource):
-    """Files that are given as texts, in front of those on the disk."""
+    """Files whose content was passed by the caller, which take precedence over files on disk."""
 
     def __init__(self, given: dict[str, str]) -> None:
         super().__init__()
         self.given = given
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a text or file."""
+        """Whether the content was passed, or the file exists on disk."""
         return path in self.given or super().is_file(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether there is such a text."""
+        """Whether the content of this file was passed."""
         return path in self.given
 
     def identity(self, path: str) -> str:
-        """A text is identified by its name alone."""
+        """The identity of a file: its path, if its content was passed."""
         return path if path in self.given else super().identity(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """(text, whether it had a byte order mark); raises FileProblem."""
+        """Return (content, whether it began with a byte order mark); raises FileProblem."""
         return (self.given[path], False) if path in self.given else super().read(path)
 
 
@@ -330,13 +328,13 @@ def check(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> CheckResult:
-    """Every finding, and the numbers that each run resolves to.
+    """Check the sources: every finding, and the numbers that each run resolves to.
 
-    `run`: the sources are one run and all of it. `gpus`: processes of the launch. `num_examples`: training samples.
-    `target` maps packages to versions. `overrides` are values given on the launch line, by dotted key.
-    Raises MissingFileError for a path that does not exist, UnknownKindError with `run` when no kind can be detected,
-    ArgumentError for a value that makes no sense.
-    """
+    `run`: the sources are the complete configuration of one run. `gpus`: number of processes that the launch starts, one GPU each.
+    `num_examples`: number of training samples. `target` maps packages to versions. `overrides` are values passed on the launch line,
+    by dotted key. `strict_keys`: the script defines no keys of its own, so unknown keys are reported as the framework treats them.
+    Raises MissingFileError for a path that does not exist, UnknownKindError if `run` is set and no kind can be detected,
+    ArgumentError for an invalid value."""
     from cfglint.project.suppression import merge_unused
 
     facts = facts_from(kind, gpus, num_examples, target, overrides, strict_keys, run)
@@ -361,12 +359,12 @@ def fix(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> FixResult:
-    """The texts of one run after its safe fixes, or after the fewest changes that reach a target.
+    """Apply the safe fixes to one run, or the smallest change that reaches a target global batch size.
 
-    The target is `global_batch` (default: the current one) on `gpus` (default: the current count, `from_gpus` where
-    the files do not give it). `unsafe` also applies fixes that change what the run computes. Raises MissingFactError
-    when the target cannot be computed, EditRefused when a text cannot be edited.
-    """
+    The target is `global_batch` samples per optimizer step (default: the current value) on `gpus` GPUs (default: the current count;
+    `from_gpus` gives it if the files do not). `max_micro_batch`: upper bound on the samples per GPU and forward pass. `unsafe` also
+    applies fixes that change what the run computes. Raises MissingFactError if the target cannot be computed, EditRefused if
+    a file cannot be edited."""
     for name, value in (("global_batch", global_batch), ("max_micro_batch", max_micro_batch)):
         positive(name, value)
     one = single(
@@ -398,7 +396,10 @@ def plan(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> PlanResult:
-    """A global batch (default: the current one) on one or several GPU counts; MissingFactError when it cannot be computed."""
+    """Plan a global batch size (default: the current one) on one or several GPU counts.
+
+    `seconds_per_step` or `tokens_per_second` (all GPUs together) give the hours of each plan. Raises MissingFactError if the
+    current batch size is needed and cannot be computed."""
     counts = [positive("gpus", count) for count in counted(gpus)]
     for name, value in (("global_batch", global_batch), ("max_micro_batch", max_micro_batch)):
         positive(name, value)
@@ -417,7 +418,7 @@ def explain(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> Explanation:
-    """Every number that a run resolves to, and its origin."""
+    """Explain a run: every value that it resolves to, and its origin. Raises the errors of `check`."""
     return Explanation(RunSummary(single(sources, facts_from(kind, gpus, num_examples, target, overrides, strict_keys, True), kind)))
 
 
@@ -432,7 +433,7 @@ def diff(
     overrides: Mapping[str, object] | None = None,
     strict_keys: bool = False,
 ) -> DiffResult:
-    """The effect of a change on one run."""
+    """Compare a run before and after a change of its config. Raises the errors of `check`."""
     from cfglint.review.compare import Comparison
 
     facts = facts_from(kind, gpus, num_examples, target, overrides, strict_keys, True)
@@ -442,11 +443,11 @@ def diff(
 
 
 def new(kind: str, *, framework: str = "huggingface", **job: Any) -> NewFiles:
-    """Config files for a job: `gpus`, `global_batch`, `micro_batch`, `zero`, `precision`, ... as the flags of `cfglint new`.
+    """Generate config files for a job; the keyword arguments are the options of `cfglint new`: `gpus`, `global_batch`, `micro_batch`,
+    ...
 
-    With kind `run` the matching files of a `framework`. Raises CfglintError where the values contradict each other, do
-    not suffice, cannot be written in such a file, or where the global batch cannot be reached.
-    """
+    The kind `run` generates all files of a run with `framework`. Raises CfglintError if values contradict each other, are missing or
+    cannot be expressed in such a file, or if the global batch size cannot be reached."""
     if kind not in (*generated_kinds(), RUN):
         raise ArgumentError(f"kind must be one of {', '.join((*generated_kinds(), RUN))}, not {kind!r}")
     try:
@@ -461,14 +462,14 @@ def new(kind: str, *, framework: str = "huggingface", **job: Any) -> NewFiles:
 
 
 def positive(name: str, value: int | None) -> int | None:
-    """The value of a count; ArgumentError for what is not a positive integer."""
+    """Return a count; raises ArgumentError if it is not a positive integer."""
     if value is not None and (type(value) is not int or value < 1):
         raise ArgumentError(f"{name} must be a positive integer, not {value!r}")
     return value
 
 
 def counted(gpus: object) -> list[int]:
-    """GPU counts as a list; ArgumentError for what is neither a count nor several."""
+    """Return GPU counts as a list; raises ArgumentError for anything but a positive integer or several of them."""
     if isinstance(gpus, int):
         return [gpus]
     if isinstance(gpus, str) or not isinstance(gpus, Iterable):
@@ -489,7 +490,7 @@ def facts_from(
     run: bool,
     from_gpus: int | None = None,
 ) -> LaunchFacts:
-    """The facts of a launch from checked arguments."""
+    """Validate the arguments and return them as the facts of a launch."""
     from cfglint.frameworks import kinds, known_packages
 
     if kind is not None and kind not in kinds():
@@ -522,13 +523,13 @@ def facts_from(
 
 
 def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """The sources as one run, and all of it."""
+    """Load the sources as the complete configuration of one run."""
     [found] = discovered(sources, facts, kind)
     return found
 
 
 def discovered(sources: Sources, facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
-    """The runs of some sources."""
+    """Find and load the runs of the sources."""
     paths, texts = named(sources)
     discovery = Discovery(facts, kind, source=Texts(texts))
     try:
@@ -541,7 +542,7 @@ def discovered(sources: Sources, facts: LaunchFacts, kind: str | None) -> list[C
 
 
 def named(sources: Sources) -> tuple[list[str], dict[str, str]]:
-    """Paths, and the texts that are given for some of them."""
+    """Split the sources into paths and the contents that were passed for some of them."""
     from collections.abc import Mapping
 
     if isinstance(sources, (str, os.PathLike)):
@@ -553,7 +554,7 @@ def named(sources: Sources) -> tuple[list[str], dict[str, str]]:
 
 
 def in_keywords(error: CfglintError) -> CfglintError:
-    """An error whose message names keyword arguments in the place of flags: `kind`, not `--kind`."""
+    """Return the error with command-line options in its message replaced by keyword arguments: `kind`, not `--kind`."""
     import re
 
     error.args = tuple(re.sub(r"--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), str(each)) for each in error.args)

@@ -8,7 +8,7 @@ from cfglint.report.escapes import shown
 
 
 def warn(text: str) -> None:
-    """One line on standard error, if anybody takes it."""
+    """Print one line on standard error; a closed standard error is no failure."""
     try:
         print(f"cfglint: {shown(text)}", file=sys.stderr)
     except OSError:
@@ -16,6 +16,6 @@ def warn(text: str) -> None:
 
 
 def fail(text: str) -> int:
-    """Say why the job could not be done; the exit status for that."""
+    """Report why the job could not be done; return the exit status for that."""
     warn(text)
     return 2
