@@ -28,7 +28,7 @@ class Widths:
 
     @property
     def casts_inputs(self) -> bool:
-        """Whether autocast makes a 16-bit copy of its input for every linear that reads it."""
+        """Whether autocast makes a 16-bit copy of the input for every linear layer that uses it."""
         return self.products == 2 and self.residual == FP32_STREAM
 
 

@@ -115,7 +115,8 @@ def replicated(parameters: Parameters) -> Held:
 
 
 def fsdp(parameters: Parameters) -> Held:
-    """FULL_SHARD or SHARD_GRAD_OP: two layers and the root (embeddings, head, last norm) gathered, one layer's whole gradient."""
+    """FULL_SHARD or SHARD_GRAD_OP: two layers and the root module (embeddings, head, last norm) gathered, the complete gradient of one
+    layer."""
     run, shape = parameters.run, parameters.shape
     ranks, options = run.ranks, run.fsdp
     gathered_width = 2 if run.autocast else parameters.widths.weights

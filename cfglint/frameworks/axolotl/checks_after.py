@@ -1,8 +1,6 @@
-"""What axolotl checks and completes on the fields that pydantic has read (axolotl 0.21.0).
+"""axolotl's checks and completions after pydantic's validation of the fields (axolotl 0.21.0).
 
-Each function is one of axolotl's `mode="after"` validators, with the line of utils/schemas/validation.py where no other file is
-named, in the order in which pydantic runs them.
-"""
+Each function is one of axolotl's `mode="after"` validators; the list at the end has them in the order in which pydantic runs them."""
 
 from __future__ import annotations
 
@@ -76,19 +74,19 @@ MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
 
 
 def supports_packing(model: Model) -> bool:
-    """Whether the attention keeps packed samples apart (config.py:1590, enums.py:163)."""
+    """Whether the attention implementation keeps packed samples apart (config.py:1590, enums.py:163)."""
     name = model.attn_implementation
     return name is not None and name.split(":", 1)[0].split("@", 1)[0].strip() in PACKING
 
 
 def vllm_mode(model: Model) -> None:
-    """:2553, completes."""
+    """Complete the values as utils/schemas/validation.py:2553 does."""
     if model.trl and model.trl["use_vllm"] and not model.trl["vllm_mode"]:
         model.trl["vllm_mode"] = "server"
 
 
 def colocated_vllm(model: Model) -> None:
-    """:2562."""
+    """Check the values as utils/schemas/validation.py:2562 does."""
     trl = model.trl
     if not (trl and trl["use_vllm"] and trl["vllm_mode"] == "colocate"):
         return
@@ -117,14 +115,14 @@ def colocated_vllm(model: Model) -> None:
 
 
 def ebft_reentrant(model: Model) -> None:
-    """:2433, completes."""
+    """Complete the values as utils/schemas/validation.py:2433 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.attn_implementation == "flex_attention" and model.gradient_checkpointing:
         model.gradient_checkpointing_kwargs = {**(model.gradient_checkpointing_kwargs or {}), "use_reentrant": True}
 
 
 def ebft_offloading(model: Model) -> None:
-    """:2458."""
+    """Check the values as utils/schemas/validation.py:2458 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.activation_offloading is True and model.attn_implementation == "flex_attention":
         raise Refusal(
@@ -136,7 +134,7 @@ def ebft_offloading(model: Model) -> None:
 
 
 def tensor_parallel_optimizer(model: Model) -> None:
-    """:2335."""
+    """Check the values as utils/schemas/validation.py:2335 does."""
     if (model.tensor_parallel_size or 1) > 1 and model.optimizer in ("paged_adamw_8bit", *BNB_8BIT):
         raise Refusal(
             PARALLEL,
@@ -147,14 +145,14 @@ def tensor_parallel_optimizer(model: Model) -> None:
 
 
 def tensor_parallel_loading(model: Model) -> None:
-    """:2346, completes."""
+    """Complete the values as utils/schemas/validation.py:2346 does."""
     staged = model.nf4_backend == "torchao" or (model.qlora_sharded_model_loading and model.load_in_4bit)
     if (model.tensor_parallel_size or 1) > 1 and not staged and model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"]:
         model.fsdp_config = {**model.fsdp_config, "cpu_ram_efficient_loading": False}
 
 
 def tensor_and_expert_parallel(model: Model) -> None:
-    """:2368."""
+    """Check the values as utils/schemas/validation.py:2368 does."""
     if (model.tensor_parallel_size or 1) > 1 and (model.expert_parallel_size or 1) > 1:
         raise Refusal(
             PARALLEL,
@@ -166,13 +164,13 @@ def tensor_and_expert_parallel(model: Model) -> None:
 
 
 def preference_beta(model: Model) -> None:
-    """:2202, completes."""
+    """Complete the values as utils/schemas/validation.py:2202 does."""
     if model.dpo_beta and not model.rl_beta:
         model.rl_beta, model.dpo_beta = model.dpo_beta, None
 
 
 def simpo_warmup(model: Model) -> None:
-    """:2209."""
+    """Check the values as utils/schemas/validation.py:2209 does."""
     if model.rl == "simpo" and model.warmup_ratio:
         raise Refusal(
             SCHEDULE,
@@ -183,7 +181,7 @@ def simpo_warmup(model: Model) -> None:
 
 
 def relora(model: Model) -> None:
-    """:2217."""
+    """Check the values as utils/schemas/validation.py:2217 does."""
     if not model.relora:
         return
     if not model.jagged_restart_steps:
@@ -206,7 +204,7 @@ def relora(model: Model) -> None:
 
 
 def early_stopping(model: Model) -> None:
-    """:2257."""
+    """Check the values as utils/schemas/validation.py:2257 does."""
     if not model.early_stopping_patience:
         return
     if not model.save_steps or not model.eval_steps:
@@ -226,12 +224,12 @@ def early_stopping(model: Model) -> None:
 
 
 def tensor_parallel_default(model: Model) -> None:
-    """:2270, completes."""
+    """Complete the values as utils/schemas/validation.py:2270 does."""
     model.tensor_parallel_size = model.tensor_parallel_size or 1
 
 
 def context_parallel(model: Model) -> None:
-    """:2276."""
+    """Check the values as utils/schemas/validation.py:2276 does."""
     if model.sequence_parallel_degree and not model.context_parallel_size:
         model.context_parallel_size = model.sequence_parallel_degree
     if not model.context_parallel_size:
@@ -256,7 +254,7 @@ def context_parallel(model: Model) -> None:
 
 
 def context_parallel_deepspeed(model: Model) -> None:
-    """:2320."""
+    """Check the values as utils/schemas/validation.py:2320 does."""
     if not (model.deepspeed and (model.context_parallel_size or 1) > 1):
         return
     if model.use_glm_dsa_kernels:
@@ -290,7 +288,7 @@ def context_parallel_deepspeed(model: Model) -> None:
 
 
 def falcon(model: Model) -> None:
-    """:1960."""
+    """Check the values as utils/schemas/validation.py:1960 does."""
     if model.base_model and "falcon" in model.base_model.lower() and model.fsdp_config:
         raise Refusal(
             MODEL_TYPE,
@@ -301,7 +299,7 @@ def falcon(model: Model) -> None:
 
 
 def mpt(model: Model) -> None:
-    """:1968."""
+    """Check the values as utils/schemas/validation.py:1968 does."""
     if model.base_model and "mpt" in model.base_model.lower() and model.gradient_checkpointing:
         raise Refusal(
             MODEL_TYPE,
@@ -312,14 +310,14 @@ def mpt(model: Model) -> None:
 
 
 def offloaded_checkpoints(model: Model) -> None:
-    """:1976, completes."""
+    """Complete the values as utils/schemas/validation.py:1976 does."""
     if model.gradient_checkpointing in ("offload", "offload_disk"):
         model.activation_offloading = True if model.gradient_checkpointing == "offload" else "disk"
         model.gradient_checkpointing = True
 
 
 def offloading_alone(model: Model) -> None:
-    """:1996."""
+    """Check the values as utils/schemas/validation.py:1996 does."""
     if model.activation_offloading and not model.gradient_checkpointing:
         raise Refusal(
             CHECKPOINTING,
@@ -330,13 +328,13 @@ def offloading_alone(model: Model) -> None:
 
 
 def kernel_on(model: Model, flag: str) -> bool:
-    """Whether a LoRA kernel is on (:120)."""
+    """Whether a LoRA kernel is enabled (validation.py:120)."""
     value = getattr(model, flag)
     return bool(value) and bool(model.adapter) if flag.startswith("lora_") else bool(value)
 
 
 def selective_checkpointing(model: Model) -> None:
-    """:2003."""
+    """Check the values as utils/schemas/validation.py:2003 does."""
     given, key = model.selective_checkpointing, "selective_checkpointing"
     if not given:
         model.selective_checkpointing = None
@@ -364,7 +362,7 @@ def selective_checkpointing(model: Model) -> None:
 
 
 def saved_operations(model: Model, given: dict[str, object]) -> None:
-    """Operations that a fused kernel changes in place cannot be saved."""
+    """Refuse to save operations that a fused kernel changes in place."""
     if not any(kernel_on(model, flag) for flag in ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")):
         return
     saved = given["save"]
@@ -386,7 +384,7 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
 
 
 def saved_modules(model: Model, given: dict[str, object]) -> None:
-    """Modules that a fused kernel replaces cannot be saved."""
+    """Refuse to save modules that a fused kernel replaces."""
     from fnmatch import fnmatchcase
 
     entries = given["save_modules"] or []
@@ -412,7 +410,7 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
 
 
 def regional_compile(model: Model) -> None:
-    """:2099."""
+    """Check the values as utils/schemas/validation.py:2099 does."""
     if model.torch_compile and model.torch_compile_regional and model.gradient_checkpointing:
         raise Refusal(
             COMPILE,
@@ -424,7 +422,8 @@ def regional_compile(model: Model) -> None:
 
 
 def expert_checkpointing(model: Model) -> None:
-    """:2114; "auto" is deep_ep where that package is installed, which is assumed of none."""
+    """Check the values as utils/schemas/validation.py:2114 does: "auto" means deep_ep if that package is installed, and it is assumed
+    missing."""
     if (model.expert_parallel_size or 1) <= 1 or model.expert_parallel_backend not in ("auto", "torch") or not model.gradient_checkpointing:
         return
     if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
@@ -445,7 +444,7 @@ def expert_checkpointing(model: Model) -> None:
 
 
 def expert_chunks(model: Model) -> None:
-    """:2146."""
+    """Check the values as utils/schemas/validation.py:2146 does."""
     if (model.expert_parallel_dispatch_chunks or 1) > 1 and model.expert_parallel_backend == "deep_ep":
         raise Refusal(
             PARALLEL,
@@ -457,7 +456,7 @@ def expert_chunks(model: Model) -> None:
 
 
 def hidden_state_offloading(model: Model) -> None:
-    """:2154."""
+    """Check the values as utils/schemas/validation.py:2154 does."""
     if model.activation_offloading != "hidden_states":
         return
     given = {"use_reentrant": False, **(model.gradient_checkpointing_kwargs or {})}
@@ -473,7 +472,7 @@ def hidden_state_offloading(model: Model) -> None:
 
 
 def better_transformers(model: Model) -> None:
-    """:2175."""
+    """Check the values as utils/schemas/validation.py:2175 does."""
     half = next((key for key in ("fp16", "bf16") if getattr(model, key)), "")
     if model.flash_optimum is True and half:
         raise Refusal(
@@ -485,7 +484,7 @@ def better_transformers(model: Model) -> None:
 
 
 def batch_flattening(model: Model) -> None:
-    """:1330."""
+    """Check the values as utils/schemas/validation.py:1330 does."""
     if not model.batch_flattening:
         return
     automatic = model.batch_flattening == "auto"
@@ -509,7 +508,7 @@ def batch_flattening(model: Model) -> None:
 
 
 def fsdp_8bit(model: Model) -> None:
-    """:1564."""
+    """Check the values as utils/schemas/validation.py:1564 does."""
     if model.fsdp_config and model.optimizer in BNB_8BIT:
         raise Refusal(
             FSDP,
@@ -520,7 +519,7 @@ def fsdp_8bit(model: Model) -> None:
 
 
 def fsdp_4bit_loading(model: Model) -> None:
-    """:1581."""
+    """Check the values as utils/schemas/validation.py:1581 does."""
     efficient = bool(model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"])
     if model.qlora_sharded_model_loading is None:
         model.qlora_sharded_model_loading = efficient and model.adapter == "qlora" and bool(model.load_in_4bit)
@@ -535,7 +534,7 @@ def fsdp_4bit_loading(model: Model) -> None:
 
 
 def bnb_blocks(model: Model) -> None:
-    """:1607."""
+    """Check the values as utils/schemas/validation.py:1607 does."""
     if model.load_in_4bit and model.nf4_backend != "torchao" and (model.bnb_config_kwargs or {}).get("blocksize", 64) != 64:
         raise Refusal(
             QUANTIZATION,
@@ -546,7 +545,7 @@ def bnb_blocks(model: Model) -> None:
 
 
 def staged_nf4(model: Model) -> None:
-    """:1622, with the constraints of :1142-1205."""
+    """Check the values as utils/schemas/validation.py:1622 does, with the constraints of lines 1142-1205."""
     torchao = model.nf4_backend == "torchao"
     if not (torchao or (model.qlora_sharded_model_loading and model.load_in_4bit)):
         return
@@ -599,7 +598,7 @@ def staged_nf4(model: Model) -> None:
 
 
 def fused_modules(model: Model) -> None:
-    """:860."""
+    """Check the values as utils/schemas/validation.py:860 does."""
     if model.adapter in ("lora", "qlora", "mixlora") and model.flash_attn_fuse_mlp:
         raise Refusal(
             ADAPTER,
@@ -617,7 +616,7 @@ def fused_modules(model: Model) -> None:
 
 
 def onebit(model: Model) -> None:
-    """:876."""
+    """Check the values as utils/schemas/validation.py:876 does."""
     if model.use_onebitllms and model.adapter in LORA:
         raise Refusal(
             ADAPTER,
@@ -628,7 +627,7 @@ def onebit(model: Model) -> None:
 
 
 def scaling_softmax(model: Model) -> None:
-    """:432."""
+    """Check the values as utils/schemas/validation.py:432 does."""
     if model.scaling_softmax and model.attn_implementation != "flex_attention":
         raise Refusal(
             ATTENTION,
@@ -639,7 +638,7 @@ def scaling_softmax(model: Model) -> None:
 
 
 def mixlora_experts(model: Model) -> None:
-    """peft.py:366."""
+    """Check the values as utils/schemas/peft.py:366 does."""
     experts = 8 if model.mixlora_num_experts is None else model.mixlora_num_experts
     chosen = 2 if model.mixlora_top_k is None else model.mixlora_top_k
     if chosen > experts:
@@ -652,7 +651,7 @@ def mixlora_experts(model: Model) -> None:
 
 
 def qlora(model: Model) -> None:
-    """peft.py:223."""
+    """Check the values as utils/schemas/peft.py:223 does."""
     if model.adapter != "qlora":
         return
     verb = "merge" if model.merge_lora else "load"
@@ -682,7 +681,7 @@ def qlora(model: Model) -> None:
 
 
 def target_parameters(model: Model) -> None:
-    """peft.py:258-297."""
+    """Check the values as utils/schemas/peft.py:258-297 does."""
     key = "lora_target_parameters"
     if not model.lora_target_parameters:
         return
@@ -703,7 +702,7 @@ def target_parameters(model: Model) -> None:
 
 
 def mixlora_sizes(model: Model) -> None:
-    """peft.py:299."""
+    """Check the values as utils/schemas/peft.py:299 does."""
     for key in ("lora_r", "lora_alpha") if model.adapter == "mixlora" else ():
         if not getattr(model, key):
             raise Refusal(
@@ -712,7 +711,7 @@ def mixlora_sizes(model: Model) -> None:
 
 
 def balanced_labels(model: Model) -> None:
-    """config.py:1741."""
+    """Check the values as utils/schemas/config.py:1741 does."""
     key = "balance_labels"
     grouped = not model.sample_packing and (model.streaming or model.pretraining_dataset or model.group_by_length)
     rivals = ("sample_packing_sequentially", "curriculum_sampling", "diffusion_lm", "rl", "reward_model", "process_reward_model")
@@ -742,7 +741,7 @@ def balanced_labels(model: Model) -> None:
 
 
 def compile_options(model: Model) -> None:
-    """config.py:1772."""
+    """Check the values as utils/schemas/config.py:1772 does."""
     if model.torch_compile_options is not None and not model.torch_compile:
         raise Refusal(
             COMPILE,
@@ -754,7 +753,7 @@ def compile_options(model: Model) -> None:
 
 
 def fp32_norms(model: Model) -> None:
-    """config.py:1801."""
+    """Check the values as utils/schemas/config.py:1801 does."""
     if model.fp32_norms and model.fsdp_config is None:
         raise Refusal(
             PRECISION,
@@ -765,7 +764,7 @@ def fp32_norms(model: Model) -> None:
 
 
 def torch_attention(model: Model) -> None:
-    """config.py:1862: transformers 5.20 has no such attention registered."""
+    """Check the values as utils/schemas/config.py:1862 does: transformers 5.20 has no such attention registered."""
     if model.attn_implementation == "flash_attention_torch":
         raise Refusal(
             ATTENTION,

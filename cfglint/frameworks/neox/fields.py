@@ -1,9 +1,8 @@
-"""The fields of NeoXArgs: their types, defaults and allowed values, as its type check knows them.
+"""The fields of NeoXArgs: their types, defaults and allowed values, as its type check uses them.
 
-`schemas/neox.json` says the same with a description of each; a test holds the two together. The schema is
-read only where that is needed, for it takes longer to load than all the rest of a check.
-Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py.
-"""
+`schemas/neox.json` has the same facts with a description of each field; a test compares the two. The schema is
+loaded only if it is needed, because that takes longer than the rest of a check.
+Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py."""
 
 from __future__ import annotations
 
@@ -403,21 +402,20 @@ def expected(name: str) -> str | None:
 
 
 def choices(name: str) -> list[str]:
-    """The values that a literal field allows, null aside."""
+    """The values that a literal field allows, except null."""
     return CHOICES[name].split() if name in CHOICES else []
 
 
 def members(name: str) -> list[str]:
-    """The Python types that pass for a union field."""
+    """The Python types that a union field accepts."""
     return MEMBERS[name].split()
 
 
 def refusal(name: str, value: Any) -> str | None:
-    """What the type check makes of a value, as `Type: text`; None where it passes.
+    """The exception of the type check for a value, as `Type: message`; None if the value passes.
 
     null always passes, and an int passes for a float; nothing else is converted. Literals are compared without
-    regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422.
-    """
+    regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422."""
     wanted = expected(name)
     kind = type(value).__name__
     if value is None or wanted is None or kind == wanted or (kind == "int" and wanted == "float"):
