@@ -1,4 +1,4 @@
-"""Baselines: accepted findings are suppressed, also when their lines move; new findings are reported."""
+"""Baselines: accepted findings are suppressed, even if their lines move; new findings are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIELDS = ("code", "file", "key", "message")
 
 
 class Baseline:
-    """How often each finding is accepted in one run. Files are relative to `folder`, that of the baseline's file."""
+    """How often each finding is accepted per run. Files are relative to `folder`, that of the baseline's file."""
 
     def __init__(self, path: str, accepted: dict[Identity, int]) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class Baseline:
         return sum(same not in present for same in self.accepted if same[1] in files)
 
     def write(self) -> None:
-        """Write the file, sorted, so that its changes can be reviewed. FileProblem when that cannot be."""
+        """Write the file, sorted, so that its changes can be reviewed. Raises FileProblem if that fails."""
         import json
 
         from cfglint.source import writing
@@ -75,7 +75,7 @@ class Baseline:
 
 
 def refuse_overwriting(path: str) -> None:
-    """Raise FileProblem for a path outside the project, and for a file that is not a baseline: it would be lost."""
+    """Raise FileProblem for a path outside the project, and for an existing file that is not a baseline: its content would be lost."""
     from cfglint.source.root import is_inside, root_of
 
     if not is_inside(path, root_of(path)):
@@ -93,12 +93,12 @@ def open_findings(outcome: Outcome) -> list[Diagnostic]:
 
 
 def relative(file: str, folder: str) -> str:
-    """A file as a baseline names it."""
+    """The path of a file in a baseline."""
     return os.path.relpath(os.path.abspath(file), folder).replace(os.sep, "/")
 
 
 def read(path: str) -> Baseline:
-    """The baseline of a file. ConfigurationError when it cannot be used."""
+    """The baseline of a file. Raises ConfigurationError if it cannot be used."""
     import json
 
     if not os.path.exists(path):
@@ -115,7 +115,7 @@ def read(path: str) -> Baseline:
 
 
 def entry(finding: Any, path: str) -> tuple[Identity, int]:
-    """One accepted finding and how often."""
+    """One accepted finding and its number of occurrences."""
     if isinstance(finding, dict) and all(isinstance(finding.get(field), str) for field in FIELDS):
         number = finding.get("count", 1)
         if isinstance(number, int) and number > 0:

@@ -1,4 +1,4 @@
-"""What is said below the message of a finding, for every format: consequences, other places, the remedy."""
+"""The lines below the message of a finding, for every format: consequences, other places, the remedy."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def details(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
 
 
 def consequences(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
-    """What the framework does: the exception that it raises, and what else follows."""
+    """The effect on the framework: the exception that it raises, and other consequences."""
     raised = raises(diagnostic, outcome)
     found = [(NOTE, f"{raised} {diagnostic.exception}")] if raised else []
     return [*found, (NOTE, diagnostic.note)] if diagnostic.note else found
 
 
 def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """`DeepSpeed 0.19.8 fails while parsing the config:`; nothing where no exception is predicted."""
+    """`DeepSpeed 0.19.8 fails while parsing the config:`; empty if no exception is predicted."""
     if not diagnostic.exception or diagnostic.severity != ERROR:
         return ""
     moment = MOMENTS.get(diagnostic.fails_at or "", "")
@@ -47,20 +47,20 @@ def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def places(diagnostic: Diagnostic) -> list[Line]:
-    """The other places that a finding is about, in one line."""
+    """The other places involved in a finding, in one line."""
     named = [f"{text} ({other.file}:{other.line})" for other, text in diagnostic.related]
     return [(NOTE, ", ".join(named))] if named else []
 
 
 def remedies(diagnostic: Diagnostic) -> list[Line]:
-    """What to write, and what `cfglint fix` would do."""
+    """The value to write, and the action of `cfglint fix`."""
     found = [(HELP, diagnostic.help)] if diagnostic.help else []
     fix = diagnostic.fix
     return [*found, (HELP, f"{fix.title} ({'cfglint fix' if fix.safe else 'cfglint fix --unsafe-fixes'})")] if fix else found
 
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
+    """The program that fails, with its version: the run's framework, and the one whose file it is if that differs."""
     if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
         return started_by(diagnostic, outcome.launch)
     file = diagnostic.place.file
@@ -70,7 +70,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
-    """What gets an option of a launch line: the program, or its launcher."""
+    """The receiver of an option of a launch line: the program, or its launcher."""
     is_argument = diagnostic.code in PROGRAM_CODES or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 

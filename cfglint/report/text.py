@@ -25,13 +25,13 @@ SHORTEST = 20  # columns that a folded text needs
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
-    """All findings that are not suppressed, equal ones as one, folded to a width if one is given."""
+    """All findings that are not suppressed, equal ones grouped, folded to a width if one is given."""
     blocks = [group_block(each, width) for each in grouped(outcomes)]
     return paint(blocks) if colour else plain(blocks)
 
 
 def group_block(group: Group, width: int | None = None) -> Segments:
-    """Equal findings as one."""
+    """A group of equal findings."""
     return block(group.first, group.outcomes[0], width, group.elsewhere())
 
 
@@ -70,7 +70,7 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
 
 
 def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
-    """The source line with the value underlined; nothing for an empty line."""
+    """The source line with the value underlined; empty for an empty line."""
     line = place.source
     if not line.strip():
         return []
@@ -86,7 +86,7 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
 
 
 def plain(blocks: list[Segments]) -> str:
-    """The blocks as they are."""
+    """The blocks without styles."""
     return "".join(text for segments in blocks for _, text in segments)
 
 
@@ -96,7 +96,7 @@ def paint(blocks: list[Segments]) -> str:
 
 
 def painted(style: str, text: str) -> str:
-    """Text in a style; a line break at its end stays outside, so that no colour runs into the next line."""
+    """A string in a style; a line break at its end stays outside, so that no colour runs into the next line."""
     if not style or not text.strip():
         return text
     body = text.rstrip("\n")

@@ -1,4 +1,4 @@
-"""Run the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
+"""Runs the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
     class Run(Protocol):
-        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+        """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
 
         documents: list[Document]
         facts: LaunchFacts
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
         @property
         def resolved(self) -> dict[str, int | None]:
-            """What the framework computes from the files, with None for what it cannot know."""
+            """The numbers that the framework computes from the files, with None for an unknown one."""
 
 
 KIND_LAUNCH = "launch"
@@ -39,7 +39,7 @@ _by_kind: dict[str, list[Rule]] = {}
 
 
 def rules_for(kind: str) -> list[Rule]:
-    """The rules that look at configs of a kind, shared ones first."""
+    """The rules for configs of a kind, those of all kinds first."""
     if kind not in _by_kind:
         load_shared()
         own = framework(kind)
@@ -56,7 +56,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 
 def load_shared() -> None:
-    """Import the modules of the shared rules, which registers them."""
+    """Import the modules of the rules for all kinds, which registers them."""
     from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
@@ -66,7 +66,7 @@ def inspect(config: Config) -> list[Diagnostic]:
 
 
 def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
-    """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
+    """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
         try:
@@ -86,13 +86,13 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
 
 
 def has_unknown(config: Config) -> bool:
-    """Whether values of a launch line or program are not known."""
+    """Whether values of a launch line or program are unknown."""
     program = config.facts.program
     return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
 
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
-    """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
+    """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
     if skipped or not config.reaches(rule, finding) or rests_on_unknown(finding, config):
         return None
@@ -120,7 +120,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
 
 
 def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:
-    """Whether the framework raises whatever else the launch, its program and further files of the run hold."""
+    """Whether the framework raises regardless of the rest of the launch, its program and further files of the run."""
     facts = config.facts
     if config.is_partial and rule.when_partial == WARN:
         return False
@@ -141,7 +141,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
 
 
 def may_have_own_defaults(config: Config) -> bool:
-    """Whether the program of a launch line may give a field another default than the framework's class."""
+    """Whether the program of a launch line may set another default for a field than the framework's class."""
     program = config.facts.program
     return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
 

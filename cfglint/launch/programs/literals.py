@@ -60,7 +60,7 @@ def value_of(node: ast.expr | None, scope: Scope) -> Any:
 
 
 def is_unpacked(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether an assignment gives its value to several names."""
+    """Whether an assignment unpacks its value to several names."""
     return isinstance(node, ast.Assign) and not all(isinstance(each, ast.Name) for each in node.targets)
 
 

@@ -184,7 +184,7 @@ def added_arguments(construction: Construction) -> Iterator[ast.Call]:
 
 
 def result_names(construction: Construction, count: int) -> list[str]:
-    """The names that the parsed classes are assigned to, in their order; empty where they are not unpacked."""
+    """The names that the parsed classes are assigned to, in order; empty if the result is not unpacked."""
     module = construction.scope.module
     for _, call in construction.uses():
         parent = module.parent(call) if call is not None else None
